@@ -1,0 +1,25 @@
+"""The one error that a person can mend: bad input, said in one line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """What was wrong, in which file and row, and what to do, in one line.
+
+    The command line prints its message and exits with 1; anything else that escapes is a defect of ours.
+    """
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Say that `name` is no known `kind`, and which known one is nearest.
+
+    >>> print(unknown_name("audit", "prevalance", ["prevalence", "parity"]))
+    no audit is named 'prevalance'; did you mean 'prevalence'? (known: parity, prevalence)
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return InputError(f"no {kind} is named {name!r}{hint} (known: {', '.join(names) or 'none'})")

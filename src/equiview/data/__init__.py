@@ -1,0 +1,1 @@
+"""The nouns: items, relevance, rankings, observations, estimates, figures, and the folder of a run."""

@@ -1,0 +1,112 @@
+"""Figures as data: what is drawn, of which table, and what to see in it. How it is drawn is the report's.
+
+A figure always carries its table, so the numbers stand beside the picture and any renderer can draw it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from equiview.data.errors import InputError
+from equiview.data.tables import write_bytes
+
+Mark = Literal["bars", "stacked", "lines", "points", "scatter", "heatmap"]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart of a tidy table: one row a mark.
+
+    `x`, `y`, `color`, `low`, `high`, `marker` and `label` name columns of `table`. `low` and `high` are the
+    ends of an interval around `y`; `marker` is a second value drawn as a tick at the same x; `label` is said
+    on hovering; `picture` holds encoded images shown on hovering. `palette` says what `color` stands for, so
+    that the same thing has the same colour in every figure. `reference` draws level lines, by label.
+    """
+
+    name: str
+    title: str
+    see: str
+    table: pl.DataFrame
+    mark: Mark
+    x: str
+    y: str
+    x_title: str
+    y_title: str
+    color: str | None = None
+    palette: Literal["tier", "subject", "outcome", "group"] = "group"
+    low: str | None = None
+    high: str | None = None
+    marker: str | None = None
+    label: str | None = None
+    picture: str | None = None
+    percent: bool = False
+    log: bool = False
+    fit: bool = False
+    reference: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        named = (self.x, self.y, self.color, self.low, self.high, self.marker, self.label, self.picture)
+        missing = {name for name in named if name is not None} - set(self.table.columns)
+        if missing or not len(self.table):
+            raise InputError(f"figure {self.name!r}: empty table or missing columns {sorted(missing)}")
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Pictures with what was returned for each, as a reader of the system would see it.
+
+    `table` has a row for each returned thing: `group` (which list), `heading` of the list, `rank`, and any of
+    `text`, `language`, `tier`, `score`, `correct`, `note`, `item_picture` (encoded). `pictures` holds the
+    encoded query picture of each group.
+    """
+
+    name: str
+    title: str
+    see: str
+    table: pl.DataFrame
+    pictures: Mapping[str, bytes]
+
+
+Figure = Chart | Gallery
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as JSON, whole or not at all; the same figure gives the same bytes."""
+    content: dict[str, Any] = {"kind": type(figure).__name__.lower()}
+    content |= {key: value for key, value in asdict(figure).items() if key not in {"table", "pictures"}}
+    content["table"] = {column.name: [_plain(value) for value in column] for column in figure.table}
+    content["types"] = {name: str(dtype) for name, dtype in figure.table.schema.items()}
+    if isinstance(figure, Gallery):
+        content["pictures"] = {key: _plain(value) for key, value in figure.pictures.items()}
+    write_bytes(json.dumps(content, ensure_ascii=False, indent=0, sort_keys=True).encode(), path)
+
+
+def read_figure(path: Path) -> Figure:
+    """Read what `write_figure` wrote."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as a figure ({error})") from None
+    binary = {name for name, dtype in content.pop("types").items() if dtype == "Binary"}
+    columns = {
+        name: [None if value is None else base64.b64decode(value) for value in values]
+        if name in binary
+        else values
+        for name, values in content.pop("table").items()
+    }
+    table = pl.DataFrame(columns, infer_schema_length=None, strict=False)
+    if content.pop("kind") == "chart":
+        return Chart(**content, table=table)
+    pictures = {key: base64.b64decode(value) for key, value in content.pop("pictures").items()}
+    return Gallery(**content, table=table, pictures=pictures)
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value

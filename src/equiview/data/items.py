@@ -1,0 +1,127 @@
+"""Items: the images or the texts of a benchmark, one row each, with their attributes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from equiview.data.errors import InputError
+from equiview.data.tables import Column, Schema
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+IMAGES = Schema(
+    "images",
+    (
+        Column("id", pl.String, "a distinct name of the image", unique=True),
+        Column("path", pl.String, "file of the picture", nullable=True, optional=True),
+        Column("picture", pl.Binary, "the encoded picture itself", nullable=True, optional=True),
+    ),
+)
+TEXTS = Schema(
+    "texts",
+    (
+        Column("id", pl.String, "a distinct name of the text", unique=True),
+        Column("text", pl.String, "the text"),
+        Column("language", pl.String, "its language, as an ISO 639 code such as 'sw'"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Items:
+    """Images or texts in a fixed order. Inside equiview an item is its row number; ids live at the edges.
+
+    `table` has `id`, and for texts `text` and `language`, for images `picture` (encoded bytes) or `path`;
+    every further column is an attribute (tier, country, concept, group, ...).
+    """
+
+    kind: Literal["image", "text"]
+    table: pl.DataFrame
+    source: str = "memory"
+
+    def __post_init__(self) -> None:
+        schema = IMAGES if self.kind == "image" else TEXTS
+        object.__setattr__(self, "table", schema.check(self.table, self.source))
+        if not len(self.table):
+            raise InputError(f"{self.source}: holds no {self.kind}; at least one is needed")
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def ids(self) -> pl.Series:
+        """The ids in row order."""
+        return self.table["id"]
+
+    def attribute(self, name: str) -> pl.Series:
+        """One attribute in row order; InputError when the items do not have it."""
+        if name not in self.table.columns:
+            have = ", ".join(self.table.columns)
+            raise InputError(f"{self.source}: {self.kind}s have no attribute {name!r}; they have: {have}")
+        return self.table[name]
+
+    def take(self, rows: Sequence[int] | pl.Series) -> Items:
+        """The items of these row numbers, in that order."""
+        return Items(self.kind, self.table[rows], self.source)
+
+    @property
+    def texts(self) -> list[str]:
+        """The strings of text items, in row order."""
+        return self.attribute("text").to_list()
+
+    def pictures(self, rows: Iterable[int] | None = None) -> list[Image]:
+        """Decode the pictures of `rows` (all by default) as RGB; InputError names the row that cannot be."""
+        chosen = range(len(self)) if rows is None else rows
+        return [self._picture(row) for row in chosen]
+
+    def _picture(self, row: int) -> Image:
+        from PIL import Image, ImageOps, UnidentifiedImageError
+
+        source: io.BytesIO | Path
+        if "picture" in self.table.columns and self.table["picture"][row] is not None:
+            source = io.BytesIO(self.table["picture"][row])
+        elif "path" in self.table.columns and self.table["path"][row] is not None:
+            source = Path(self.table["path"][row])
+        else:
+            raise InputError(f"{self.source}, row {row + 1}: image {self.ids[row]!r} has no picture and no path")
+        try:
+            with Image.open(source) as image:
+                return on_white(ImageOps.exif_transpose(image))
+        except (UnidentifiedImageError, OSError, ValueError) as error:
+            raise InputError(
+                f"{self.source}, row {row + 1}: picture of {self.ids[row]!r} cannot be read ({error})"
+            ) from None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything the items hold, in order."""
+        digest = hashlib.sha256(self.kind.encode())
+        for name in sorted(self.table.columns):
+            column = self.table[name]
+            digest.update(f"\0{name}\0{column.dtype}\0".encode())
+            if column.dtype == pl.Binary:
+                for value in column:
+                    digest.update(hashlib.sha256(value or b"").digest())
+            else:
+                digest.update("\x1f".join(map(str, column.to_list())).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:16]
+
+
+def on_white(image: Image) -> Image:
+    """Return `image` as RGB, transparent parts shown on white as a page would show them."""
+    from PIL import Image as images
+
+    if image.mode in {"RGBA", "LA", "PA"} or "transparency" in image.info:
+        with_alpha = image.convert("RGBA")
+        ground = images.new("RGBA", with_alpha.size, "white")
+        return images.alpha_composite(ground, with_alpha).convert("RGB")
+    return image.convert("RGB")

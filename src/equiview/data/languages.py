@@ -1,0 +1,45 @@
+"""The 36 languages of Crossmodal-3600: tier, share of the web, script and direction.
+
+Shares are percentages of CommonCrawl CC-MAIN-2025-18; tiers are those of paper P, tables 3 and 4.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import polars as pl
+
+from equiview.data.errors import InputError
+
+Tier = Literal["high", "medium", "low"]
+TIERS: tuple[Tier, ...] = ("high", "medium", "low")
+
+
+@cache
+def languages() -> pl.DataFrame:
+    """One row per language, from the most to the least written on the web.
+
+    Columns: code, name, native_name, tier, commoncrawl_percent, script, direction (ltr or rtl), family.
+
+    >>> languages()["code"].head(3).to_list()
+    ['en', 'ru', 'de']
+    """
+    content = files("equiview.data").joinpath("languages.csv").read_bytes()
+    return pl.read_csv(content)
+
+
+def tiers_of(codes: pl.Series, source: str) -> pl.Series:
+    """The tier of each language code; InputError lists the codes that have none."""
+    table = languages()
+    tiers = codes.replace_strict(
+        table["code"], table["tier"], default=None, return_dtype=pl.String
+    ).alias("tier")
+    if tiers.null_count():
+        unknown = ", ".join(sorted(codes.filter(tiers.is_null()).unique().to_list())[:8])
+        raise InputError(
+            f"{source}: no tier is known for language {unknown}; add a column 'tier' (high, medium or low) "
+            f"to the texts, or use the codes {', '.join(table['code'])}"
+        )
+    return tiers

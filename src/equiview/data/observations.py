@@ -1,0 +1,40 @@
+"""Observations: what happened when a subject met a benchmark, as named tables, before any judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from equiview.data.errors import InputError
+from equiview.data.tables import Schema, read_table, write_parquet
+
+
+@dataclass(frozen=True)
+class Observations:
+    """The tables one audit observed, by name. Everything after observation needs only these."""
+
+    audit: str
+    tables: Mapping[str, pl.DataFrame]
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self.tables:
+            have = ", ".join(sorted(self.tables))
+            raise InputError(f"observations of {self.audit!r} have no table {name!r}; they have: {have}")
+        return self.tables[name]
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write each table to `folder/AUDIT.TABLE.parquet` and return the paths."""
+        paths = []
+        for name, table in sorted(self.tables.items()):
+            paths.append(folder / f"{self.audit}.{name}.parquet")
+            write_parquet(table, paths[-1])
+        return paths
+
+    @classmethod
+    def read(cls, folder: Path, audit: str, schemas: Mapping[str, Schema]) -> Observations:
+        """Read and check the tables that `schemas` names."""
+        tables = {name: read_table(folder / f"{audit}.{name}.parquet", s) for name, s in schemas.items()}
+        return cls(audit, tables)

@@ -1,0 +1,36 @@
+"""Rankings: the best `k` items for each query, best first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equiview.data.errors import InputError
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """Item row numbers and scores by rank, both `(n_queries, k)`. Equal scores stand in row order."""
+
+    items: NDArray[np.int32]
+    scores: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        if self.items.ndim != 2 or self.items.shape != self.scores.shape:
+            raise InputError(
+                f"rankings need items and scores of one shape (n_queries, k); got {self.items.shape} "
+                f"and {self.scores.shape}"
+            )
+        if not np.isfinite(self.scores).all():
+            row = int(np.argwhere(~np.isfinite(self.scores))[0, 0])
+            raise InputError(f"rankings: query row {row} has a score that is not a finite number")
+
+    @property
+    def depth(self) -> int:
+        """How many ranks each query has."""
+        return int(self.items.shape[1])
+
+    def __len__(self) -> int:
+        return int(self.items.shape[0])

@@ -1,0 +1,71 @@
+"""Registries: how a name typed by a person becomes an encoder, a benchmark or an audit.
+
+Nothing has to be edited to add one. Ours register themselves when their file is imported; a package of
+somebody else's names an entry point; a user's own class is reached as `module:Class`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar
+
+from equiview.data.errors import unknown_name
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Entry(Generic[T]):
+    """A registered thing: its name, how to type it, what it is, and the thing."""
+
+    name: str
+    usage: tuple[str, ...]
+    about: str
+    value: T
+
+
+@dataclass
+class Registry(Generic[T]):
+    """Named things of one kind, found in a package of ours and in entry points of other packages."""
+
+    kind: str
+    package: str
+    entries: dict[str, Entry[T]] = field(default_factory=dict)
+    _complete: bool = False
+
+    def register(
+        self, name: str, *, about: str, usage: tuple[str, ...] | None = None
+    ) -> Callable[[T], T]:
+        """Return a decorator that registers what it decorates under `name`."""
+
+        def remember(value: T) -> T:
+            self.entries[name] = Entry(name, usage or (name,), about, value)
+            return value
+
+        return remember
+
+    def all(self) -> dict[str, Entry[T]]:
+        """Every entry by name, those of installed packages included."""
+        if not self._complete:
+            # An entry point of another package is loaded after ours, so that it can replace one on purpose.
+            package = importlib.import_module(self.package)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self.package}.{module.name}")
+            for point in entry_points(group=self.package):
+                value = point.load()
+                if point.name not in self.entries:
+                    about = (value.__doc__ or "").strip().split("\n")[0]
+                    self.entries[point.name] = Entry(point.name, (point.name,), about, value)
+            self._complete = True
+        return dict(sorted(self.entries.items()))
+
+    def get(self, name: str) -> T:
+        """The thing of that name; InputError with the nearest known name otherwise."""
+        found = self.all()
+        if name not in found:
+            raise unknown_name(self.kind, name, [use for entry in found.values() for use in entry.usage])
+        return found[name].value

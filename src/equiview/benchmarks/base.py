@@ -45,8 +45,10 @@ class Benchmark:
     def __post_init__(self) -> None:
         shape = (self.relevance.n_queries, self.relevance.n_items)
         if shape != (len(self.images), len(self.texts)):
-            raise InputError(f"benchmark {self.name!r}: relevance is over {shape[0]} images and {shape[1]} texts, "
-                             f"but there are {len(self.images)} and {len(self.texts)}")
+            raise InputError(
+                f"benchmark {self.name!r}: relevance is over {shape[0]} images and {shape[1]} texts, "
+                f"but there are {len(self.images)} and {len(self.texts)}"
+            )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -70,7 +72,9 @@ def load_benchmark(name: str) -> Benchmark:
 
 def same_image(images: Items, texts: Items, column: str = "image_id") -> Relevance:
     """Relevance by the texts' own `image_id`; InputError names a text whose image is absent."""
-    known = pl.DataFrame({column: images.ids, "image": range(len(images))}, schema_overrides={"image": pl.Int64})
+    known = pl.DataFrame(
+        {column: images.ids, "image": range(len(images))}, schema_overrides={"image": pl.Int64}
+    )
     wanted = texts.attribute(column)
     rows = pl.DataFrame({column: wanted.cast(pl.String)}).join(known, on=column, how="left")["image"]
     if rows.null_count():
@@ -79,6 +83,4 @@ def same_image(images: Items, texts: Items, column: str = "image_id") -> Relevan
             f"{texts.source}: column {column!r}, row {row + 1}: text {texts.ids[row]!r} is of image "
             f"{wanted[row]!r}, which is not among the images ({images.source})"
         )
-    return Relevance.from_pairs(
-        rows.to_numpy(), range(len(texts)), n_queries=len(images), n_items=len(texts)
-    )
+    return Relevance.from_pairs(rows.to_numpy(), range(len(texts)), n_queries=len(images), n_items=len(texts))

@@ -92,7 +92,9 @@ class Items:
         elif "path" in self.table.columns and self.table["path"][row] is not None:
             source = Path(self.table["path"][row])
         else:
-            raise InputError(f"{self.source}, row {row + 1}: image {self.ids[row]!r} has no picture and no path")
+            raise InputError(
+                f"{self.source}, row {row + 1}: image {self.ids[row]!r} has no picture and no path"
+            )
         try:
             with Image.open(source) as image:
                 return on_white(ImageOps.exif_transpose(image))
@@ -118,10 +120,10 @@ class Items:
 
 def on_white(image: Image) -> Image:
     """Return `image` as RGB, transparent parts shown on white as a page would show them."""
-    from PIL import Image as images
+    from PIL import Image as pil_image
 
     if image.mode in {"RGBA", "LA", "PA"} or "transparency" in image.info:
         with_alpha = image.convert("RGBA")
-        ground = images.new("RGBA", with_alpha.size, "white")
-        return images.alpha_composite(ground, with_alpha).convert("RGB")
+        ground = pil_image.new("RGBA", with_alpha.size, "white")
+        return pil_image.alpha_composite(ground, with_alpha).convert("RGB")
     return image.convert("RGB")

@@ -33,9 +33,9 @@ def languages() -> pl.DataFrame:
 def tiers_of(codes: pl.Series, source: str) -> pl.Series:
     """The tier of each language code; InputError lists the codes that have none."""
     table = languages()
-    tiers = codes.replace_strict(
-        table["code"], table["tier"], default=None, return_dtype=pl.String
-    ).alias("tier")
+    tiers = codes.replace_strict(table["code"], table["tier"], default=None, return_dtype=pl.String).alias(
+        "tier"
+    )
     if tiers.null_count():
         unknown = ", ".join(sorted(codes.filter(tiers.is_null()).unique().to_list())[:8])
         raise InputError(

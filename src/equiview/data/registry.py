@@ -37,9 +37,7 @@ class Registry(Generic[T]):
     entries: dict[str, Entry[T]] = field(default_factory=dict)
     _complete: bool = False
 
-    def register(
-        self, name: str, *, about: str, usage: tuple[str, ...] | None = None
-    ) -> Callable[[T], T]:
+    def register(self, name: str, *, about: str, usage: tuple[str, ...] | None = None) -> Callable[[T], T]:
         """Return a decorator that registers what it decorates under `name`."""
 
         def remember(value: T) -> T:

@@ -55,7 +55,9 @@ class Schema:
                 if column.optional:
                     continue
                 have = ", ".join(frame.columns)
-                raise InputError(f"{source}: column {column.name!r} ({column.about}) is missing; found: {have}")
+                raise InputError(
+                    f"{source}: column {column.name!r} ({column.about}) is missing; found: {have}"
+                )
             frame = frame.with_columns(_checked(frame[column.name], column, source))
         first = [column.name for column in self.columns if column.name in frame.columns]
         return frame.select(*first, *(name for name in frame.columns if name not in first))

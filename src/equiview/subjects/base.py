@@ -52,7 +52,9 @@ class Encoder(ABC):
     def fingerprint(self) -> str:
         """What tells this encoder from every other: override it with a hash of the weights or a revision."""
         kind = type(self)
-        return hashlib.sha256(f"{kind.__module__}.{kind.__qualname__}:{self.argument}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{kind.__module__}.{kind.__qualname__}:{self.argument}".encode()).hexdigest()[
+            :16
+        ]
 
     def embed(self, items: Items, progress: Progress = silent) -> NDArray[np.float32]:
         """Vectors `(len(items), width)` of items in row order, checked: finite, one width, none all zero."""
@@ -67,8 +69,8 @@ class Encoder(ABC):
             part = np.asarray(made, dtype=np.float32)
             if part.ndim != 2 or len(part) != len(rows):
                 raise InputError(
-                    f"{type(self).__name__} returned an array of shape {part.shape} for {len(rows)} {items.kind}s; "
-                    f"expected ({len(rows)}, width)"
+                    f"{type(self).__name__} returned an array of shape {part.shape} for {len(rows)} "
+                    f"{items.kind}s; expected ({len(rows)}, width)"
                 )
             parts.append(part)
             progress(what, rows.stop, len(items))
@@ -83,8 +85,8 @@ def checked_vectors(vectors: NDArray[np.float32], items: Items, source: str) -> 
             f"{items.source}; expected ({len(items)}, width)"
         )
     for problem, bad in (
-        ("is not finite (nan or inf)", ~np.isfinite(vectors).all(axis=1)),
-        ("is all zero, so it points nowhere", ~vectors.any(axis=1)),
+        ("is not finite (nan or inf)", ~np.all(np.isfinite(vectors), axis=1, keepdims=True)[:, 0]),
+        ("is all zero, so it points nowhere", ~np.any(vectors, axis=1, keepdims=True)[:, 0]),
     ):
         if bad.any():
             row = int(bad.argmax())

@@ -1,0 +1,218 @@
+"""The folder of a run: what was asked, what was observed, what follows from it, and how far it got.
+
+    manifest.json            subject, benchmark, settings, versions, seed; for each finished stage its files
+    observations/*.parquet   what happened: the only product of running a model
+    estimates.parquet        numbers with intervals
+    verdicts.json            the answers in words
+    figures/*.json           figures as data
+    report.html              the page
+    timings.json             clock times, kept apart so that everything else is the same bytes every time
+
+A stage works in a hidden folder and its files are moved into place when it is whole; only then does the
+manifest say it is done. A killed run therefore continues at the stage it was in.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from equiview.data.errors import InputError
+from equiview.data.estimates import SCHEMA, Estimates
+from equiview.data.figures import Figure, read_figure
+from equiview.data.tables import checksum, read_table, write_bytes
+
+LAYOUT = 1
+
+
+class Frozen(BaseModel):
+    """A record that is checked when made and never changed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Subject(Frozen):
+    """What was audited."""
+
+    name: str
+    fingerprint: str
+    about: str = ""
+
+
+class BenchmarkCard(Frozen):
+    """What it was audited on."""
+
+    name: str
+    fingerprint: str
+    images: int
+    texts: int
+    about: str = ""
+    source: str = ""
+    licence: str = ""
+
+
+class Verdict(Frozen):
+    """An audit's answer in words: one plain sentence, then what it rests on, then what may be done.
+
+    `finding` is what the sentence says: "biased", "fair", or "unclear" when the interval does not decide.
+    """
+
+    audit: str
+    question: str
+    finding: str
+    answer: str
+    evidence: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+
+
+class Manifest(Frozen):
+    """What a run is. Two runs with equal manifests hold equal bytes."""
+
+    layout: int = LAYOUT
+    subject: Subject
+    benchmark: BenchmarkCard
+    audits: tuple[str, ...]
+    settings: dict[str, dict[str, Any]]
+    seed: int
+    versions: dict[str, str]
+    stages: dict[str, dict[str, str]] = {}
+
+    def differs_from(self, other: Manifest) -> list[str]:
+        """Names of the fields, stages aside, in which the two disagree."""
+        return [
+            name
+            for name in type(self).model_fields
+            if name != "stages" and getattr(self, name) != getattr(other, name)
+        ]
+
+
+def versions() -> dict[str, str]:
+    """Versions of what can change a number."""
+    packages = ("equiview", "numpy", "onnxruntime", "polars")
+    return {"python": platform.python_version()} | {name: version(name) for name in packages}
+
+
+@dataclass
+class Run:
+    """A run folder, open for work or for reading."""
+
+    folder: Path
+    manifest: Manifest
+
+    @classmethod
+    def start(cls, folder: Path, manifest: Manifest) -> Run:
+        """Begin a run in `folder`, or continue the one there if it is the same run."""
+        path = folder / "manifest.json"
+        if path.exists():
+            run = cls.open(folder)
+            if different := manifest.differs_from(run.manifest):
+                raise InputError(
+                    f"{folder}: holds a run that differs in {', '.join(different)}; choose another folder"
+                )
+            return run
+        if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+            raise InputError(f"{folder}: is not empty and holds no run; choose another folder")
+        run = cls(folder, manifest)
+        run._save()
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> Run:
+        """Open a run that exists; InputError when `folder` holds none or its manifest is damaged."""
+        path = folder / "manifest.json"
+        if not path.is_file():
+            raise InputError(f"{folder}: holds no run (no manifest.json)")
+        try:
+            return cls(folder, Manifest.model_validate_json(path.read_bytes()))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InputError(f"{path}: damaged or of another version ({where}: {first['msg']})") from None
+
+    def stage(self, name: str, produce: Callable[[Path], None]) -> bool:
+        """Do one stage unless it is done; `produce` writes its files under the folder it is given.
+
+        Returns whether anything was done. Stages that came after it are forgotten, as they rest on it.
+        """
+        if self.is_done(name):
+            return False
+        began = time.perf_counter()
+        work = self.folder / f".{name}.part"
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        try:
+            produce(work)
+            files = {}
+            for made in sorted(path for path in work.rglob("*") if path.is_file()):
+                relative = made.relative_to(work)
+                (self.folder / relative).parent.mkdir(parents=True, exist_ok=True)
+                files[relative.as_posix()] = checksum(made)
+                made.replace(self.folder / relative)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        earlier = self._before(name)
+        self.manifest = self.manifest.model_copy(update={"stages": earlier | {name: files}})
+        self._save()
+        self._note_time(name, time.perf_counter() - began)
+        return True
+
+    def is_done(self, name: str) -> bool:
+        """Whether the stage is finished and its files are still what it left."""
+        files = self.manifest.stages.get(name)
+        return files is not None and all(
+            (self.folder / path).is_file() and checksum(self.folder / path) == expected
+            for path, expected in files.items()
+        )
+
+    def _before(self, name: str) -> dict[str, dict[str, str]]:
+        stages = self.manifest.stages
+        if name not in stages:
+            return dict(stages)
+        names = list(stages)
+        return {earlier: stages[earlier] for earlier in names[: names.index(name)]}
+
+    def _save(self) -> None:
+        content = self.manifest.model_dump(mode="json")
+        write_bytes(
+            json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n", self.folder / "manifest.json"
+        )
+
+    def _note_time(self, name: str, seconds: float) -> None:
+        path = self.folder / "timings.json"
+        times = json.loads(path.read_bytes()) if path.exists() else {}
+        times[name] = round(seconds, 3)
+        write_bytes(json.dumps(times, indent=2).encode() + b"\n", path)
+
+    @property
+    def name(self) -> str:
+        """What to call the run beside others: its subject."""
+        return self.manifest.subject.name
+
+    @property
+    def estimates(self) -> Estimates:
+        """The numbers."""
+        path = self.folder / "estimates.parquet"
+        return Estimates(read_table(path, SCHEMA), str(path))
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The answers in words, one an audit."""
+        path = self.folder / "verdicts.json"
+        try:
+            return [Verdict.model_validate(entry) for entry in json.loads(path.read_bytes())]
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read ({error}); run the audit again") from None
+
+    def figures(self, audit: str) -> list[Figure]:
+        """The figures of one audit, in the order they are meant to be read."""
+        return [read_figure(path) for path in sorted((self.folder / "figures").glob(f"{audit}.*.json"))]

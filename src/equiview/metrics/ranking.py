@@ -1,0 +1,127 @@
+"""How good a ranking is: recall, accuracy, NDCG and average precision, all with binary relevance.
+
+Every function takes `relevant`, `(n_queries, depth)`: is the item at this rank relevant to this query, best
+rank first. `n_relevant`, `(n_queries,)`, says how many relevant items the whole pool holds for the query,
+retrieved or not. Every function returns `(n_queries,)` float64 in [0, 1]; averaging is left to the caller,
+because an interval needs the queries one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equiview.metrics._check import as_n_relevant, as_relevant, one_of
+
+
+def recall_at_k(relevant: ArrayLike, n_relevant: ArrayLike, k: int) -> NDArray[np.float64]:
+    """Share of the query's relevant items that stand in the top `k`.
+
+    `relevant` is `(n_queries, depth)`, `n_relevant` `(n_queries,)`; returns `(n_queries,)` in [0, 1].
+    With more than `k` relevant items 1 cannot be reached. Where papers on image-text retrieval say "R@k" of
+    several right captions and mean *any* of them, that is `accuracy_at_k`.
+
+    Raises UndefinedMetricError for a query without a relevant item; MetricInputError when `depth` < `k`.
+
+    >>> recall_at_k([[True, False, True], [False, False, True]], [4, 1], k=2).tolist()
+    [0.25, 0.0]
+    """
+    table = as_relevant(relevant, k)
+    total = as_n_relevant(n_relevant, table.sum(axis=1), "recall divides by it")
+    share: NDArray[np.float64] = table[:, :k].sum(axis=1) / total
+    return share
+
+
+def accuracy_at_k(relevant: ArrayLike, k: int) -> NDArray[np.float64]:
+    """Is any relevant item in the top `k`: 1 or 0, also known as success or hit rate.
+
+    `relevant` is `(n_queries, depth)`; returns `(n_queries,)`. This is the Accuracy@k of "Evaluating
+    Perspectival Biases in Cross-Modal Retrieval" (Table 1), where a caption of the query image in any
+    language is relevant, and the R@k of one-language image-text retrieval.
+
+    Raises MetricInputError when `depth` < `k`.
+
+    >>> accuracy_at_k([[True, False, True], [False, False, True]], k=2).tolist()
+    [1.0, 0.0]
+    """
+    table = as_relevant(relevant, k)
+    return np.asarray(table[:, :k].any(axis=1), dtype=np.float64)
+
+
+def ndcg_at_k(
+    relevant: ArrayLike,
+    k: int,
+    *,
+    ideal: Literal["pool", "retrieved"] = "pool",
+    n_relevant: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """Discounted gain of the top `k` over that of the ideal ordering; discount 1 / log2(rank + 1).
+
+    `relevant` is `(n_queries, depth)`; returns `(n_queries,)` in [0, 1]. The ideal ordering puts first
+
+    - `ideal="pool"`: all the query's relevant items, min(`n_relevant`, `k`) of them. The standard reading
+      (Järvelin and Kekäläinen, 2002). Needs `n_relevant`, `(n_queries,)`.
+    - `ideal="retrieved"`: those among the `depth` columns given, however many the pool holds. This reproduces
+      the numbers of "Evaluating Perspectival Biases in Cross-Modal Retrieval" (Table 1) from the top 100; it
+      is never lower than the other. A query that retrieved nothing relevant in `depth` ranks scores 0.
+
+    Raises UndefinedMetricError for a query without a relevant item in the pool; MetricInputError when
+    `depth` < `k`.
+
+    >>> ndcg_at_k([[False, True, False]], k=2, ideal="retrieved").round(4).tolist()
+    [0.6309]
+    >>> ndcg_at_k([[False, True, False]], k=2, n_relevant=[5]).round(4).tolist()
+    [0.3869]
+    """
+    one_of(ideal, "ideal", ("pool", "retrieved"))
+    table = as_relevant(relevant, k)
+    retrieved = table.sum(axis=1)
+    if ideal == "pool":
+        total = as_n_relevant(n_relevant, retrieved, "the ideal ordering of the pool has that many on top")
+    else:
+        total = np.maximum(retrieved, 1)  # nothing retrieved: no gain, so 0 whatever it is divided by
+    discounts = 1 / np.log2(np.arange(2, k + 2))
+    gain: NDArray[np.float64] = table[:, :k] @ discounts / np.cumsum(discounts)[np.minimum(total, k) - 1]
+    return np.minimum(gain, np.ones_like(gain))  # the two sums may differ in the last bit
+
+
+def average_precision_at_k(
+    relevant: ArrayLike,
+    k: int,
+    *,
+    denominator: Literal["ideal", "relevant", "cutoff"] = "ideal",
+    n_relevant: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """Sum over the relevant ranks i <= `k` of the precision at i, over the `denominator`.
+
+    `relevant` is `(n_queries, depth)`; returns `(n_queries,)` in [0, 1]. The denominator is
+
+    - `"ideal"`: min(`n_relevant`, `k`), so that a perfect top `k` scores 1;
+    - `"relevant"`: `n_relevant`, as trec_eval's `map_cut` has it;
+    - `"cutoff"`: `k`, as in the ODmAP@k of "Exposing and Mitigating Spurious Correlations for Cross-Modal
+      Retrieval"; the only one that needs no `n_relevant`.
+
+    Raises UndefinedMetricError for a query without a relevant item where `n_relevant` counts;
+    MetricInputError when `depth` < `k`.
+
+    >>> average_precision_at_k([[True, False, True, True]], k=3, n_relevant=[5]).round(4).tolist()
+    [0.5556]
+    >>> average_precision_at_k([[True, False, True, True]], k=3, denominator="cutoff").round(4).tolist()
+    [0.5556]
+    >>> average_precision_at_k([[True]], k=1, denominator="relevant", n_relevant=[5]).tolist()
+    [0.2]
+    """
+    one_of(denominator, "denominator", ("ideal", "relevant", "cutoff"))
+    table = as_relevant(relevant, k)
+    if denominator == "cutoff":
+        whole = np.full(len(table), k)
+    else:
+        whole = as_n_relevant(n_relevant, table.sum(axis=1), f"denominator={denominator!r} divides by it")
+        if denominator == "ideal":
+            whole = np.minimum(whole, k)
+    top = table[:, :k]
+    precision = np.cumsum(top, axis=1) / np.arange(1, k + 1)
+    score: NDArray[np.float64] = np.where(top, precision, 0.0).sum(axis=1) / whole
+    return score

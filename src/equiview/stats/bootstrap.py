@@ -1,0 +1,178 @@
+"""Bootstrap intervals of means, all metrics at once: counts of drawn queries times a matrix of values.
+
+A replicate draws as many clusters as there are, with replacement; how often each was drawn is one row of a
+multinomial table, and that row times the matrix of cluster sums gives the replicate's mean of every metric.
+Every metric sees the same draws, so functions of several means, such as ratios, are computed from the
+replicate means. Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 6 and 13; whole
+clusters as in Davison and Hinkley, "Bootstrap Methods and their Application" (1997), section 3.8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equiview.stats._check import add_up, as_columns, cluster_rows, exact_sums, whole_number
+from equiview.stats.errors import StatsInputError, UndefinedStatisticError
+
+BLOCK_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class BootstrapInterval:
+    """Means with their intervals; each array is `(n_metrics,)`, or `()` when one column was given.
+
+    `n` counts the queries behind each mean (those not nan), `n_clusters` the clusters that they come from.
+    """
+
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    n: NDArray[np.int64]
+    n_clusters: NDArray[np.int64]
+
+
+def bootstrap_means(
+    values: ArrayLike, *, clusters: ArrayLike | None = None, replicates: int = 10_000, seed: int
+) -> NDArray[np.float64]:
+    """Replicate means of every column, `(replicates, n_metrics)`, under resampling of queries.
+
+    `values` is `(n_queries, n_metrics)`, or `(n_queries,)` for a result of shape `(replicates,)`. nan means
+    "not asked of this query": it is left out of numerator and denominator alike. `clusters`, `(n_queries,)`
+    whole numbers, names queries that are drawn together (captions of one image, trials of one query).
+
+    A replicate that happens to draw no query asked for a column has nan there; `interval` leaves those out.
+    The draws depend on `seed` and the number of clusters alone, and sums are exact (of values rounded to
+    about 2**-40 of the largest), so the same input gives the same bytes on any machine, a column the same
+    replicates whatever stands beside it, and fewer replicates the first of the more. Memory beside the input
+    and the result is bounded: about 16 MiB, until a single replicate needs more.
+
+    Raises UndefinedStatisticError for no query or a column entirely nan; StatsInputError for infinite values
+    or labels that do not fit.
+
+    A ratio of two means, here a self-preference of 2 cultural over 6 semantic wins in 9 trials:
+
+    >>> import numpy as np
+    >>> wins = np.repeat([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [6, 2, 1], axis=0)
+    >>> semantic, cultural, _ = bootstrap_means(wins, replicates=1000, seed=7).T
+    >>> low, high = interval(cultural / semantic)
+    >>> bool(low < 2 / 6 < high)
+    True
+    """
+    columns = as_columns(values, "values")
+    rows, n_clusters = cluster_rows(clusters, len(columns))
+    replicates = whole_number(replicates, "replicates", 1)
+    seed = whole_number(seed, "seed", 0)
+    sums, unit = exact_sums(columns, rows, n_clusters)
+    asked = add_up(np.where(np.isnan(columns), 0.0, 1.0), rows, n_clusters)
+    patterns, pattern_of = _distinct_columns(asked)
+    matrix = np.ascontiguousarray(np.concatenate([sums, patterns], axis=1))
+
+    means = np.empty((replicates, columns.shape[1]))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    block = min(replicates, max(1, BLOCK_BYTES // (8 * n_clusters)))
+    counts = np.empty((block, n_clusters))
+    for start in range(0, replicates, block):
+        stop = min(start + block, replicates)
+        for row in counts[: stop - start]:
+            row[:] = _draw_counts(rng, n_clusters)
+        totals = counts[: stop - start] @ matrix
+        weights = totals[:, columns.shape[1] :][:, pattern_of]
+        with np.errstate(invalid="ignore"):  # 0 / 0: no query of this column was drawn
+            np.divide(totals[:, : columns.shape[1]] * unit, weights, out=means[start:stop])
+    return means if np.ndim(values) == 2 else means[:, 0]
+
+
+def interval(replicates: ArrayLike, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Percentile interval of each column: (low, high), each `(n_metrics,)`, in the replicates' unit.
+
+    `replicates` is `(n_replicates, n_metrics)`, or `(n_replicates,)` for ends of shape `()`. Replicates that
+    are nan, having nothing to average, are left out; infinite ones (a ratio over 0) take part. Ends are
+    interpolated linearly, as NumPy's default quantile, unless a neighbour is infinite: then the outer one.
+
+    Raises StatsInputError for a level outside (0, 1); UndefinedStatisticError for a column entirely nan.
+
+    >>> low, high = interval([0.0, 1.0, 2.0, 3.0, 4.0], level=0.5)
+    >>> float(low), float(high)
+    (1.0, 3.0)
+    """
+    if not 0 < level < 1:
+        raise StatsInputError(f"level must lie between 0 and 1; got {level}")
+    array = np.asarray(replicates, dtype=np.float64)
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise StatsInputError(f"replicates must be (n,) or (n, n_metrics) and not empty; got {array.shape}")
+    ordered = np.sort(array.reshape(len(array), -1).T, axis=1)  # nan goes last
+    present = np.count_nonzero(~np.isnan(ordered), axis=1)
+    if (present == 0).any():
+        column = int(np.flatnonzero(present == 0)[0])
+        raise UndefinedStatisticError(f"replicates: column {column} is nan in every replicate")
+    shape = array.shape[1:]
+    low = _quantile(ordered, present, (1 - level) / 2, outer=np.minimum)
+    high = _quantile(ordered, present, (1 + level) / 2, outer=np.maximum)
+    return low.reshape(shape), high.reshape(shape)
+
+
+def bootstrap_interval(
+    values: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    replicates: int = 10_000,
+    seed: int,
+) -> BootstrapInterval:
+    """Mean, percentile interval and counts of each column: `bootstrap_means`, then `interval`.
+
+    `values` is `(n_queries, n_metrics)` or `(n_queries,)`, nan meaning "not asked"; the fields of the result
+    are `(n_metrics,)` or `()`. A column asked of one cluster has an interval of no width: see `n_clusters`.
+
+    Raises what `bootstrap_means` and `interval` raise.
+
+    >>> import numpy as np
+    >>> found = bootstrap_interval([0.0, 1.0, 1.0, np.nan], replicates=2000, seed=1)
+    >>> round(float(found.value), 4), float(found.low), float(found.high), int(found.n)
+    (0.6667, 0.0, 1.0, 3)
+    """
+    columns = as_columns(values, "values")
+    low, high = interval(bootstrap_means(values, clusters=clusters, replicates=replicates, seed=seed), level)
+    rows, n_clusters = cluster_rows(clusters, len(columns))
+    asked = add_up(np.where(np.isnan(columns), 0.0, 1.0), rows, n_clusters)
+    shape = low.shape
+    return BootstrapInterval(
+        value=np.nanmean(columns, axis=0).reshape(shape),
+        low=low,
+        high=high,
+        n=asked.sum(axis=0).astype(np.int64).reshape(shape),
+        n_clusters=np.count_nonzero(asked, axis=0).astype(np.int64).reshape(shape),
+    )
+
+
+def _draw_counts(rng: np.random.Generator, n_clusters: int) -> NDArray[np.int64]:
+    """One multinomial row: how often each of `n_clusters` came up in as many draws."""
+    narrow = np.uint16 if n_clusters <= 2**16 else np.uint32  # half the random bits, half the time
+    return np.bincount(rng.integers(0, n_clusters, size=n_clusters, dtype=narrow), minlength=n_clusters)
+
+
+def _distinct_columns(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the different columns of `table` and which of them each column is: most metrics share one."""
+    seen: dict[bytes, int] = {}
+    index = [seen.setdefault(column.tobytes(), len(seen)) for column in table.T]
+    first = [index.index(i) for i in range(len(seen))]
+    return table[:, first], np.asarray(index, dtype=np.int64)
+
+
+def _quantile(
+    ordered: NDArray[np.float64], present: NDArray[np.int64], q: float, *, outer: np.ufunc
+) -> NDArray[np.float64]:
+    """Quantile `q` of the first `present` entries of each sorted row."""
+    position = (present - 1) * q
+    below = np.floor(position).astype(np.int64)
+    rows = np.arange(len(ordered))
+    left, right = ordered[rows, below], ordered[rows, np.minimum(below + 1, present - 1)]
+    with np.errstate(invalid="ignore"):  # inf - inf is replaced below
+        between = left + (right - left) * (position - below)
+    whole = position == below
+    end = np.where(np.isfinite(left) & np.isfinite(right), between, outer(left, right))
+    quantile: NDArray[np.float64] = np.where(whole, left, end)
+    return quantile

@@ -13,15 +13,13 @@ from equiview.metrics.errors import MetricInputError, UndefinedMetricError
 SHARES_TOLERANCE = 1e-6
 
 
-def as_table(values: ArrayLike, name: str, columns: str) -> NDArray[Any]:
-    """Return `values` as an `(n_queries, columns)` array with at least one row and one column."""
+def as_table(values: ArrayLike, name: str, columns: str, *, rows: str = "n_queries") -> NDArray[Any]:
+    """Return `values` as a `(rows, columns)` array with at least one row and one column."""
     array = np.asarray(values)
+    if array.size == 0:
+        raise UndefinedMetricError(f"{name} is empty, of shape {array.shape}: there is nothing to measure")
     if array.ndim != 2:
-        raise MetricInputError(f"{name} must have shape (n_queries, {columns}); got {array.shape}")
-    if array.shape[0] == 0:
-        raise UndefinedMetricError(f"{name} has no rows: there is no query to measure")
-    if array.shape[1] == 0:
-        raise UndefinedMetricError(f"{name} has no columns: there is nothing to measure for any query")
+        raise MetricInputError(f"{name} must have shape ({rows}, {columns}); got {array.shape}")
     return array
 
 

@@ -13,12 +13,14 @@ from equiview.stats.chance import (
     chance_success,
 )
 from equiview.stats.correction import holm
+from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
 from equiview.stats.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats.paired import sign_flip_test
 
 __all__ = [
     "BootstrapInterval",
     "ChanceFloor",
+    "Correlation",
     "StatsInputError",
     "UndefinedStatisticError",
     "blind_rankings",
@@ -30,5 +32,7 @@ __all__ = [
     "chance_success",
     "holm",
     "interval",
+    "pearson_interval",
     "sign_flip_test",
+    "spearman_interval",
 ]

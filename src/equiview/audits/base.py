@@ -44,9 +44,9 @@ S = TypeVar("S", bound=Settings)
 
 @dataclass(frozen=True)
 class Values:
-    """One row a query: `query_id`, `cluster` (rows that share one are not independent), then a metric a column.
+    """One row a query: `query_id`, `cluster`, then a metric a column.
 
-    A null says the metric was not asked of that query.
+    Rows that share a cluster are not independent. A null says the metric was not asked of that query.
     """
 
     table: pl.DataFrame

@@ -10,13 +10,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from equiview.data.errors import InputError
 from equiview.data.tables import Column, Schema
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+SMALL = 8192
+"""Bytes up to which an encoded picture is kept as it is."""
 
 IMAGES = Schema(
     "images",
@@ -69,9 +74,9 @@ class Items:
             raise InputError(f"{self.source}: {self.kind}s have no attribute {name!r}; they have: {have}")
         return self.table[name]
 
-    def take(self, rows: Sequence[int] | pl.Series) -> Items:
+    def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Items:
         """The items of these row numbers, in that order."""
-        return Items(self.kind, self.table[rows], self.source)
+        return Items(self.kind, self.table[np.asarray(rows, dtype=np.int64)], self.source)
 
     @property
     def texts(self) -> list[str]:
@@ -103,6 +108,22 @@ class Items:
                 f"{self.source}, row {row + 1}: picture of {self.ids[row]!r} cannot be read ({error})"
             ) from None
 
+    def thumbnail(self, row: int, side: int = 96) -> bytes | None:
+        """A picture small enough to keep beside results, or None when the image has none.
+
+        What is already small is passed on as it is; the rest becomes WebP of at most `side` pixels.
+        """
+        stored = self.table["picture"][row] if "picture" in self.table.columns else None
+        if stored is not None and len(stored) <= SMALL:
+            return bytes(stored)
+        if stored is None and ("path" not in self.table.columns or self.table["path"][row] is None):
+            return None
+        image = self._picture(row)
+        image.thumbnail((side, side))
+        buffer = io.BytesIO()
+        image.save(buffer, "WEBP", quality=75)
+        return buffer.getvalue()
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything the items hold, in order."""
@@ -120,10 +141,10 @@ class Items:
 
 def on_white(image: Image) -> Image:
     """Return `image` as RGB, transparent parts shown on white as a page would show them."""
-    from PIL import Image as pil_image
+    import PIL.Image
 
     if image.mode in {"RGBA", "LA", "PA"} or "transparency" in image.info:
         with_alpha = image.convert("RGBA")
-        ground = pil_image.new("RGBA", with_alpha.size, "white")
-        return pil_image.alpha_composite(ground, with_alpha).convert("RGB")
+        ground = PIL.Image.new("RGBA", with_alpha.size, "white")
+        return PIL.Image.alpha_composite(ground, with_alpha).convert("RGB")
     return image.convert("RGB")

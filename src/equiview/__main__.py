@@ -1,0 +1,5 @@
+"""`python -m equiview` is `equiview`."""
+
+from equiview.cli import main
+
+main()

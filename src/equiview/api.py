@@ -1,0 +1,76 @@
+"""What the command line does, as functions: audit a subject, compare runs, run the demo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from equiview.audits.compare import compare
+from equiview.audits.execute import execute, finish
+from equiview.benchmarks import Benchmark, load_benchmark
+from equiview.data.progress import Progress, silent
+from equiview.data.run import Run
+from equiview.data.tables import write_bytes, write_parquet
+from equiview.report import page
+from equiview.subjects import Encoder, load_encoder
+
+DEMO_BENCHMARK = "pictograms"
+DEMO_SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
+DEMO_AUDITS = ("prevalence",)
+
+
+def audit(
+    subject: str | Encoder,
+    benchmark: str | Benchmark,
+    audits: Sequence[str],
+    out: Path,
+    *,
+    name: str | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    progress: Progress = silent,
+) -> Run:
+    """Audit one subject on one benchmark into the folder `out`, report included; continue what was begun."""
+    encoder = load_encoder(subject) if isinstance(subject, str) else subject
+    called = name or (subject if isinstance(subject, str) else type(subject).__name__)
+    items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
+    run = execute(called, encoder, items, audits, out, seed=seed, settings=settings, progress=progress)
+    write_report(run)
+    return run
+
+
+def write_report(run: Run, progress: Progress = silent) -> Path:
+    """Make whatever of a run's numbers, figures and page is missing; returns the page's path."""
+    finish(run, progress)
+    run.stage("report", lambda work: write_bytes(page([run], None), work / "report.html"))
+    return run.folder / "report.html"
+
+
+def write_comparison(runs: Sequence[Run], out: Path, progress: Progress = silent) -> pl.DataFrame:
+    """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out` and returns the table."""
+    for run in runs:
+        finish(run, progress)
+    progress("comparing", 0, 1)
+    table = compare(runs)
+    write_parquet(table, out / "comparison.parquet")
+    write_bytes(page(runs, table), out / "report.html")
+    progress("comparing", 1, 1)
+    return table
+
+
+def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list[Run], pl.DataFrame]:
+    """Audit the three embedded encoders on the embedded benchmark, offline, and compare them in `out`."""
+    items = load_benchmark(DEMO_BENCHMARK)
+    runs = []
+    for index, name in enumerate(DEMO_SUBJECTS):
+        short = name.partition(":")[2]
+
+        def told(label: str, done: int, total: int, short: str = short) -> None:
+            progress(f"{short}: {label}", done, total)
+
+        runs.append(audit(name, items, DEMO_AUDITS, out / short, seed=seed, progress=told))
+        progress("encoders", index + 1, len(DEMO_SUBJECTS))
+    return runs, write_comparison(runs, out, progress)

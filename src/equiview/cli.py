@@ -1,0 +1,249 @@
+"""The command line: words for what `equiview.api` does. It holds no logic.
+
+Exit codes: 0 fine, 1 a mistake of the user's, 2 a defect of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+import typer
+
+from equiview import __version__
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from equiview.data.progress import Progress
+    from equiview.data.run import Run
+
+app = typer.Typer(
+    name="equiview",
+    help="Audit perspectival bias in systems that match images with text.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts instead of tables.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything drawn at random.")]
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        code = app(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        _complain(error.format_message())
+        sys.exit(1)
+    except click.ClickException as error:
+        _complain(f"{error.format_message()} (try equiview --help)")
+        sys.exit(1)
+    except (click.Abort, KeyboardInterrupt):
+        _complain("stopped; run the same command again to continue where it was")
+        sys.exit(1)
+    except Exception as error:
+        from equiview.data.errors import InputError
+
+        if isinstance(error, InputError):
+            _complain(str(error))
+            sys.exit(1)
+        traceback.print_exc()
+        _complain("this is a defect of equiview, not of your input; please report it with the lines above")
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the runs and the report.")] = Path("equiview-demo"),
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Audit three embedded encoders on real pictures named in 36 languages; offline, under a minute."""
+    from equiview import api
+
+    with _progress(as_json) as progress:
+        runs, table = api.demo(out, seed=seed, progress=progress)
+    _show(runs, table, out / "report.html", as_json)
+
+
+@app.command()
+def audit(
+    subject: Annotated[str, typer.Argument(help="What to audit, e.g. pictogram:skewed or embeddings:DIR.")],
+    benchmark: Annotated[str, typer.Option(help="What to audit it on, e.g. pictograms or folder:DIR.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; a run begun there is continued.")],
+    audits: Annotated[list[str], typer.Option("--audit", help="Which audit; may be given several times.")] = [
+        "prevalence"
+    ],  # noqa: B006 (typer reads the default, nobody changes it)
+    setting: Annotated[
+        list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. prevalence.prior=pool; may be repeated.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Audit one subject on one benchmark."""
+    from equiview import api
+
+    with _progress(as_json) as progress:
+        run = api.audit(
+            subject, benchmark, audits, out, seed=seed, settings=_settings(setting or []), progress=progress
+        )
+    _show([run], None, run.folder / "report.html", as_json)
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")], as_json: AsJson = False
+) -> None:
+    """Write the page of each run again, without running its subject."""
+    from equiview import api
+    from equiview.data.run import Run
+
+    paths = [str(api.write_report(Run.open(folder))) for folder in runs]
+    _print_json({"reports": paths}) if as_json else [print(path) for path in paths]
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of two or more runs over the same items.")],
+    out: Annotated[Path, typer.Option(help="Folder for the comparison.")] = Path("comparison"),
+    as_json: AsJson = False,
+) -> None:
+    """Put runs side by side, with paired tests of their differences."""
+    from equiview import api
+    from equiview.data.run import Run
+
+    opened = [Run.open(folder) for folder in runs]
+    with _progress(as_json) as progress:
+        table = api.write_comparison(opened, out, progress)
+    _show(opened, table, out / "report.html", as_json)
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List the encoders, benchmarks and audits there are."""
+    from equiview.audits import AUDITS
+    from equiview.benchmarks import BENCHMARKS
+    from equiview.subjects import ENCODERS
+
+    kinds = {"encoders": ENCODERS.all(), "benchmarks": BENCHMARKS.all(), "audits": AUDITS.all()}
+    if as_json:
+        return _print_json(
+            {
+                kind: [
+                    {"name": use, "about": entry.about} for entry in entries.values() for use in entry.usage
+                ]
+                for kind, entries in kinds.items()
+            }
+        )
+    from rich.table import Table
+
+    for kind, entries in kinds.items():
+        table = Table("name", "what it is", title=kind, title_justify="left")
+        for entry in entries.values():
+            table.add_row("\n".join(entry.usage), entry.about)
+        _console().print(table)
+    return None
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+def _settings(given: list[str]) -> dict[str, dict[str, Any]]:
+    """Read AUDIT.NAME=VALUE; a value is JSON where it can be, numbers with commas are a list, else text."""
+    from equiview.data.errors import InputError
+
+    read: dict[str, dict[str, Any]] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        audit_name, dot, key = name.partition(".")
+        if not (equals and dot and key):
+            raise InputError(f"--setting {text!r} is not of the form AUDIT.NAME=VALUE")
+        try:
+            parsed = json.loads(f"[{value}]" if "," in value and not value.startswith("[") else value)
+        except ValueError:
+            parsed = value
+        read.setdefault(audit_name, {})[key] = parsed
+    return read
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Progress]:
+    """A progress bar for each thing that takes a while, on the error stream so that output stays clean."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def tell(label: str, done: int, total: int) -> None:
+            if label not in tasks:
+                tasks[label] = bars.add_task(label, total=total)
+            bars.update(tasks[label], completed=done, total=total)
+
+        yield tell
+
+
+def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json: bool) -> None:
+    if as_json:
+        return _print_json(
+            {
+                "report": str(path),
+                "runs": [
+                    {
+                        "folder": str(run.folder),
+                        "subject": run.name,
+                        "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts],
+                        "estimates": run.estimates.table.to_dicts(),
+                    }
+                    for run in runs
+                ],
+                "comparison": None if comparison is None else comparison.to_dicts(),
+            }
+        )
+    from rich.table import Table
+
+    table = Table("subject", "audit", "finding", "answer", title="Verdicts", title_justify="left")
+    for run in runs:
+        for verdict in run.verdicts:
+            table.add_row(run.name, verdict.audit, verdict.finding, verdict.answer)
+    _console().print(table)
+    if comparison is not None:
+        paired = Table("metric", "a", "b", "a", "b", "difference [95% interval]", "p (Holm)",
+                       title="Paired differences", title_justify="left")  # fmt: skip
+        for row in comparison.iter_rows(named=True):
+            paired.add_row(
+                row["metric"].replace("[", "("). replace("]", ")"), row["a"], row["b"],
+                f"{row['value_a']:.3f}", f"{row['value_b']:.3f}",
+                f"{row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})", f"{row['p_holm']:.4f}",
+            )  # fmt: skip
+        _console().print(paired)
+    print(f"Report: {path}")
+    return None
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console()
+
+
+def _print_json(content: Any) -> None:
+    print(json.dumps(content, ensure_ascii=False, indent=1))
+
+
+def _complain(message: str) -> None:
+    print(f"equiview: {message}", file=sys.stderr)

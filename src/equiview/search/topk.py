@@ -1,0 +1,90 @@
+"""Exact search by blocks: the best `k` of a gallery for each query, in memory that the gallery alone sets.
+
+Equal scores stand in row order, so a ranking is one thing and not a choice of the sorting routine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equiview.data.errors import InputError
+from equiview.data.rankings import Rankings
+
+BLOCK_BYTES = 64 * 2**20
+Floats = NDArray[np.float32]
+
+
+def unit(vectors: Floats) -> Floats:
+    """Vectors `(n, width)` scaled to length 1, so that a dot product is a cosine."""
+    scaled: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return scaled
+
+
+def score_blocks(
+    queries: Floats, gallery: Floats, block_bytes: int = BLOCK_BYTES
+) -> Iterator[tuple[int, Floats]]:
+    """Yield (first query row, dot products `(block, n_gallery)`) until all queries are done.
+
+    A block holds at most `block_bytes` of scores, though always at least one query.
+    """
+    if queries.shape[1] != gallery.shape[1]:
+        raise InputError(
+            f"queries are {queries.shape[1]} wide and the gallery {gallery.shape[1]}: "
+            "they come from different encoders, or from towers that do not share a space"
+        )
+    rows = max(1, block_bytes // (4 * len(gallery)))
+    for start in range(0, len(queries), rows):
+        yield start, queries[start : start + rows] @ gallery.T
+
+
+def best(scores: Floats, k: int) -> Rankings:
+    """The best `k` columns of each row of `scores` `(n, n_gallery)`; equal scores in column order.
+
+    >>> best(np.array([[0.1, 0.9, 0.9, 0.2]], dtype=np.float32), 3).items.tolist()
+    [[1, 2, 3]]
+    """
+    n_queries, n_gallery = scores.shape
+    if not 1 <= k <= n_gallery:
+        raise InputError(f"cannot rank the best {k} of {n_gallery} items; ask for 1 to {n_gallery}")
+    # All columns at least as good as the k-th best: k of them, and more only where scores tie at the cut.
+    threshold = np.partition(scores, n_gallery - k, axis=1)[:, n_gallery - k, None]
+    rows, columns = np.nonzero(scores >= threshold)
+    kept = scores[rows, columns]
+    order = np.lexsort((columns, -kept, rows))
+    first = np.searchsorted(rows, np.arange(n_queries))
+    picked = order[first[:, None] + np.arange(k)]
+    return Rankings(columns[picked].astype(np.int32), kept[picked])
+
+
+def top_k(queries: Floats, gallery: Floats, k: int, *, block_bytes: int = BLOCK_BYTES) -> Rankings:
+    """The best `k` gallery rows for each query by dot product; give `unit` vectors for cosine.
+
+    `queries` is `(n_queries, width)`, `gallery` `(n_gallery, width)`; memory does not grow with the product.
+    """
+    parts = [best(scores, k) for _, scores in score_blocks(queries, gallery, block_bytes)]
+    return Rankings(np.concatenate([p.items for p in parts]), np.concatenate([p.scores for p in parts]))
+
+
+def ranks_within(scores: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rank, from 1, of each pair (row, column) among all columns of its row.
+
+    `scores` is `(n_queries, n_gallery)`, `rows` and `columns` are `(n_pairs,)`; equal scores in column order.
+
+    >>> scores = np.array([[0.5, 0.9, 0.5]], dtype=np.float32)
+    >>> ranks_within(scores, np.array([0, 0]), np.array([2, 0])).tolist()
+    [3, 2]
+    """
+    ranks = np.empty(len(rows), dtype=np.int64)
+    # A pair needs one row of comparisons; do as many pairs at a time as fit in a block.
+    step = max(1, BLOCK_BYTES // (8 * scores.shape[1]))
+    places = np.arange(scores.shape[1])
+    for start in range(0, len(rows), step):
+        pair = slice(start, start + step)
+        row, column = rows[pair], columns[pair, None]
+        own = scores[row, columns[pair]][:, None]
+        ahead = (scores[row] > own) | ((scores[row] == own) & (places < column))
+        ranks[pair] = ahead.sum(axis=1) + 1
+    return ranks

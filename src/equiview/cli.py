@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 
 from equiview import __version__
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from equiview.data.progress import Progress
+    from equiview.data.registry import Entry
     from equiview.data.run import Run
 
 app = typer.Typer(
@@ -40,13 +40,7 @@ def main() -> None:
     """Run the command line and exit with its code."""
     try:
         code = app(standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        _complain(error.format_message())
-        sys.exit(1)
-    except click.ClickException as error:
-        _complain(f"{error.format_message()} (try equiview --help)")
-        sys.exit(1)
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         _complain("stopped; run the same command again to continue where it was")
         sys.exit(1)
     except Exception as error:
@@ -54,6 +48,10 @@ def main() -> None:
 
         if isinstance(error, InputError):
             _complain(str(error))
+            sys.exit(1)
+        # Errors of usage are click's, which typer carries under one module name or another.
+        if hasattr(error, "format_message"):
+            _complain(f"{error.format_message()} (try equiview --help)")
             sys.exit(1)
         traceback.print_exc()
         _complain("this is a defect of equiview, not of your input; please report it with the lines above")
@@ -80,9 +78,7 @@ def audit(
     subject: Annotated[str, typer.Argument(help="What to audit, e.g. pictogram:skewed or embeddings:DIR.")],
     benchmark: Annotated[str, typer.Option(help="What to audit it on, e.g. pictograms or folder:DIR.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run begun there is continued.")],
-    audits: Annotated[list[str], typer.Option("--audit", help="Which audit; may be given several times.")] = [
-        "prevalence"
-    ],  # noqa: B006 (typer reads the default, nobody changes it)
+    audits: Annotated[list[str], typer.Option("--audit", help="Which audit; may be given several times.")],
     setting: Annotated[
         list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. prevalence.prior=pool; may be repeated.")
     ] = None,
@@ -134,7 +130,11 @@ def list_(as_json: AsJson = False) -> None:
     from equiview.benchmarks import BENCHMARKS
     from equiview.subjects import ENCODERS
 
-    kinds = {"encoders": ENCODERS.all(), "benchmarks": BENCHMARKS.all(), "audits": AUDITS.all()}
+    kinds: dict[str, dict[str, Entry[Any]]] = {
+        "encoders": {**ENCODERS.all()},
+        "benchmarks": {**BENCHMARKS.all()},
+        "audits": {**AUDITS.all()},
+    }
     if as_json:
         return _print_json(
             {

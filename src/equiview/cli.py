@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="equiview",
     help="Audit perspectival bias in systems that match images with text.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
@@ -155,10 +154,15 @@ def list_(as_json: AsJson = False) -> None:
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _front(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     if version:
         print(__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def _settings(given: list[str]) -> dict[str, dict[str, Any]]:

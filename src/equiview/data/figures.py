@@ -85,7 +85,7 @@ def write_figure(figure: Figure, path: Path) -> None:
     content["types"] = {name: str(dtype) for name, dtype in figure.table.schema.items()}
     if isinstance(figure, Gallery):
         content["pictures"] = {key: _plain(value) for key, value in figure.pictures.items()}
-    write_bytes(json.dumps(content, ensure_ascii=False, indent=0, sort_keys=True).encode(), path)
+    write_bytes(json.dumps(content, ensure_ascii=False, indent=0).encode(), path)
 
 
 def read_figure(path: Path) -> Figure:

@@ -1,0 +1,159 @@
+"""The prevalence audit from vectors to words, on worlds whose bias is known because we made it."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from equiview.audits.execute import execute
+from equiview.audits.prevalence import PREVALENCE, blind_order
+from equiview.benchmarks import load_benchmark
+from equiview.data.errors import InputError
+from equiview.data.progress import silent
+from equiview.subjects import load_encoder
+from tests.conftest import LANGUAGES, write_world
+
+
+def audited(folder, **settings):
+    options = PREVALENCE.configure({"cutoffs": [1, 5, 10], **settings})
+    benchmark = load_benchmark(f"folder:{folder}")
+    observed = PREVALENCE.observe(load_encoder(f"embeddings:{folder}"), benchmark, options, silent)
+    return observed, PREVALENCE.measure(observed, options), options
+
+
+def test_observations_satisfy_their_schemas_and_rank_the_whole_pool(world):
+    observed, _, _ = audited(world)
+    for name, schema in PREVALENCE.schemas.items():
+        schema.check(observed[name], name)
+    assert len(observed["rankings"]) == 40 * 100
+    assert len(observed["targets"]) == 40 * len(LANGUAGES)
+
+
+def test_observed_ranks_are_those_of_a_plain_sort(world):
+    observed, _, _ = audited(world)
+    images, texts = (np.load(world / f"{kind}s.npy") for kind in ("image", "text"))
+    images, texts = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (images, texts))
+    ids = pl.read_csv(world / "texts.csv")["id"]
+    scores = images[7] @ texts.T
+    expected = ids[np.argsort(-scores)[:100]].to_list()
+    assert observed["rankings"].filter(query_id="i7").sort("rank")["item_id"].to_list() == expected
+    swahili = np.flatnonzero([name.endswith("-sw") for name in ids])
+    rank = 1 + int((scores[swahili] > scores[swahili[7]]).sum())
+    assert observed["targets"].filter(query_id="i7", item_id="i7-sw")["language_rank"].to_list() == [rank]
+
+
+def test_more_skew_is_more_measured_bias(tmp_path):
+    excess = []
+    for skew in (0.0, 1.0, 4.0):
+        _, estimates, _ = audited(write_world(tmp_path / str(skew), skew=skew, images=150))
+        excess.append(estimates.one("DLBKL@10", grouping="tier")["excess"])
+    assert excess == sorted(excess)
+    assert excess[-1] > 1
+
+
+def test_every_estimate_has_an_interval_around_it_and_an_n(world):
+    _, estimates, _ = audited(world)
+    table = estimates.table
+    assert (table["low"] <= table["value"] + 1e-12).all()
+    assert (table["high"] >= table["value"] - 1e-12).all()
+    assert (table["n"] == 40).all()
+    unfloored = table.filter(pl.col("chance").is_null())["metric"].unique().to_list()
+    assert unfloored == ["NDCG@10 (retrieved)"]  # its ideal is itself random, see chance_ndcg
+
+
+def test_lbkl_at_1_says_nothing(world):
+    _, estimates, _ = audited(world)
+    row = estimates.one("LBKL@1", grouping="tier")
+    assert round(row["value"], 4) == round(row["low"], 4) == round(row["chance"], 4) == 9.6685
+
+
+def test_verdicts_follow_the_numbers(tmp_path):
+    judged = {}
+    for skew in (0.0, 4.0):
+        _, estimates, options = audited(write_world(tmp_path / str(skew), skew=skew, images=150))
+        judged[skew] = PREVALENCE.judge(estimates, options)
+    assert judged[4.0].finding == "biased"
+    assert judged[4.0].answer.startswith("Yes")
+    assert "much-written" in judged[4.0].answer
+    assert judged[0.0].finding == "fair"
+
+
+def test_the_pool_prior_takes_the_shares_of_the_pool(tmp_path):
+    folder = write_world(tmp_path / "w", images=60)
+    texts, vectors = pl.read_csv(folder / "texts.csv"), np.load(folder / "texts.npy")
+    keep = ((texts["language"] != "mi") | (texts["image_id"].str.slice(1).cast(pl.Int64) < 30)).to_numpy()
+    texts.filter(keep).write_csv(folder / "texts.csv")
+    np.save(folder / "texts.npy", vectors[keep])
+    uniform = audited(folder)[1].one("LBKL@10", grouping="tier")["value"]
+    pool = audited(folder, prior="pool")[1].one("LBKL@10", grouping="tier")["value"]
+    assert uniform != pool
+
+
+def test_words_shared_by_languages_do_not_favour_the_first(tmp_path):
+    # Every language uses the very same vector: only the order of rows could prefer one.
+    folder = write_world(tmp_path / "w", images=200)
+    np.save(folder / "texts.npy", np.repeat(np.load(folder / "images.npy"), len(LANGUAGES), axis=0))
+    observed, _, _ = audited(folder)
+    first = observed["rankings"].filter(rank=1).join(observed["items"], on="item_id")["language"]
+    counts = first.value_counts()["count"]
+    assert len(counts) == len(LANGUAGES)
+    assert counts.max() < 80  # of 200; 50 expected
+
+
+def test_blind_order_depends_on_ids_alone():
+    ids = pl.Series(["a", "b", "c", "d"])
+    order = blind_order(ids)
+    again = blind_order(ids.reverse())
+    assert ids[order].to_list() == ids.reverse()[again].to_list()
+
+
+def test_a_pool_of_one_tier_is_said_not_to_answer_the_question(tmp_path):
+    folder = write_world(tmp_path / "w")
+    texts, vectors = pl.read_csv(folder / "texts.csv"), np.load(folder / "texts.npy")
+    keep = (texts["language"] == "en").to_numpy()
+    texts.filter(keep).write_csv(folder / "texts.csv")
+    np.save(folder / "texts.npy", vectors[keep])
+    _, estimates, options = audited(folder)
+    verdict = PREVALENCE.judge(estimates, options)
+    assert verdict.finding == "unclear"
+    assert "one tier" in verdict.answer
+
+
+def test_an_image_without_captions_is_an_error_that_names_it(tmp_path):
+    folder = write_world(tmp_path / "w", images=20)
+    texts, vectors = pl.read_csv(folder / "texts.csv"), np.load(folder / "texts.npy")
+    keep = (texts["image_id"] != "i3").to_numpy()
+    texts.filter(keep).write_csv(folder / "texts.csv")
+    np.save(folder / "texts.npy", vectors[keep])
+    with pytest.raises(InputError, match="image 'i3' has no caption in the pool"):
+        audited(folder)
+
+
+def test_settings_are_checked():
+    with pytest.raises(InputError, match=r"setting 'prior': .*\(settings: seed, replicates"):
+        PREVALENCE.configure({"prior": "fair"})
+    with pytest.raises(InputError, match="setting 'cutoffs'"):
+        PREVALENCE.configure({"cutoffs": [0]})
+    with pytest.raises(InputError, match="setting 'depht'"):
+        PREVALENCE.configure({"depht": 3})
+
+
+def test_a_run_has_all_figures_of_the_audit(world, tmp_path):
+    subject, benchmark = load_encoder(f"embeddings:{world}"), load_benchmark(f"folder:{world}")
+    run = execute("s", subject, benchmark, ["prevalence"], tmp_path / "run")
+    names = [figure.name for figure in run.figures("prevalence")]
+    expected = ["tier-by-rank", "language-share", "recall-by-language", "divergence-by-depth", "examples"]
+    assert names == expected
+    assert all(figure.see and len(figure.table) for figure in run.figures("prevalence"))
+
+
+def test_texts_bring_their_own_tiers(tmp_path):
+    folder = write_world(tmp_path / "w")
+    texts = pl.read_csv(folder / "texts.csv").with_columns(
+        language=pl.col("language").replace("mi", "tlh"), tier=pl.lit("medium")
+    )
+    texts.write_csv(folder / "texts.csv")
+    observed, _, _ = audited(folder)
+    assert observed["items"]["tier"].unique().to_list() == ["medium"]
+    texts.with_columns(tier=pl.lit("middle")).write_csv(folder / "texts.csv")
+    with pytest.raises(InputError, match="tier 'middle' is none of high, medium, low"):
+        audited(folder)

@@ -1,0 +1,35 @@
+"""A small world that every part can be tried on: images and their captions in four languages, as vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+LANGUAGES = ("en", "de", "sw", "mi")
+
+
+def write_world(folder: Path, *, images: int = 40, width: int = 8, skew: float = 1.0, seed: int = 0) -> Path:
+    """Write the tables and vectors of a world that pushes little-written languages aside by `skew`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(seed)
+    seen = rng.normal(size=(images, width)).astype(np.float32)
+    aside = np.outer([0, 0, 1, 1], rng.normal(size=width))  # English and German stay, Swahili and Maori move
+    rows, vectors = [], []
+    for image in range(images):
+        for index, language in enumerate(LANGUAGES):
+            rows.append((f"i{image}-{language}", f"caption {image} in {language}", language, f"i{image}"))
+            vectors.append(seen[image] + 0.3 * rng.normal(size=width) + skew * aside[index])
+    pl.DataFrame({"id": [f"i{image}" for image in range(images)]}).write_csv(folder / "images.csv")
+    columns = ["id", "text", "language", "image_id"]
+    pl.DataFrame(rows, schema=columns, orient="row").write_csv(folder / "texts.csv")
+    np.save(folder / "images.npy", seen)
+    np.save(folder / "texts.npy", np.asarray(vectors, dtype=np.float32))
+    return folder
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    return write_world(tmp_path / "world")

@@ -1,0 +1,77 @@
+import io
+
+import polars as pl
+import pytest
+from PIL import Image
+
+from equiview.data.errors import InputError
+from equiview.data.items import Items
+
+
+def encoded(image, kind="PNG"):
+    buffer = io.BytesIO()
+    image.save(buffer, kind)
+    return buffer.getvalue()
+
+
+def images(**columns):
+    return Items("image", pl.DataFrame(columns), "images.csv")
+
+
+def test_transparent_parts_are_shown_on_white():
+    clear = Image.new("RGBA", (2, 2), (255, 0, 0, 0))
+    (picture,) = images(id=["a"], picture=[encoded(clear)]).pictures()
+    assert picture.mode == "RGB"
+    assert picture.getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_an_unreadable_picture_names_file_row_and_image():
+    items = images(id=["a", "b"], picture=[encoded(Image.new("RGB", (2, 2))), b"not a picture"])
+    with pytest.raises(InputError, match=r"images\.csv, row 2: picture of 'b' cannot be read"):
+        items.pictures()
+
+
+def test_an_image_without_picture_or_path_says_so():
+    with pytest.raises(InputError, match="row 1: image 'a' has no picture and no path"):
+        images(id=["a"]).pictures()
+
+
+def test_an_absent_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"gone\.png"):
+        images(id=["a"], path=[str(tmp_path / "gone.png")]).pictures()
+
+
+def test_thumbnails_pass_small_pictures_on_and_shrink_large_ones(tmp_path):
+    small = encoded(Image.new("RGB", (4, 4)))
+    path = tmp_path / "large.bmp"
+    Image.effect_noise((400, 200), 50).save(path)
+    items = images(id=["a", "b", "c"], picture=[small, None, None], path=[None, str(path), None])
+    assert items.thumbnail(0) == small
+    assert Image.open(io.BytesIO(items.thumbnail(1))).size == (96, 48)
+    assert items.thumbnail(2) is None
+
+
+def test_take_keeps_the_order_asked_for():
+    items = Items("text", pl.DataFrame({"id": ["a", "b"], "text": ["A", "B"], "language": ["en", "sw"]}))
+    assert items.take([1, 0]).texts == ["B", "A"]
+    assert items.fingerprint != items.take([1, 0]).fingerprint
+    assert items.fingerprint == items.take([0, 1]).fingerprint
+
+
+def test_texts_need_a_language():
+    with pytest.raises(InputError, match=r"texts\.csv: column 'language'.*is missing"):
+        Items("text", pl.DataFrame({"id": ["a"], "text": ["A"]}), "texts.csv")
+
+
+def test_an_empty_pool_is_refused():
+    empty = pl.DataFrame(
+        {"id": [], "text": [], "language": []},
+        schema_overrides=dict.fromkeys(("id", "text", "language"), pl.String),
+    )
+    with pytest.raises(InputError, match=r"texts\.csv: holds no text"):
+        Items("text", empty, "texts.csv")
+
+
+def test_an_unknown_attribute_lists_those_there_are():
+    with pytest.raises(InputError, match="no attribute 'country'; they have: id"):
+        images(id=["a"]).attribute("country")

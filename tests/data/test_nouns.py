@@ -1,0 +1,124 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from equiview.data.errors import InputError
+from equiview.data.estimates import Estimates
+from equiview.data.figures import Chart, Gallery, read_figure, write_figure
+from equiview.data.languages import languages, tiers_of
+from equiview.data.rankings import Rankings
+from equiview.data.registry import Registry
+from equiview.data.relevance import Relevance
+from equiview.data.run import BenchmarkCard, Manifest, Run, Subject
+
+
+def manifest(seed=0):
+    return Manifest(
+        subject=Subject(name="s", fingerprint="1"),
+        benchmark=BenchmarkCard(name="b", fingerprint="2", images=1, texts=1),
+        audits=("prevalence",),
+        settings={"prevalence": {}},
+        seed=seed,
+        versions={},
+    )
+
+
+def test_relevance_from_both_sides():
+    relevance = Relevance.from_pairs([0, 1, 1, 1], [2, 0, 1, 0], n_queries=2, n_items=3)
+    assert relevance.counts.tolist() == [1, 2]
+    assert relevance.mark(np.array([[0, 2], [0, 2]])).tolist() == [[False, True], [True, False]]
+    assert relevance.reversed().counts.tolist() == [1, 1, 1]
+
+
+def test_relevance_out_of_range_is_refused():
+    with pytest.raises(InputError, match="item row 3, but there are only 3"):
+        Relevance.from_pairs([0], [3], n_queries=1, n_items=3)
+
+
+def test_rankings_need_numbers():
+    with pytest.raises(InputError, match="query row 1"):
+        Rankings(np.zeros((2, 1), np.int32), np.array([[1], [np.nan]], np.float32))
+
+
+def test_there_are_36_languages_in_three_tiers():
+    assert languages()["tier"].value_counts().sort("count")["count"].to_list() == [3, 12, 21]
+    assert tiers_of(pl.Series(["en", "quz"]), "x").to_list() == ["high", "low"]
+    with pytest.raises(InputError, match="no tier is known for language tlh; add a column 'tier'"):
+        tiers_of(pl.Series(["en", "tlh"]), "texts.csv")
+
+
+def test_one_estimate_is_found_by_all_its_keys():
+    rows = {"audit": "a", "metric": "R@1", "value": [0.1, 0.2], "low": 0.0, "high": 1.0, "n": 3}
+    table = Estimates(pl.DataFrame({**rows, "chance": None, "excess": None, "language": [None, "sw"]}))
+    assert table.one("R@1")["value"] == 0.1
+    assert table.one("R@1", language="sw")["value"] == 0.2
+    with pytest.raises(InputError, match="0 estimates of 'R@1'"):
+        table.one("R@1", language="en")
+
+
+def test_figures_survive_the_disk(tmp_path):
+    table = pl.DataFrame({"x": ["ش", "b"], "y": [0.5, None], "p": [b"\x00\xff", None]})
+    chart = Chart("c", "t", "s", table, "points", "x", "y", "x", "y", picture="p", reference={"even": 0.5})
+    gallery = Gallery("g", "t", "s", table, {"q": b"\x01"})
+    for figure in (chart, gallery):
+        write_figure(figure, tmp_path / "f.json")
+        back = read_figure(tmp_path / "f.json")
+        assert back.table.equals(figure.table)
+        assert {**back.__dict__, "table": 0} == {**figure.__dict__, "table": 0}
+
+
+def test_a_chart_of_nothing_is_refused():
+    with pytest.raises(InputError, match=r"figure 'c': .*missing columns \['z'\]"):
+        Chart("c", "t", "s", pl.DataFrame({"x": [1]}), "bars", "x", "z", "x", "y")
+
+
+def test_a_stage_is_done_once_and_later_ones_are_forgotten_when_it_is_redone(tmp_path):
+    run = Run.start(tmp_path / "run", manifest())
+    write = lambda text: lambda work: (work / f"{text[0]}.txt").write_text(text)  # noqa: E731
+    assert run.stage("a", write("a1"))
+    assert run.stage("b", write("b1"))
+    assert not Run.open(run.folder).stage("a", write("a2"))
+    (run.folder / "a.txt").write_text("damaged")
+    run = Run.open(run.folder)
+    assert run.stage("a", write("a1"))
+    assert list(run.manifest.stages) == ["a"]
+    assert run.stage("b", write("b2"))
+
+
+def test_a_stage_that_fails_leaves_no_trace(tmp_path):
+    run = Run.start(tmp_path / "run", manifest())
+
+    def produce(work):
+        (work / "x").write_text("half")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        run.stage("a", produce)
+    assert sorted(path.name for path in run.folder.iterdir()) == ["manifest.json"]
+
+
+def test_a_folder_of_another_run_is_not_overwritten(tmp_path):
+    Run.start(tmp_path / "run", manifest())
+    with pytest.raises(InputError, match="holds a run that differs in seed"):
+        Run.start(tmp_path / "run", manifest(seed=1))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    with pytest.raises(InputError, match="is not empty and holds no run"):
+        Run.start(tmp_path / "mine", manifest())
+
+
+def test_a_damaged_manifest_says_so(tmp_path):
+    run = Run.start(tmp_path / "run", manifest())
+    (run.folder / "manifest.json").write_text("{")
+    with pytest.raises(InputError, match=r"manifest\.json: damaged"):
+        Run.open(run.folder)
+    with pytest.raises(InputError, match="holds no run"):
+        Run.open(tmp_path)
+
+
+def test_a_registry_finds_our_own_and_names_the_nearest():
+    registry = Registry("benchmark", "equiview.benchmarks")
+    registry.register("mine", about="mine")(1)
+    assert registry.get("mine") == 1
+    with pytest.raises(InputError, match="did you mean 'mine'"):
+        registry.get("mien")

@@ -1,0 +1,89 @@
+import polars as pl
+import pytest
+
+from equiview.data.errors import InputError, unknown_name
+from equiview.data.tables import Column, Schema, atomic, checksum, read_table, write_parquet
+
+SCHEMA = Schema(
+    "people",
+    (
+        Column("id", pl.String, "who", unique=True),
+        Column("age", pl.Int64, "years"),
+        Column("height", pl.Float64, "metres", nullable=True),
+    ),
+)
+
+
+def written(path, content):
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_a_good_table_is_cast_and_keeps_its_attributes_last(tmp_path):
+    frame = read_table(written(tmp_path / "p.csv", "town,age,id,height\nRoma,3,a,1.5\nRoma,4,b,\n"), SCHEMA)
+    assert frame.columns == ["id", "age", "height", "town"]
+    assert frame["age"].to_list() == [3, 4]
+    assert frame["height"].to_list() == [1.5, None]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("id,height\na,1\n", r"p\.csv: column 'age' \(years\) is missing; found: id, height"),
+        ("id,age,height\na,three,1\n", r"p\.csv: column 'age', row 1: 'three' is not of type Int64"),
+        ("id,age,height\na,1,1\nb,,1\n", r"p\.csv: column 'age', row 2: empty"),
+        ("id,age,height\na,1,1\nb,2,1\na,3,1\n", r"column 'id' repeats 'a' in rows 1 and 3"),
+        ("id,age,height\na,1,1\nb,2,3,4,5\n", r"p\.csv: cannot be read"),
+        ("", r"p\.csv: cannot be read"),
+    ],
+)
+def test_a_bad_table_is_one_line_that_names_file_column_and_row(tmp_path, content, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_table(written(tmp_path / "p.csv", content), SCHEMA)
+    assert "\n" not in str(caught.value)
+
+
+def test_nan_is_no_number():
+    with pytest.raises(InputError, match="column 'x', row 2: nan"):
+        Schema("s", (Column("x", pl.Float64, "x"),)).check(pl.DataFrame({"x": [1.0, float("nan")]}), "s")
+
+
+def test_a_cut_off_parquet_says_so(tmp_path):
+    path = tmp_path / "p.parquet"
+    write_parquet(pl.DataFrame({"id": ["a"], "age": [1], "height": [1.0]}), path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"p\.parquet: cannot be read, is it cut off\?"):
+        read_table(path, SCHEMA)
+
+
+def test_missing_file_and_unknown_suffix(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_table(tmp_path / "absent.csv", SCHEMA)
+    with pytest.raises(InputError, match=r"expected a \.csv or \.parquet"):
+        read_table(written(tmp_path / "p.txt", "x"), SCHEMA)
+
+
+def test_the_same_frame_gives_the_same_bytes(tmp_path):
+    frame = pl.DataFrame({"id": ["a", "b"], "x": [0.5, None]})
+    write_parquet(frame, tmp_path / "1.parquet")
+    write_parquet(frame.clone(), tmp_path / "2.parquet")
+    assert checksum(tmp_path / "1.parquet") == checksum(tmp_path / "2.parquet")
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = written(tmp_path / "f", "old")
+
+    def fail():
+        with atomic(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_unknown_name_offers_the_nearest():
+    assert "did you mean 'parity'?" in str(unknown_name("audit", "party", ["parity", "social"]))
+    assert "did you mean" not in str(unknown_name("audit", "zzz", ["parity"]))

@@ -1,0 +1,228 @@
+"""The command line as a person meets it: what it prints, and what it exits with."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.conftest import write_world
+
+
+def equiview(*arguments):
+    """Run the command in a process of its own; returns (exit code, output, error output)."""
+    done = subprocess.run(
+        [sys.executable, "-m", "equiview", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def audit(world, out, *more, benchmark=None):
+    chosen = benchmark or f"folder:{world}"
+    return equiview(
+        "audit", f"embeddings:{world}", "--benchmark", chosen, "--audit", "prevalence", "--out", out, *more
+    )
+
+
+def test_help_and_version():
+    code, output, _ = equiview("--help")
+    assert code == 0
+    for name in ("demo", "audit", "report", "compare", "list"):
+        assert name in output
+    assert equiview()[0] == 0
+    assert equiview("--version")[1].strip()
+
+
+def test_audit_prints_the_verdict_and_where_the_report_is(world, tmp_path):
+    code, output, errors = audit(world, tmp_path / "run")
+    assert code == 0, errors
+    assert "prevalence" in output
+    assert (
+        f"Report: {tmp_path / 'run' / 'report.html'}" in output.replace("\n", "") or "report.html" in output
+    )
+    assert (tmp_path / "run" / "report.html").is_file()
+
+
+def test_json_is_json_and_nothing_else(world, tmp_path):
+    code, output, _ = audit(world, tmp_path / "run", "--json", "--setting", "prevalence.cutoffs=5,10")
+    assert code == 0
+    found = json.loads(output)
+    metrics = {row["metric"] for row in found["runs"][0]["estimates"]}
+    assert {"LBKL@5", "DLBKL@10"} <= metrics
+    assert "LBKL@1" not in metrics
+    assert found["runs"][0]["verdicts"][0]["finding"] in {"biased", "fair", "unclear"}
+
+
+def test_report_and_compare_work_from_run_folders(tmp_path):
+    for name, skew in (("even", 0.0), ("skewed", 4.0)):
+        write_world(tmp_path / name, skew=skew)
+        assert audit(tmp_path / name, tmp_path / f"run-{name}")[0] == 0
+    runs = [tmp_path / "run-even", tmp_path / "run-skewed"]
+    (runs[0] / "report.html").unlink()
+    assert equiview("report", runs[0])[0] == 0
+    assert (runs[0] / "report.html").is_file()
+    # The vectors differ but the items do not, so the two compare.
+    code, output, errors = equiview("compare", *runs, "--out", tmp_path / "both", "--json")
+    assert code == 0, errors
+    assert {row["metric"] for row in json.loads(output)["comparison"]} >= {"Accuracy@5"}
+    assert (tmp_path / "both" / "report.html").is_file()
+
+
+def test_list_names_what_there_is():
+    code, output, _ = equiview("list", "--json")
+    assert code == 0
+    found = json.loads(output)
+    assert "folder:DIR" in [row["name"] for row in found["benchmarks"]]
+    assert "embeddings:DIR" in [row["name"] for row in found["encoders"]]
+    assert "prevalence" in [row["name"] for row in found["audits"]]
+
+
+def _edit_texts(**expressions):
+    def change(world):
+        pl.read_csv(world / "texts.csv").with_columns(**expressions).write_csv(world / "texts.csv")
+
+    return change
+
+
+def _edit_vectors(name, edit):
+    def change(world):
+        array = np.load(world / name)
+        array = edit(array)
+        np.save(world / name, array)
+
+    return change
+
+
+def _set(row, value):
+    def edit(array):
+        array[row] = value
+        return array
+
+    return edit
+
+
+FIRST = pl.int_range(pl.len()) == 0
+BAD_INPUT = {
+    "an empty pool": (
+        lambda world: pl.read_csv(world / "texts.csv").head(0).write_csv(world / "texts.csv"),
+        "texts.csv: holds no text",
+    ),
+    "no language column": (
+        lambda world: pl.read_csv(world / "texts.csv").drop("language").write_csv(world / "texts.csv"),
+        "column 'language'",
+    ),
+    "a text whose image is absent": (
+        _edit_texts(image_id=pl.when(FIRST).then(pl.lit("i999")).otherwise("image_id")),
+        "row 1: text 'i0-en' is of image 'i999', which is not among the images",
+    ),
+    "nan in the vectors": (_edit_vectors("images.npy", _set(3, np.nan)), "image 'i3' (row 4) is not finite"),
+    "vectors of other widths": (_edit_vectors("images.npy", lambda a: a[:, :5]), "5 wide and the gallery 8"),
+    "too few vectors": (_edit_vectors("texts.npy", lambda a: a[:-1]), "expected (160, width)"),
+    "a zero vector": (_edit_vectors("texts.npy", _set(0, 0)), "text 'i0-en' (row 1) is all zero"),
+    "duplicate ids": (
+        _edit_texts(id=pl.when(FIRST).then(pl.lit("i1-en")).otherwise("id")),
+        "column 'id' repeats 'i1-en' in rows 1 and 5",
+    ),
+    "a cut-off array": (
+        lambda world: (world / "texts.npy").write_bytes((world / "texts.npy").read_bytes()[:-100]),
+        "is it cut off?",
+    ),
+    "a cut-off table": (
+        lambda world: (world / "images.csv").write_text('id\n"i0', encoding="utf-8"),
+        "images.csv",
+    ),
+    "an empty language": (
+        _edit_texts(language=pl.when(FIRST).then(None).otherwise("language")),
+        "column 'language', row 1: empty",
+    ),
+    "an unknown language": (_edit_texts(language=pl.lit("tlh")), "add a column 'tier'"),
+    "no vectors": (lambda world: (world / "texts.npy").unlink(), "texts.npy: no such file"),
+    "integers for vectors": (_edit_vectors("texts.npy", lambda a: a.astype(int)), "expected floats"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_is_one_clear_line(world, tmp_path, case):
+    change, message = BAD_INPUT[case]
+    change(world)
+    code, output, errors = audit(world, tmp_path / "run")
+    assert code == 1
+    assert message in errors
+    assert len(errors.strip().splitlines()) == 1
+    assert errors.startswith("equiview: ")
+    assert not output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("audit", "embedings:x", "--benchmark", "pictograms", "--audit", "prevalence", "--out", "x"),
+            "did you mean",
+        ),
+        (
+            (
+                "audit",
+                "embeddings:absent",
+                "--benchmark",
+                "folder:absent",
+                "--audit",
+                "prevalence",
+                "--out",
+                "x",
+            ),
+            "no such folder",
+        ),
+        (("compare", "absent", "absent2", "--out", "x"), "holds no run"),
+        (("report", "absent"), "holds no run"),
+        (("audti",), "No such command"),
+        (("audit", "x", "--benchmark", "y", "--out", "z"), "Missing option '--audit'"),
+    ],
+)
+def test_mistakes_on_the_command_line_exit_with_1(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = equiview(*arguments)
+    assert code == 1
+    assert message in errors
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_an_unknown_audit_or_setting_is_named_with_the_nearest(world, tmp_path):
+    code, _, errors = equiview(
+        "audit",
+        f"embeddings:{world}",
+        "--benchmark",
+        f"folder:{world}",
+        "--audit",
+        "prevalance",
+        "--out",
+        tmp_path / "r",
+    )
+    assert (code, "did you mean 'prevalence'" in errors) == (1, True)
+    assert "settings: seed" in audit(world, tmp_path / "r", "--setting", "prevalence.piror=pool")[2]
+    assert "AUDIT.NAME=VALUE" in audit(world, tmp_path / "r", "--setting", "prior=pool")[2]
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(world, tmp_path):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "thesis.txt").write_text("years of work")
+    code, _, errors = audit(world, tmp_path / "r")
+    assert code == 1
+    assert "is not empty and holds no run" in errors
+    assert (tmp_path / "r" / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_defect_of_ours_exits_with_2(monkeypatch, capsys):
+    from equiview import api, cli
+
+    def broken(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(api, "demo", broken)
+    monkeypatch.setattr(sys, "argv", ["equiview", "demo"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 2
+    assert "defect of equiview" in capsys.readouterr().err

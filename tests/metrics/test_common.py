@@ -1,0 +1,197 @@
+"""One table of all metrics drives the tests that hold for every one of them.
+
+A public function of `equiview.metrics` without a row here is a failing test. `NAME:VARIANT` is a further row
+for the same function.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from equiview import metrics
+
+Rows = tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """How to call a metric on arrays that have one row per query, and what comes back.
+
+    `result` is "rows" (one result a row, from that row alone), "together" (one a row, from all of them) or
+    "pooled" (one result for all rows).
+    """
+
+    call: Callable[..., Any]
+    draw: Callable[[np.random.Generator, int], Rows]
+    result: str
+    low: float
+    high: float
+
+
+def rankings(rng: np.random.Generator, n: int) -> Rows:
+    relevant = rng.random((n, 12)) < 0.3
+    return relevant, relevant.sum(axis=1) + rng.integers(1, 4, n)
+
+
+def relevant_only(rng: np.random.Generator, n: int) -> Rows:
+    return rankings(rng, n)[:1]
+
+
+def groups(rng: np.random.Generator, n: int) -> Rows:
+    return (rng.integers(0, 4, (n, 9)),)
+
+
+def trials(rng: np.random.Generator, n: int) -> Rows:
+    return (rng.integers(0, 5, (n, 3)) / 4,)  # quarters, so that there are ties
+
+
+def series(rng: np.random.Generator, n: int) -> Rows:
+    return rng.integers(0, 9, n) / 4, rng.integers(0, 9, n) / 4
+
+
+def clustered(rng: np.random.Generator, n: int) -> Rows:
+    labels = np.arange(n) % 3
+    return rng.integers(-8, 9, (n, 5)) / 4 + labels[:, None], labels
+
+
+def ndcg(relevant: Any, n_relevant: Any) -> Any:
+    return metrics.ndcg_at_k(relevant, 10, n_relevant=n_relevant)
+
+
+def precision(relevant: Any, n_relevant: Any, **options: Any) -> Any:
+    return metrics.average_precision_at_k(relevant, 10, n_relevant=n_relevant, **options)
+
+
+SHARES = [0.1, 0.2, 0.3, 0.4]
+EPS_LIMIT = -np.log(1e-9)
+
+TABLE = {
+    "recall_at_k": Case(partial(metrics.recall_at_k, k=10), rankings, "rows", 0, 1),
+    "accuracy_at_k": Case(partial(metrics.accuracy_at_k, k=2), relevant_only, "rows", 0, 1),
+    "ndcg_at_k": Case(ndcg, rankings, "rows", 0, 1),
+    "ndcg_at_k:retrieved": Case(
+        partial(metrics.ndcg_at_k, k=10, ideal="retrieved"), relevant_only, "rows", 0, 1
+    ),
+    "average_precision_at_k": Case(precision, rankings, "rows", 0, 1),
+    "average_precision_at_k:relevant": Case(
+        partial(precision, denominator="relevant"), rankings, "rows", 0, 1
+    ),
+    "average_precision_at_k:cutoff": Case(
+        partial(metrics.average_precision_at_k, k=10, denominator="cutoff"), relevant_only, "rows", 0, 1
+    ),
+    "lbkl": Case(partial(metrics.lbkl, n_groups=4), groups, "rows", -1e-8, EPS_LIMIT),
+    "lbkl:prior": Case(partial(metrics.lbkl, n_groups=4, prior=SHARES), groups, "rows", -1e-8, EPS_LIMIT),
+    "dlbkl": Case(partial(metrics.dlbkl, n_groups=4), groups, "rows", -1e-8, EPS_LIMIT),
+    "dlbkl:pool": Case(
+        partial(metrics.dlbkl, n_groups=4, prior="pool", pool_shares=SHARES), groups, "rows", -1e-8, EPS_LIMIT
+    ),
+    "group_exposure": Case(partial(metrics.group_exposure, n_groups=4), groups, "rows", 0, 1),
+    "group_exposure:log2": Case(
+        partial(metrics.group_exposure, n_groups=4, discount="log2"), groups, "rows", 0, 1
+    ),
+    "single_group_share": Case(metrics.single_group_share, groups, "rows", 0, 1),
+    "wins": Case(metrics.wins, trials, "rows", 0, 1),
+    "wins:all": Case(partial(metrics.wins, ties="all"), trials, "rows", 0, 1),
+    "wins:split": Case(partial(metrics.wins, ties="split"), trials, "rows", 0, 1),
+    "win_rates": Case(metrics.win_rates, trials, "pooled", 0, 1),
+    "self_preference": Case(metrics.self_preference, trials, "pooled", 0, np.inf),
+    "silhouette_samples": Case(metrics.silhouette_samples, clustered, "together", -1, 1),
+    "silhouette_samples:sqeuclidean": Case(
+        partial(metrics.silhouette_samples, metric="sqeuclidean"), clustered, "together", -1, 1
+    ),
+    "silhouette_samples:cosine": Case(
+        partial(metrics.silhouette_samples, metric="cosine"), clustered, "together", -1, 1
+    ),
+    "pearson": Case(metrics.pearson, series, "pooled", -1, 1),
+    "spearman": Case(metrics.spearman, series, "pooled", -1, 1),
+}
+
+every_metric = pytest.mark.parametrize("case", TABLE.values(), ids=TABLE.keys())
+
+
+def draw(case: Case, n: int = 30) -> Rows:
+    arrays = case.draw(np.random.default_rng(5), n)
+    for array in arrays:
+        array.setflags(write=False)  # a metric that writes into its input fails
+    return arrays
+
+
+def test_the_table_has_every_public_metric_and_no_other() -> None:
+    public = {name for name in metrics.__all__ if not isinstance(getattr(metrics, name), type)}
+    assert {name.partition(":")[0] for name in TABLE} == public
+
+
+@every_metric
+def test_the_result_has_its_shape_and_bounds(case: Case) -> None:
+    result = case.call(*draw(case))
+    if case.result == "pooled":
+        assert isinstance(result, float) or result.shape == (3,)
+    else:
+        assert result.shape[0] == 30
+    values = np.asarray(result)
+    assert values.dtype == np.float64
+    assert np.isfinite(values).all()
+    assert values.min() >= case.low
+    assert values.max() <= case.high
+
+
+@every_metric
+def test_the_order_of_rows_does_not_matter(case: Case) -> None:
+    arrays = draw(case)
+    order = np.random.default_rng(6).permutation(30)
+    before, after = case.call(*arrays), case.call(*(array[order] for array in arrays))
+    expected = before if case.result == "pooled" else before[order]
+    np.testing.assert_allclose(after, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name, case in TABLE.items() if case.result == "rows"])
+def test_a_row_is_measured_by_itself(name: str) -> None:
+    case = TABLE[name]
+    arrays = draw(case)
+    alone = np.concatenate([case.call(*(array[i : i + 1] for array in arrays)) for i in range(30)])
+    np.testing.assert_allclose(alone, case.call(*arrays), rtol=1e-12, atol=1e-12)
+
+
+@every_metric
+def test_input_types_and_memory_order_do_not_matter(case: Case) -> None:
+    arrays = draw(case)
+    expected = case.call(*arrays)
+    narrow = {"b": np.bool_, "i": np.int8, "f": np.float32}
+    for others in (
+        [array.tolist() for array in arrays],
+        [np.asfortranarray(array) for array in arrays],
+        [array.astype(narrow[array.dtype.kind]) for array in arrays],
+        [np.repeat(array, 2, axis=0)[::2] for array in arrays],
+    ):
+        np.testing.assert_allclose(case.call(*others), expected, rtol=1e-12, atol=1e-12)
+
+
+@every_metric
+def test_nothing_to_measure_is_an_error(case: Case) -> None:
+    with pytest.raises(metrics.UndefinedMetricError) as error:
+        case.call(*(array[:0] for array in draw(case)))
+    assert "\n" not in str(error.value)
+
+
+@every_metric
+def test_a_wrong_number_of_dimensions_is_an_error(case: Case) -> None:
+    arrays = draw(case)
+    for wrong in ([array[None] for array in arrays], [array[0] for array in arrays]):
+        with pytest.raises(metrics.MetricInputError):
+            case.call(*wrong)
+
+
+@every_metric
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_an_error(case: Case, bad: float) -> None:
+    arrays = [array.copy() for array in draw(case)]
+    if arrays[0].dtype.kind != "f":
+        arrays[0] = arrays[0].astype(float)
+    arrays[0][(7, *[0] * (arrays[0].ndim - 1))] = bad
+    with pytest.raises(metrics.MetricInputError) as error:
+        case.call(*arrays)
+    assert "\n" not in str(error.value)

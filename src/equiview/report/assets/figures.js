@@ -1,0 +1,148 @@
+// Figures: drawn one after another once the page is up, redrawn in the theme's colours when it changes.
+
+const NARROW = 600; // pixels under which charts of many categories lie on their side
+const CATEGORY = 19; // pixels a category takes then
+const drawn = new Map(); // plot element -> its spec
+
+/** The theme's colours as plotly can read them: computed ones, from the plot's own element. */
+function theme(plot) {
+  const style = getComputedStyle(plot);
+  return { ink: style.color, sheet: style.backgroundColor, line: style.borderTopColor, font: style.fontFamily };
+}
+
+/** A copy in which every colour named "ink" is the theme's. */
+function inked(value, ink) {
+  if (Array.isArray(value)) return typeof value[0] === "object" ? value.map((inner) => inked(inner, ink)) : value;
+  if (value === null || typeof value !== "object") return value === "ink" ? ink : value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inked(inner, ink)]));
+}
+
+/** What a narrow screen shows instead: x and y exchanged, a line of its own for every category. */
+function sideways({ data, layout }) {
+  const turned = data.map((trace) => {
+    const other = { ...trace, x: trace.y, y: trace.x };
+    delete other.error_y;
+    if (trace.error_y) other.error_x = trace.error_y;
+    if (trace.type === "bar") other.orientation = "h";
+    if (trace.marker && trace.marker.symbol === "line-ew") other.marker = { ...trace.marker, symbol: "line-ns" };
+    return other;
+  });
+  const categories = layout.xaxis.categoryarray.length;
+  return {
+    data: turned,
+    layout: {
+      ...layout,
+      xaxis: { ...layout.yaxis, nticks: 5 },
+      yaxis: { ...layout.xaxis, autorange: "reversed", title: { text: "" } },
+      height: Math.max(320, 120 + categories * CATEGORY),
+      shapes: layout.shapes.map((s) => ({ ...s, xref: "x", yref: "paper", x0: s.y0, x1: s.y1, y0: 0, y1: 1 })),
+      annotations: layout.annotations.map((a) => ({ ...a, xref: "x", yref: "paper", x: a.y, y: 1, xanchor: "left", yanchor: "bottom" })),
+    },
+  };
+}
+
+function dressed(plot, spec, width) {
+  const colours = theme(plot);
+  const narrow = width < NARROW;
+  const { data, layout } = inked(spec.flip && narrow ? sideways(spec) : spec, colours.ink);
+  const axis = { gridcolor: colours.line, linecolor: colours.line, tickcolor: colours.line };
+  return {
+    data,
+    layout: {
+      ...layout,
+      width,
+      dragmode: false,
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: colours.font, size: 12, color: colours.ink },
+      hoverlabel: { bgcolor: colours.sheet, bordercolor: colours.ink, font: { color: colours.ink, family: colours.font }, align: "left" },
+      xaxis: { ...layout.xaxis, ...axis, fixedrange: true },
+      yaxis: { ...layout.yaxis, ...axis, fixedrange: true },
+    },
+  };
+}
+
+function draw(plot, width = plot.clientWidth) {
+  const { data, layout } = dressed(plot, drawn.get(plot), width);
+  return Plotly.react(plot, data, layout, { displayModeBar: false, responsive: false });
+}
+
+/** The picture and words of the mark under the pointer. */
+function showCards(plot, cards) {
+  const card = document.getElementById("card");
+  const image = card.querySelector("img");
+  plot.on("plotly_hover", ({ points, event }) => {
+    const said = cards[points[0].customdata];
+    if (!said) return;
+    image.hidden = !said.picture;
+    if (said.picture) image.src = said.picture;
+    card.querySelector("p").textContent = said.lines.join("\n");
+    card.hidden = false;
+    const { width, height } = card.getBoundingClientRect();
+    card.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - width - 8))}px`;
+    card.style.top = `${Math.max(8, Math.min(event.clientY + 14, innerHeight - height - 8))}px`;
+  });
+  plot.on("plotly_unhover", () => { card.hidden = true; });
+}
+
+/** Panels that stand side by side share their scale, else the eye compares what is not alike. */
+function shareScale(panels) {
+  const ends = panels.flatMap((panel) => panel.data.flatMap((trace) => trace.y || [])).filter((y) => typeof y === "number");
+  if (!ends.length || panels.some((panel) => panel.layout.barmode === "stack" || panel.layout.yaxis.type)) return;
+  const low = Math.min(0, ...ends);
+  const high = Math.max(...ends);
+  panels.forEach((panel) => { panel.layout.yaxis.range = [low, high + 0.06 * (high - low)]; });
+}
+
+async function drawAll() {
+  const figures = [...document.querySelectorAll('.figure[data-kind="chart"]')];
+  if (figures.length) {
+    const code = new TextDecoder().decode(await inflate("plotly"));
+    const script = document.createElement("script");
+    script.textContent = code;
+    document.head.append(script);
+  }
+  for (const figure of figures) {
+    try {
+      const { panels, shared } = await unpack(`${figure.id}-data`);
+      if (shared) shareScale(panels);
+      const plots = [...figure.querySelectorAll(".plot")];
+      for (const [place, plot] of plots.entries()) {
+        drawn.set(plot, panels[place]);
+        await draw(plot);
+        if (panels[place].cards.length) showCards(plot, panels[place].cards);
+        await breathe();
+      }
+    } catch (error) {
+      page.failures += 1;
+      console.error(`figure ${figure.id}:`, error);
+      figure.querySelectorAll(".plot").forEach((plot) => {
+        plot.classList.add("failed");
+        plot.textContent = "This figure could not be drawn; its numbers are in the table below.";
+      });
+    }
+  }
+  document.documentElement.dataset.ready = page.failures ? "failed" : "yes";
+}
+
+const redraw = (width) => { for (const plot of drawn.keys()) draw(plot, width); };
+document.addEventListener("themechange", () => redraw());
+let waiting = 0;
+let lastWidth = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth === lastWidth) return; // a phone's address bar coming and going
+  lastWidth = innerWidth;
+  clearTimeout(waiting);
+  waiting = setTimeout(redraw, 120);
+});
+
+// Paper is light and narrow whatever the screen is.
+let before = "auto";
+addEventListener("beforeprint", () => {
+  before = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+  redraw(660);
+});
+addEventListener("afterprint", () => setTheme(before));
+
+drawAll();

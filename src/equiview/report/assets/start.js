@@ -1,0 +1,65 @@
+"use strict";
+// Reading what the page carries, and its theme. Nothing here or below asks the network for anything.
+
+const page = { unpacked: new Map(), failures: 0 };
+
+/** The bytes of a compressed element, by its id. */
+async function inflate(id) {
+  const text = document.getElementById(id).textContent;
+  const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : fromBase64(text);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+function fromBase64(text) {
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return bytes;
+}
+
+/** The JSON of a compressed element, inflated once. */
+function unpack(id) {
+  if (!page.unpacked.has(id)) {
+    page.unpacked.set(id, inflate(id).then((bytes) => JSON.parse(new TextDecoder().decode(bytes))));
+  }
+  return page.unpacked.get(id);
+}
+
+/** An element with attributes and children; text is always text, never markup. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+/** Give the browser a moment to answer the reader. */
+const breathe = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+const THEMES = ["auto", "light", "dark"];
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  document.getElementById("theme").textContent = `Theme: ${theme}`;
+  document.dispatchEvent(new Event("themechange"));
+}
+
+(function startTheme() {
+  const button = document.getElementById("theme");
+  let theme = "auto";
+  // A page opened from a file may not be allowed to remember.
+  try { theme = localStorage.getItem("equiview-theme") || "auto"; } catch { /* auto it is */ }
+  if (!THEMES.includes(theme)) theme = "auto";
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    try { localStorage.setItem("equiview-theme", theme); } catch { /* for this visit only */ }
+    setTheme(theme);
+  });
+  setTheme(theme);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(theme));
+})();

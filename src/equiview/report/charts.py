@@ -1,0 +1,350 @@
+"""Charts as plotly reads them: plain dictionaries, made without plotly, drawn by the page's script.
+
+Colours of ground, grid and letters are not here: the page sets them, and again when its theme changes.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from equiview.data.figures import Chart
+from equiview.report import colours
+from equiview.report.embed import picture
+from equiview.report.words import number
+
+MANY = 12  # categories beyond which a narrow screen lays a chart on its side
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Series:
+    """The rows of one colour."""
+
+    name: str
+    colour: str
+    symbol: str
+    rows: list[int]
+    table: pl.DataFrame
+
+
+def spec(chart: Chart, subjects: Sequence[str] = ()) -> Spec:
+    """A chart as `{data, layout, flip, cards}`.
+
+    `subjects` fixes the colours of audited systems. `flip` says that a narrow screen should lay the chart on
+    its side; `cards` holds what is shown on hovering over marks that have pictures, by row.
+    """
+    draw = {
+        "bars": _bars,
+        "stacked": _bars,
+        "lines": _lines,
+        "points": _points,
+        "scatter": _scatter,
+        "heatmap": _heatmap,
+    }[chart.mark]
+    made = series(chart, subjects)
+    data = (
+        _heatmap(chart, made) if chart.mark == "heatmap" else [t for one in made for t in draw(chart, [one])]
+    )
+    if chart.marker:
+        data += _markers(chart)
+    categories = _categories(chart.table[chart.x])
+    return {
+        "data": data,
+        "layout": _layout(chart, made, categories),
+        "flip": chart.mark in {"bars", "stacked", "points"} and len(categories or ()) > MANY,
+        "cards": _cards(chart),
+    }
+
+
+def series(chart: Chart, subjects: Sequence[str] = ()) -> list[Series]:
+    """The chart's rows by colour, in the order in which the colours first appear."""
+    if chart.color is None or chart.mark == "heatmap":
+        lone = colours.GROUPS[0]
+        return [Series(chart.y_title, lone, "circle", list(range(len(chart.table))), chart.table)]
+    names = chart.table[chart.color].cast(pl.String).fill_null("–")
+    order = list(subjects) if chart.palette == "subject" else []
+    order += [name for name in names.unique(maintain_order=True) if name not in order]
+    rows = {name: (names == name).arg_true().to_list() for name in order}
+    return [
+        Series(
+            name,
+            colours.colour_of(chart.palette, name, order),
+            colours.symbol_of(name, order),
+            rows[name],
+            chart.table[rows[name]],
+        )
+        for name in order
+        if rows[name]
+    ]
+
+
+def fitted(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float] | None:
+    """Slope, intercept and Pearson's r of the least-squares line; None where there is no line to draw.
+
+    >>> tuple(round(v, 6) for v in fitted([0, 1, 2], [1, 3, 5]))
+    (2.0, 1.0, 1.0)
+    """
+    xs, ys = np.asarray(x, float), np.asarray(y, float)
+    kept = np.isfinite(xs) & np.isfinite(ys)
+    xs, ys = xs[kept], ys[kept]
+    if len(xs) < 3 or not np.ptp(xs) or not np.ptp(ys):
+        return None
+    slope, intercept = np.polyfit(xs, ys, 1)
+    return float(slope), float(intercept), float(np.corrcoef(xs, ys)[0, 1])
+
+
+def said(chart: Chart, row: dict[str, Any]) -> list[str]:
+    """What hovering over a mark says, line by line."""
+    lines = [str(row[chart.label])] if chart.label and row[chart.label] is not None else []
+    if chart.color and chart.mark != "heatmap" and str(row[chart.color]) not in lines:
+        lines.append(str(row[chart.color]))
+    x, y = row[chart.x], row[chart.y]
+    if chart.picture is None or chart.mark != "scatter":
+        lines.append(f"{chart.x_title}: {number(x)}")
+        value = f"{chart.y_title}: {number(y, chart.percent and isinstance(y, float))}"
+        if chart.low and chart.high and row[chart.low] is not None and row[chart.high] is not None:
+            value += f" [{number(row[chart.low], chart.percent)}, {number(row[chart.high], chart.percent)}]"
+        lines.append(value)
+    if chart.marker and row[chart.marker] is not None:
+        lines.append(f"{title_of(chart.marker)}: {number(row[chart.marker], chart.percent)}")
+    if chart.mark == "heatmap" and chart.color:
+        lines.append(f"{title_of(chart.color)}: {number(row[chart.color], chart.percent)}")
+    return lines
+
+
+def title_of(column: str) -> str:
+    """A column's name as words."""
+    return column.replace("_", " ")
+
+
+def _safe(text: object) -> str:
+    """Plotly reads some markup in its texts; captions are never markup."""
+    return html.escape("" if text is None else str(text), quote=False)
+
+
+def _values(column: pl.Series) -> list[Any]:
+    if column.dtype.is_numeric():
+        return [None if v is None or not np.isfinite(v) else v for v in column]
+    return [_safe(value) for value in column.cast(pl.String)]
+
+
+def _categories(column: pl.Series) -> list[str] | None:
+    if column.dtype.is_numeric():
+        return None
+    return [_safe(value) for value in column.cast(pl.String).unique(maintain_order=True)]
+
+
+def _base(chart: Chart, one: Series) -> Spec:
+    rows = one.table.iter_rows(named=True)
+    return {
+        "name": _safe(one.name),
+        "x": _values(one.table[chart.x]),
+        "y": _values(one.table[chart.y]),
+        "hovertext": ["<br>".join(map(_safe, said(chart, row))) for row in rows],
+        "hoverinfo": "text",
+        "legendgroup": _safe(one.name),
+    }
+
+
+def _errors(chart: Chart, one: Series) -> Spec | None:
+    if not (chart.low and chart.high):
+        return None
+    y = one.table[chart.y].cast(pl.Float64)
+    above, below = (one.table[chart.high] - y).clip(0), (y - one.table[chart.low]).clip(0)
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": _values(above.fill_null(0)),
+        "arrayminus": _values(below.fill_null(0)),
+        "thickness": 1.25,
+        "width": 2,
+    }
+
+
+def _bars(chart: Chart, one: list[Series]) -> list[Spec]:
+    trace = _base(chart, one[0]) | {"type": "bar", "marker": {"color": one[0].colour}}
+    if chart.mark == "bars" and (errors := _errors(chart, one[0])):
+        trace["error_y"] = errors
+    return [trace]
+
+
+def _points(chart: Chart, one: list[Series]) -> list[Spec]:
+    marker = {"color": one[0].colour, "symbol": one[0].symbol, "size": 8}
+    trace = _base(chart, one[0]) | {"type": "scatter", "mode": "markers", "marker": marker}
+    if errors := _errors(chart, one[0]):
+        trace["error_y"] = errors | {"color": one[0].colour}
+    return [trace]
+
+
+def _lines(chart: Chart, one: list[Series]) -> list[Spec]:
+    line = _base(chart, one[0]) | {
+        "type": "scatter",
+        "mode": "lines+markers" if len(one[0].table) <= 30 else "lines",
+        "line": {"color": one[0].colour, "width": 2},
+        "marker": {"color": one[0].colour, "symbol": one[0].symbol, "size": 6},
+    }
+    if not (chart.low and chart.high):
+        return [line]
+    edge = {
+        "type": "scatter",
+        "mode": "lines",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "x": line["x"],
+        "legendgroup": line["legendgroup"],
+    }
+    fill = {"fill": "tonexty", "fillcolor": colours.translucent(one[0].colour, 0.2)}
+    lower = edge | {"y": _values(one[0].table[chart.low])}
+    upper = edge | {"y": _values(one[0].table[chart.high])} | fill
+    return [lower, upper, line]
+
+
+def _scatter(chart: Chart, one: list[Series]) -> list[Spec]:
+    many = len(chart.table) > 400
+    marker = {"color": one[0].colour, "symbol": one[0].symbol, "size": 5 if many else 9, "opacity": 0.8}
+    trace = _base(chart, one[0]) | {"type": "scatter", "mode": "markers", "marker": marker}
+    if chart.picture:
+        trace |= {"customdata": one[0].rows, "hoverinfo": "none"}
+        del trace["hovertext"]
+    traces = [trace]
+    if errors := _errors(chart, one[0]):
+        trace["error_y"] = errors | {"color": one[0].colour}
+    line = fitted(trace["x"], trace["y"]) if chart.fit and chart.table[chart.x].dtype.is_numeric() else None
+    if line:
+        slope, intercept, r = line
+        ends = [min(x for x in trace["x"] if x is not None), max(x for x in trace["x"] if x is not None)]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": f"fit, r = {number(r)}"
+                if chart.color is None
+                else f"{trace['name']}: r = {number(r)}",
+                "x": ends,
+                "y": [slope * x + intercept for x in ends],
+                "line": {"color": one[0].colour, "dash": "dot", "width": 1.5},
+                "hoverinfo": "skip",
+            }
+        )
+    return traces
+
+
+def _heatmap(chart: Chart, _: list[Series]) -> list[Spec]:
+    value = chart.color or chart.y
+    columns, rows = _categories_or_values(chart.table[chart.x]), _categories_or_values(chart.table[chart.y])
+    cells: dict[tuple[Any, Any], tuple[Any, str]] = {}
+    keys = zip(_values(chart.table[chart.x]), _values(chart.table[chart.y]), strict=True)
+    for key, row in zip(keys, chart.table.iter_rows(named=True), strict=True):
+        cells[key] = (row[value], "<br>".join(map(_safe, said(chart, row))))
+    empty = (None, "")
+    scale = [[i / (len(colours.SEQUENCE) - 1), colour] for i, colour in enumerate(colours.SEQUENCE)]
+    return [
+        {
+            "type": "heatmap",
+            "x": columns,
+            "y": rows,
+            "z": [[cells.get((x, y), empty)[0] for x in columns] for y in rows],
+            "text": [[cells.get((x, y), empty)[1] for x in columns] for y in rows],
+            "hoverinfo": "text",
+            "colorscale": scale,
+            "xgap": 1,
+            "ygap": 1,
+            "colorbar": {"thickness": 10, "outlinewidth": 0, "tickformat": ".0%" if chart.percent else ""},
+        }
+    ]
+
+
+def _categories_or_values(column: pl.Series) -> list[Any]:
+    return _categories(column) or _values(column.unique(maintain_order=True))
+
+
+def _markers(chart: Chart) -> list[Spec]:
+    """The second value of each x, as a tick across it."""
+    assert chart.marker is not None
+    rows = chart.table.unique([chart.x, chart.marker], maintain_order=True)
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": title_of(chart.marker),
+            "x": _values(rows[chart.x]),
+            "y": _values(rows[chart.marker]),
+            "hoverinfo": "skip",
+            "marker": {"symbol": "line-ew", "size": 11, "color": "ink", "line": {"width": 2, "color": "ink"}},
+        }
+    ]
+
+
+def _layout(chart: Chart, made: list[Series], categories: list[str] | None) -> Spec:
+    once = chart.table[chart.x].n_unique() == len(chart.table)
+    barmode = "stack" if chart.mark == "stacked" else "overlay" if once else "group"
+    x_axis: Spec = {"title": {"text": _safe(chart.x_title)}, "automargin": True, "zeroline": False}
+    if categories is not None:
+        x_axis |= {"type": "category", "categoryorder": "array", "categoryarray": categories}
+        # One tick a category: a language must not vanish because its neighbours need room.
+        x_axis |= {"tickmode": "array", "tickvals": categories, "ticktext": categories, "showgrid": False}
+    y_axis: Spec = {"title": {"text": _safe(chart.y_title)}, "automargin": True, "zeroline": False}
+    if chart.mark == "heatmap":
+        y_axis |= {"autorange": "reversed", "showgrid": False}
+        x_axis |= {"showgrid": False}
+    if chart.percent and chart.mark != "heatmap":
+        y_axis["tickformat"] = ".0%"
+    if chart.log:
+        y_axis |= {"type": "log", "dtick": 1}
+    elif chart.mark in {"bars", "stacked"}:
+        y_axis["rangemode"] = "tozero"
+    named = len(made) > 1 or chart.marker is not None or chart.fit
+    return {
+        "barmode": barmode,
+        "bargap": 0.25,
+        "height": 380,
+        "margin": {"l": 8, "r": 12, "t": 12, "b": 8},
+        "hovermode": "closest",
+        "showlegend": named and chart.mark != "heatmap",
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+        "xaxis": x_axis,
+        "yaxis": y_axis,
+        "shapes": [_reference_line(value) for value in chart.reference.values()],
+        "annotations": [_reference_word(label, value, chart.log) for label, value in chart.reference.items()],
+    }
+
+
+def _reference_line(value: float) -> Spec:
+    line = {"color": "ink", "width": 1, "dash": "dash"}
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "yref": "y",
+        "y0": value,
+        "y1": value,
+        "line": line,
+    }
+
+
+def _reference_word(label: str, value: float, log: bool) -> Spec:
+    # Annotations, unlike shapes, take the exponent on a logarithmic axis.
+    level = float(np.log10(value)) if log and value > 0 else value
+    place = {"xref": "paper", "x": 1, "xanchor": "right", "yref": "y", "y": level, "yanchor": "bottom"}
+    return place | {"text": _safe(label), "showarrow": False, "font": {"size": 11}}
+
+
+def _cards(chart: Chart) -> list[dict[str, Any]]:
+    if chart.picture is None or chart.mark != "scatter":
+        return []
+    return [
+        {
+            "picture": None if row[chart.picture] is None else picture(row[chart.picture]),
+            "lines": said(chart, row),
+        }
+        for row in chart.table.iter_rows(named=True)
+    ]

@@ -1,0 +1,86 @@
+"""What a page carries inside itself: data compressed into its text, pictures as data URIs, scripts by hash.
+
+A page asks no network for anything. Data is gzip in base64 in elements the browser does not run; the page's
+script inflates them when they are needed. The content security policy admits our scripts by their hashes and
+nothing else, so a caption that looks like code stays a caption.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import math
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import polars as pl
+
+_KINDS = (
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
+
+
+def packed(content: bytes) -> str:
+    """`content` as gzip in base64, the same text for the same bytes."""
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+
+
+def packed_json(value: Any) -> str:
+    """`value` as compressed JSON."""
+    return packed(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode())
+
+
+def picture(content: bytes) -> str:
+    """An encoded picture as a data URI."""
+    kind = next((kind for start, kind in _KINDS if content.startswith(start)), "application/octet-stream")
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def columns(table: pl.DataFrame) -> dict[str, Any]:
+    """A table as the page's script reads it: names, kinds and columns of values, pictures left out."""
+    kept = [name for name, dtype in table.schema.items() if dtype != pl.Binary]
+    return {
+        "names": kept,
+        "numeric": [table.schema[name].is_numeric() for name in kept],
+        "values": [_finite(table[name]) for name in kept],
+    }
+
+
+def _finite(column: pl.Series) -> list[Any]:
+    if column.dtype.is_float():
+        return [None if value is None or math.isnan(value) else _bounded(value) for value in column]
+    plain = column.dtype.is_numeric() or column.dtype == pl.Boolean
+    return (column if plain else column.cast(pl.String)).to_list()
+
+
+def _bounded(value: float) -> float | str:
+    if value in {float("inf"), float("-inf")}:
+        return "∞" if value > 0 else "−∞"
+    # Six significant digits: more than is shown, and far fewer bytes.
+    return float(f"{value:.6g}")
+
+
+def asset(name: str) -> str:
+    """The text of one of our own files."""
+    return files("equiview.report").joinpath("assets", name).read_text("utf-8")
+
+
+def script_hash(script: str) -> str:
+    """How a content security policy names an inline script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+@cache
+def plotly() -> tuple[str, str]:
+    """Plotly's script, compressed, and the hash by which the page admits it."""
+    # A page's line ends are normalised by the browser; so are ours before hashing.
+    script = (
+        files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8").replace("\r\n", "\n")
+    )
+    return packed(script.encode()), script_hash(script)

@@ -1,0 +1,144 @@
+"""An audit's figures as the page shows them: those of several runs joined, each with its table beside it.
+
+A chart without colours of its own becomes one chart with a colour for each run; a coloured chart is drawn
+once a run, side by side on the same scale. The numbers travel with the picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from equiview.data.figures import Chart, Figure, Gallery
+from equiview.data.languages import languages
+from equiview.report import charts
+from equiview.report.embed import columns, packed_json, picture
+from equiview.report.words import number
+
+SUBJECT = "subject"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One drawing: of one run, or of all of them when `subject` is empty."""
+
+    subject: str
+    lists: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A figure as the page's template needs it; `payload` is its drawing and table, compressed."""
+
+    id: str
+    kind: str
+    title: str
+    see: str
+    panels: tuple[Panel, ...]
+    payload: str
+    rows: int
+
+
+def blocks(audit: str, figures: Sequence[tuple[str, Figure]]) -> list[Block]:
+    """The figures of one audit, given as (subject, figure), in the order in which they first appear."""
+    subjects = list(dict.fromkeys(subject for subject, _ in figures))
+    names = list(dict.fromkeys(figure.name for _, figure in figures))
+    made = []
+    for name in names:
+        same = [(subject, figure) for subject, figure in figures if figure.name == name]
+        identity = "-".join(("figure", audit, name)).replace(".", "-").replace(" ", "-")
+        drawn = [(subject, figure) for subject, figure in same if isinstance(figure, Chart)]
+        if drawn:
+            made.append(_chart_block(identity, drawn, subjects))
+        else:
+            lists = [(subject, figure) for subject, figure in same if isinstance(figure, Gallery)]
+            made.append(_gallery_block(identity, lists))
+    return made
+
+
+def joined(drawn: Sequence[tuple[str, Chart]]) -> Chart | None:
+    """One chart of several runs' charts, coloured by run; None when they must stay apart."""
+    first = drawn[0][1]
+    alone = all(chart.color is None and chart.mark in {"bars", "lines", "points"} for _, chart in drawn)
+    same = {(chart.mark, chart.x, chart.y, tuple(sorted(chart.reference.items()))) for _, chart in drawn}
+    if len(drawn) < 2 or not alone or len(same) > 1:
+        return None
+    parts = [chart.table.select(pl.lit(subject).alias(SUBJECT), pl.all()) for subject, chart in drawn]
+    # Bars of many categories and runs would be slivers: points say the same.
+    mark = "points" if first.mark == "bars" else first.mark
+    table = pl.concat(parts, how="diagonal_relaxed")
+    return replace(first, table=table, color=SUBJECT, palette="subject", mark=mark)
+
+
+def _chart_block(identity: str, drawn: Sequence[tuple[str, Chart]], subjects: Sequence[str]) -> Block:
+    first = drawn[0][1]
+    together = joined(drawn)
+    shown = (
+        [("", together)]
+        if together
+        else [(subject if len(drawn) > 1 else "", chart) for subject, chart in drawn]
+    )
+    table = together.table if together else _stacked(drawn)
+    payload = {
+        "panels": [charts.spec(chart, subjects) for _, chart in shown],
+        "shared": len(shown) > 1,
+        "table": columns(table),
+    }
+    panels = tuple(Panel(subject) for subject, _ in shown)
+    see = " ".join(dict.fromkeys(chart.see for _, chart in drawn)) if together is None else first.see
+    return Block(identity, "chart", first.title, see, panels, packed_json(payload), len(table))
+
+
+def _gallery_block(identity: str, lists: Sequence[tuple[str, Gallery]]) -> Block:
+    panels = tuple(
+        Panel(subject if len(lists) > 1 else "", tuple(_lists(gallery))) for subject, gallery in lists
+    )
+    table = _stacked(lists)
+    first = lists[0][1]
+    payload = packed_json({"panels": [], "shared": False, "table": columns(table)})
+    return Block(identity, "gallery", first.title, first.see, panels, payload, len(table))
+
+
+def _stacked(figures: Sequence[tuple[str, Figure]]) -> pl.DataFrame:
+    if len(figures) == 1:
+        return figures[0][1].table
+    parts = [figure.table.select(pl.lit(subject).alias(SUBJECT), pl.all()) for subject, figure in figures]
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _lists(gallery: Gallery) -> list[dict[str, Any]]:
+    known = {row["code"]: row for row in languages().iter_rows(named=True)}
+    made = []
+    for (group,), rows in gallery.table.group_by(["group"], maintain_order=True):
+        shown = gallery.pictures.get(str(group))
+        entries = [_entry(row, known) for row in rows.sort("rank", maintain_order=True).iter_rows(named=True)]
+        made.append(
+            {
+                "heading": str(rows["heading"][0]) if "heading" in rows.columns else str(group),
+                "picture": None if shown is None else picture(shown),
+                "entries": entries,
+                "pictorial": any(entry["picture"] for entry in entries),
+            }
+        )
+    return made
+
+
+def _entry(row: dict[str, Any], known: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    code = row.get("language")
+    language = known.get(code or "", {})
+    shown = row.get("item_picture")
+    return {
+        "rank": row["rank"],
+        "text": row.get("text"),
+        "language": code,
+        "language_name": language.get("name", code),
+        "direction": language.get("direction", "auto"),
+        "tier": row.get("tier") or language.get("tier"),
+        "score": None if row.get("score") is None else number(float(row["score"])),
+        "correct": row.get("correct"),
+        "note": row.get("note"),
+        "picture": None if shown is None else picture(shown),
+    }

@@ -1,4 +1,4 @@
-"""The tables of "Evaluating Perspectival Biases in Cross-Modal Retrieval" follow from one another by our metrics."""
+"""Tables of "Evaluating Perspectival Biases in Cross-Modal Retrieval" follow from one another by our metrics."""
 
 import json
 from pathlib import Path

@@ -73,7 +73,8 @@ def exact_sums(
     order, so the same seed gives the same bytes everywhere. The rounding moves a mean by at most 2**-52 times
     `n_clusters` times the largest cluster sum: 2**-40 of the largest value for 3,600 queries one by one.
     """
-    magnitude = add_up(np.abs(columns), rows, n_clusters).max(axis=0) * n_clusters
+    with np.errstate(over="ignore"):  # an overflow is an error of its own, below
+        magnitude = add_up(np.abs(columns), rows, n_clusters).max(axis=0) * n_clusters
     if not np.isfinite(magnitude).all():
         raise StatsInputError(f"column {np.argmin(np.isfinite(magnitude))} has values too large to add up")
     exponent = np.where(magnitude > 0, EXACT_BITS - np.ceil(np.log2(np.maximum(magnitude, 1e-300))), 0.0)

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equiview.stats import StatsInputError, UndefinedStatisticError, paired, sign_flip_test
+
+differences = st.lists(st.integers(-5, 5), min_size=1, max_size=9)
+
+
+def test_by_hand() -> None:
+    assert float(sign_flip_test([1.0], seed=0)) == 1  # plus and minus are equally far
+    assert float(sign_flip_test([1.0, 1, 1], seed=0)) == 2 / 8
+    assert float(sign_flip_test([2.0, 1, -1], seed=0)) == 6 / 8  # of 4 2 2 0 0 -2 -2 -4, six reach 2
+    assert float(sign_flip_test([0.0, 0, 0], seed=0)) == 1
+
+
+@given(differences)
+def test_few_clusters_are_tried_in_all_patterns_as_scipy_does(values: list[int]) -> None:
+    expected = (
+        scipy.stats.permutation_test(
+            (np.array(values, dtype=float), np.zeros(len(values))),
+            lambda x, y, axis: np.mean(x - y, axis=axis),
+            permutation_type="samples",
+            n_resamples=np.inf,
+            vectorized=True,
+        ).pvalue
+        if len(values) > 1
+        else 1.0
+    )
+    assert float(sign_flip_test(values, seed=0)) == pytest.approx(expected)
+
+
+@given(differences, st.integers(0, 3))
+def test_which_system_comes_first_and_the_unit_do_not_matter(values: list[int], seed: int) -> None:
+    many = np.tile(np.array(values, dtype=float), 3)  # more than 12 rows are sampled
+    for column in (np.array(values, dtype=float), many):
+        p = sign_flip_test(column, replicates=200, seed=seed)
+        assert sign_flip_test(-column, replicates=200, seed=seed) == p
+        assert sign_flip_test(column / 3, replicates=200, seed=seed) == pytest.approx(float(p), abs=0.1)
+        assert sign_flip_test(column * 4, replicates=200, seed=seed) == p
+
+
+def test_sampled_patterns_come_close_to_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).normal(0.3, 1, size=(12, 6))
+    exact = sign_flip_test(values, seed=0)
+    monkeypatch.setattr(paired, "EXACT_CLUSTERS", 0)
+    np.testing.assert_allclose(sign_flip_test(values, seed=0), exact, atol=0.02)
+
+
+def test_p_is_never_zero_and_uniform_without_a_difference() -> None:
+    certain = sign_flip_test(np.ones(200), replicates=999, seed=0)
+    assert float(certain) == 1 / 1000
+    p = sign_flip_test(np.random.default_rng(0).normal(size=(60, 500)), replicates=999, seed=0)
+    assert scipy.stats.kstest(p, "uniform").pvalue > 0.01
+
+
+@pytest.mark.parametrize("block_bytes", [1, 5000])
+def test_the_same_bytes_whatever_the_block(monkeypatch: pytest.MonkeyPatch, block_bytes: int) -> None:
+    values = np.random.default_rng(0).normal(0.1, 1, size=(77, 4))
+    expected = sign_flip_test(values, replicates=333, seed=5).tobytes()
+    monkeypatch.setattr(paired, "BLOCK_BYTES", block_bytes)
+    assert sign_flip_test(values, replicates=333, seed=5).tobytes() == expected
+
+
+def test_clusters_flip_together() -> None:
+    base = np.array([0.5, -0.2, 0.9, 0.4])
+    repeated = sign_flip_test(np.repeat(base, 30), clusters=np.repeat([3, 1, 4, 9], 30), seed=0)
+    assert float(repeated) == float(sign_flip_test(base, seed=0))
+    assert float(sign_flip_test(np.repeat(base, 30), seed=0)) < float(repeated)
+
+
+def test_queries_not_asked_take_no_part() -> None:
+    asked = np.array([0.5, 0.2, 0.9])
+    gaps = np.concatenate([asked, [np.nan] * 4])
+    assert float(sign_flip_test(gaps, seed=0)) == float(sign_flip_test(asked, seed=0))
+
+
+def test_the_shape_follows_the_columns() -> None:
+    assert sign_flip_test(np.ones((4, 3)), seed=0).shape == (3,)
+    assert sign_flip_test(np.ones((20, 1)), seed=0).shape == (1,)
+    assert sign_flip_test(np.ones(20), seed=0).shape == ()
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(UndefinedStatisticError, match="no rows"):
+        sign_flip_test([], seed=0)
+    with pytest.raises(UndefinedStatisticError, match="nan in every row"):
+        sign_flip_test([np.nan], seed=0)
+    with pytest.raises(StatsInputError, match="one label"):
+        sign_flip_test([1.0, 2], clusters=[1], seed=0)

@@ -190,7 +190,9 @@ def _progress(quiet: bool) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as bars:
+    with Progress(
+        *columns, console=Console(stderr=True), disable=quiet or not sys.stderr.isatty(), transient=True
+    ) as bars:
         tasks: dict[str, Any] = {}
 
         def tell(label: str, done: int, total: int) -> None:

@@ -18,6 +18,7 @@ from equiview.report import colours
 from equiview.report.embed import picture
 from equiview.report.words import number
 
+FEW = 24  # labelled points up to which the labels stand beside them
 MANY = 12  # categories beyond which a narrow screen lays a chart on its side
 
 Spec = dict[str, Any]
@@ -209,11 +210,14 @@ def _lines(chart: Chart, one: list[Series]) -> list[Spec]:
 
 def _scatter(chart: Chart, one: list[Series]) -> list[Spec]:
     many = len(chart.table) > 400
-    marker = {"color": one[0].colour, "symbol": one[0].symbol, "size": 5 if many else 9, "opacity": 0.8}
+    marker = {"color": one[0].colour, "symbol": one[0].symbol, "size": 5 if many else 9, "opacity": 0.85}
     trace = _base(chart, one[0]) | {"type": "scatter", "mode": "markers", "marker": marker}
     if chart.picture:
         trace |= {"customdata": one[0].rows, "hoverinfo": "none"}
         del trace["hovertext"]
+    elif chart.label and len(chart.table) <= FEW:
+        trace |= {"mode": "markers+text", "textposition": "top center", "cliponaxis": False}
+        trace["text"] = [_safe(word) for word in one[0].table[chart.label]]
     traces = [trace]
     if errors := _errors(chart, one[0]):
         trace["error_y"] = errors | {"color": one[0].colour}
@@ -304,7 +308,8 @@ def _layout(chart: Chart, made: list[Series], categories: list[str] | None) -> S
     named = len(made) > 1 or chart.marker is not None or chart.fit
     return {
         "barmode": barmode,
-        "bargap": 0.25,
+        # Thin bars with gaps shimmer: a hundred ranks are drawn as one surface.
+        "bargap": 0.25 if categories or len(chart.table[chart.x].unique()) <= MANY else 0,
         "height": 380,
         "margin": {"l": 8, "r": 12, "t": 12, "b": 8},
         "hovermode": "closest",

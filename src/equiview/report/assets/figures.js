@@ -33,7 +33,7 @@ function sideways({ data, layout }) {
     layout: {
       ...layout,
       xaxis: { ...layout.yaxis, nticks: 5 },
-      yaxis: { ...layout.xaxis, autorange: "reversed", title: { text: "" } },
+      yaxis: { ...layout.xaxis, range: [categories - 0.4, -0.6], title: { text: "" } },
       height: Math.max(320, 120 + categories * CATEGORY),
       shapes: layout.shapes.map((s) => ({ ...s, xref: "x", yref: "paper", x0: s.y0, x1: s.y1, y0: 0, y1: 1 })),
       annotations: layout.annotations.map((a) => ({ ...a, xref: "x", yref: "paper", x: a.y, y: 1, xanchor: "left", yanchor: "bottom" })),
@@ -87,11 +87,23 @@ function showCards(plot, cards) {
 
 /** Panels that stand side by side share their scale, else the eye compares what is not alike. */
 function shareScale(panels) {
-  const ends = panels.flatMap((panel) => panel.data.flatMap((trace) => trace.y || [])).filter((y) => typeof y === "number");
-  if (!ends.length || panels.some((panel) => panel.layout.barmode === "stack" || panel.layout.yaxis.type)) return;
-  const low = Math.min(0, ...ends);
+  const { type } = panels[0].layout.yaxis;
+  if (panels.some((panel) => panel.layout.barmode === "stack" || panel.data[0].type === "heatmap")) return;
+  const log = type === "log";
+  const ends = panels.flatMap((panel) => panel.data.flatMap((trace) => endsOf(trace)))
+    .filter((y) => typeof y === "number" && (!log || y > 0)).map((y) => (log ? Math.log10(y) : y));
+  if (!ends.length) return;
+  const fromZero = panels[0].layout.yaxis.rangemode === "tozero";
+  const low = fromZero ? Math.min(0, ...ends) : Math.min(...ends);
   const high = Math.max(...ends);
-  panels.forEach((panel) => { panel.layout.yaxis.range = [low, high + 0.06 * (high - low)]; });
+  const room = 0.06 * (high - low || 1);
+  panels.forEach((panel) => { panel.layout.yaxis.range = [fromZero && low === 0 ? 0 : low - room, high + room]; });
+}
+
+function endsOf(trace) {
+  const y = trace.y || [];
+  if (!trace.error_y) return y;
+  return y.flatMap((value, i) => (typeof value === "number" ? [value - trace.error_y.arrayminus[i], value + trace.error_y.array[i]] : []));
 }
 
 async function drawAll() {

@@ -17,10 +17,11 @@ from markupsafe import Markup
 from equiview.data.errors import InputError
 from equiview.data.run import Run
 from equiview.report import colours, embed, figures, opening, published
+from equiview.report.explorer import explorers
 from equiview.report.tables import estimates_table
 from equiview.report.words import number
 
-SCRIPTS = ("start.js", "table.js", "figures.js")
+SCRIPTS = ("start.js", "table.js", "figures.js", "explorer.js")
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
             sections=sections,
             benchmarks=_benchmarks(runs),
             versions=_versions(runs),
+            explorers=explorers(runs),
             published=published.beside(runs),
             paper=published.papers()["source"],
             style=Markup(embed.asset("page.css") + _palette()),

@@ -1,0 +1,192 @@
+"""The explorer's data: every ranked list of every run, in pieces a page can open one at a time.
+
+A page of 3,600 queries by 100 ranks and several runs holds a million places. They are kept as columns of
+small integers, a few dozen queries to a piece, each piece compressed by itself; the page's script inflates
+the piece a reader asks for. Byte planes and differences of scores are there because they compress well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.data.languages import languages
+from equiview.data.run import Run
+from equiview.report import colours
+from equiview.report.embed import packed, packed_json, picture
+
+QUERIES_A_PIECE = 64
+ITEMS_A_PIECE = 2048
+PICTURES_A_PIECE = 24
+ATTRIBUTES = ("language", "tier", "country")
+NOTHING = 0xFFFFFF  # the item of a rank that a list does not reach
+LEVELS = 65535
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """One audit's lists on one benchmark; `pieces` are (element id, compressed text)."""
+
+    id: str
+    audit: str
+    queries: int
+    pieces: tuple[tuple[str, str], ...]
+
+
+def explorers(runs: Sequence[Run]) -> list[Explorer]:
+    """An explorer for each audit that observed ranked lists, of the runs over the same items."""
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        for audit in run.manifest.audits:
+            if all(_table(run, audit, name).is_file() for name in ("queries", "items", "rankings")):
+                groups.setdefault((audit, run.manifest.benchmark.fingerprint), []).append(run)
+    names = [run.name for run in runs]
+    return [
+        _explorer(f"explorer-{place}", audit, members, names)
+        for place, ((audit, _), members) in enumerate(groups.items())
+    ]
+
+
+def _table(run: Run, audit: str, name: str) -> Path:
+    return run.folder / "observations" / f"{audit}.{name}.parquet"
+
+
+def _explorer(identity: str, audit: str, runs: Sequence[Run], names: Sequence[str]) -> Explorer:
+    queries = pl.read_parquet(_table(runs[0], audit, "queries"))
+    place = queries.select("query_id").with_row_index("query")
+    ranked = [
+        pl.read_parquet(
+            _table(run, audit, "rankings"), columns=["query_id", "rank", "item_id", "score", "relevant"]
+        )
+        .join(place, on="query_id")
+        .sort("query", "rank")
+        for run in runs
+    ]
+    items = _items(runs, audit, ranked)
+    numbers = items.select("item_id").with_row_index("item")
+    ranked = [rows.join(numbers, on="item_id", maintain_order="left") for rows in ranked]
+    coded = {name: _coded(items[name]) for name in ATTRIBUTES if name in items.columns}
+
+    pieces: list[tuple[str, str]] = []
+    about = []
+    for index, (run, rows) in enumerate(zip(runs, ranked, strict=True)):
+        lists = Lists.of(rows, len(queries))
+        about.append(_about(run, names, lists, coded))
+        pieces += [(f"{identity}-lists-{index}-{i}", packed(part)) for i, part in enumerate(lists.pieces())]
+    for name, (_, codes) in coded.items():
+        pieces.append((f"{identity}-{name}", packed(codes.astype("<u2").tobytes())))
+    texts = items["text"].to_list() if "text" in items.columns else items["item_id"].to_list()
+    pieces += _pieces(f"{identity}-texts", texts, ITEMS_A_PIECE)
+    pictured = "picture" in queries.columns and queries["picture"].null_count() < len(queries)
+    if pictured:
+        shown = [None if content is None else picture(content) for content in queries["picture"]]
+        pieces += _pieces(f"{identity}-pictures", shown, PICTURES_A_PIECE)
+    labels = (
+        queries["label"].fill_null(queries["query_id"]) if "label" in queries.columns else queries["query_id"]
+    )
+    known = {row["code"]: (row["name"], row["direction"]) for row in languages().iter_rows(named=True)}
+    spoken = coded["language"][0] if "language" in coded else []
+    meta = {
+        "queries": labels.to_list(),
+        "runs": about,
+        "attributes": {name: values for name, (values, _) in coded.items()},
+        "languages": {code: known[code] for code in spoken if code in known},
+        "pictured": pictured,
+        "sizes": {"queries": QUERIES_A_PIECE, "items": ITEMS_A_PIECE, "pictures": PICTURES_A_PIECE},
+    }
+    pieces.append((f"{identity}-meta", packed_json(meta)))
+    return Explorer(identity, audit, len(queries), tuple(pieces))
+
+
+def _items(runs: Sequence[Run], audit: str, ranked: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The items that any list holds, in the order of first mention, so that a query's texts lie together."""
+    parts = [rows.select("query", "rank", "item_id", run=pl.lit(index)) for index, rows in enumerate(ranked)]
+    mentioned = (
+        pl.concat(parts).sort("query", "rank", "run").unique("item_id", maintain_order=True, keep="first")
+    )
+    tables = [pl.read_parquet(_table(run, audit, "items")) for run in runs]
+    known = pl.concat(tables, how="diagonal_relaxed").unique("item_id", maintain_order=True, keep="first")
+    return mentioned.select("item_id").join(known, on="item_id", how="left", maintain_order="left")
+
+
+def _coded(column: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
+    """The distinct values, and each row's place among them."""
+    values = sorted(column.drop_nulls().unique().to_list())
+    if column.name == "language":
+        order = {code: index for index, code in enumerate(languages()["code"])}
+        values.sort(key=lambda code: (order.get(code, len(order)), code))
+    elif column.name == "tier":
+        values.sort(key=lambda tier: (list(colours.TIERS).index(tier) if tier in colours.TIERS else 9, tier))
+    places = {value: index for index, value in enumerate(values)}
+    return values, np.asarray([places.get(value, LEVELS) for value in column], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The lists of one run, `(n_queries, depth)`: items by number, scores in 65,536 levels, what is right."""
+
+    items: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    right: NDArray[np.bool_]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, n_queries: int) -> Lists:
+        """Fill the grid from rows of query, rank, item, score, relevant."""
+        query, rank = rows["query"].to_numpy(), rows["rank"].to_numpy() - 1
+        shape = (n_queries, int(rank.max(initial=-1)) + 1)
+        items = np.full(shape, NOTHING, dtype=np.int64)
+        levels = np.zeros(shape, dtype=np.int64)
+        right = np.zeros(shape, dtype=np.bool_)
+        score = rows["score"].to_numpy().astype(np.float64)
+        low, high = (float(score.min()), float(score.max())) if len(score) else (0.0, 0.0)
+        items[query, rank] = rows["item"].to_numpy()
+        levels[query, rank] = np.rint((score - low) / ((high - low) or 1.0) * LEVELS)
+        right[query, rank] = rows["relevant"].fill_null(False).to_numpy()
+        return cls(items, levels, right, low, high)
+
+    def pieces(self) -> Iterator[bytes]:
+        """Some queries a piece: three byte planes of items, two of score differences, one of what is right."""
+        steps = np.diff(self.levels, axis=1, prepend=0) & LEVELS
+        for start in range(0, len(self.items), QUERIES_A_PIECE):
+            some = slice(start, start + QUERIES_A_PIECE)
+            planes = [self.items[some] >> shift & 255 for shift in (0, 8, 16)]
+            planes += [steps[some] >> shift & 255 for shift in (0, 8)]
+            yield b"".join(plane.astype(np.uint8).tobytes() for plane in (*planes, self.right[some]))
+
+    def first_right(self) -> list[int]:
+        """The rank of each query's first right item, 0 where the list holds none."""
+        return [int(rank) for rank in np.where(self.right.any(axis=1), self.right.argmax(axis=1) + 1, 0)]
+
+
+def _about(run: Run, names: Sequence[str], lists: Lists, coded: dict[str, Any]) -> dict[str, Any]:
+    first = lists.items[:, 0] if lists.items.shape[1] else np.full(len(lists.items), NOTHING)
+    spoken = None
+    if "language" in coded:
+        codes = coded["language"][1]
+        spoken = [int(codes[item]) if item != NOTHING else LEVELS for item in first]
+    return {
+        "name": run.name,
+        "colour": colours.colour_of("subject", run.name, names),
+        "depth": lists.items.shape[1],
+        "low": lists.low,
+        "high": lists.high,
+        "firstRight": lists.first_right(),
+        "firstLanguage": spoken,
+    }
+
+
+def _pieces(identity: str, values: Sequence[Any], size: int) -> list[tuple[str, str]]:
+    parts = [values[start : start + size] for start in range(0, len(values), size)]
+    return [
+        (f"{identity}-{i}", packed(json.dumps(part, ensure_ascii=False, separators=(",", ":")).encode()))
+        for i, part in enumerate(parts)
+    ]

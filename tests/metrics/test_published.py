@@ -1,4 +1,4 @@
-"""Tables of "Evaluating Perspectival Biases in Cross-Modal Retrieval" follow from one another by our metrics."""
+"""Tables of "Evaluating Perspectival Biases in Cross-Modal Retrieval" follow from one another by metrics."""
 
 import json
 from pathlib import Path

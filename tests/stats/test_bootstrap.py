@@ -218,7 +218,7 @@ def test_the_shape_follows_the_columns() -> None:
         (
             lambda: bootstrap_means([[1, np.nan]] * 2, seed=0),
             UndefinedStatisticError,
-            "column 1 is nan in every",
+            "column 1 is nan",
         ),
         (lambda: bootstrap_means([1, np.inf], seed=0), StatsInputError, "row 1, column 0 is infinite"),
         (lambda: bootstrap_means([1e308] * 9, seed=0), StatsInputError, "too large"),

@@ -29,8 +29,9 @@ def sign_flip_test(
     names queries whose signs flip together.
 
     p = (1 + number of replicates as extreme) / (1 + `replicates`), so never 0. With at most 12 clusters all
-    sign patterns are tried instead, p is exact and `seed` without effect. Sums are exact, so that equally
-    extreme means count as equal, and the same seed gives the same bytes.
+    sign patterns are tried instead, p is exact and `seed` without effect. Sums are exact but for the rounding
+    of values, for which there is slack, so that equally extreme means count as equal; the same seed gives the
+    same bytes.
 
     Raises UndefinedStatisticError for no query or a column entirely nan; StatsInputError for infinite values
     or labels that do not fit.
@@ -46,10 +47,11 @@ def sign_flip_test(
     rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
     sums, _ = exact_sums(columns, rows, n_clusters)
     observed = sums.sum(axis=0)
+    least = np.abs(observed) - len(columns)  # two roundings of at most half a unit a row: ties stay ties
 
     if n_clusters <= EXACT_CLUSTERS:
         patterns = np.arange(2**n_clusters)[:, None] >> np.arange(n_clusters) & 1
-        p = _as_extreme(patterns, sums, observed) / len(patterns)
+        p = _as_extreme(patterns, sums, observed, least) / len(patterns)
     else:
         extreme = np.zeros(len(observed), dtype=np.int64)
         width = 4 * -(-n_clusters // 32)  # bytes of random bits a replicate, in whole 32-bit words
@@ -57,15 +59,18 @@ def sign_flip_test(
         for start in range(0, replicates, block):
             size = min(block, replicates - start)
             drawn = np.frombuffer(rng.bytes(size * width), dtype=np.uint8).reshape(size, width)
-            extreme += _as_extreme(np.unpackbits(drawn, axis=1, count=n_clusters), sums, observed)
+            extreme += _as_extreme(np.unpackbits(drawn, axis=1, count=n_clusters), sums, observed, least)
         p = (1 + extreme) / (1 + replicates)
     shaped: NDArray[np.float64] = p.reshape(np.shape(differences)[1:])
     return shaped
 
 
 def _as_extreme(
-    minus: NDArray[np.integer[Any]], sums: NDArray[np.float64], observed: NDArray[np.float64]
+    minus: NDArray[np.integer[Any]],
+    sums: NDArray[np.float64],
+    observed: NDArray[np.float64],
+    least: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Count the sign patterns, rows of 0 (plus) and 1 (minus), whose total is as far from 0 as `observed`."""
+    """Count the sign patterns, rows of 0 (plus) and 1 (minus), whose total is `least` or more from 0."""
     totals = observed - 2 * (minus.astype(np.float64) @ sums)
-    return np.asarray((np.abs(totals) >= np.abs(observed)).sum(axis=0), dtype=np.int64)
+    return np.asarray((np.abs(totals) >= least).sum(axis=0), dtype=np.int64)

@@ -17,11 +17,13 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.data.ahead import ahead
 from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
@@ -35,7 +37,10 @@ class Encoder(ABC):
     """Images and texts to vectors. A subclass needs two methods; the rest has defaults."""
 
     similarity: Literal["cosine", "dot"] = "cosine"
-    batch_size: int = 256
+    image_batch: int = 64
+    """Images handed to `encode_images` at a time, while as many more are being decoded."""
+    text_batch: int = 1024
+    """Texts handed to `encode_texts` at a time, which may sort them by length."""
 
     def __init__(self, argument: str = "") -> None:
         self.argument = argument
@@ -60,12 +65,14 @@ class Encoder(ABC):
         """Vectors `(len(items), width)` of items in row order, checked: finite, one width, none all zero."""
         parts = []
         what = f"encoding {items.kind}s"
-        for start in range(0, len(items), self.batch_size):
-            rows = range(start, min(start + self.batch_size, len(items)))
+        size = self.image_batch if items.kind == "image" else self.text_batch
+        batches = [range(start, min(start + size, len(items))) for start in range(0, len(items), size)]
+        pictures = ahead(lambda row: items.pictures([row])[0], range(len(items)), depth=size)
+        for rows in batches:
             if items.kind == "image":
-                made = self.encode_images(items.pictures(rows))
+                made = self.encode_images(list(islice(pictures, len(rows))))
             else:
-                made = self.encode_texts(items.table["text"][start : rows.stop].to_list())
+                made = self.encode_texts(items.table["text"][rows.start : rows.stop].to_list())
             part = np.asarray(made, dtype=np.float32)
             if part.ndim != 2 or len(part) != len(rows):
                 raise InputError(

@@ -1,0 +1,147 @@
+"""`pictograms`: the embedded benchmark, 1,280 drawings of emoji and their names in 36 languages.
+
+Every name of a drawing, in whatever language, is right for it, and all languages name every drawing: a system
+that treats languages alike has no reason to return one of them more than another. The drawings are Noto's, an
+artist that the embedded encoders never saw; the names are those of Unicode CLDR.
+
+What a drawing looks like when it bears a country's flag is defined here too (`with_flag`), for benchmarks of
+association bias and for the scripts in labs/ that train the embedded encoders.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from equiview.benchmarks.base import Benchmark, benchmark, same_image
+from equiview.data.items import Items
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SOURCE = (
+    "drawings: Noto Emoji (asturur-noto-emoji 3.0.3, @iconify-json/noto 1.2.9); "
+    "names: Unicode CLDR 48 (cldr-annotations-full and cldr-annotations-derived-full 48.2.0)"
+)
+LICENCE = "drawings Apache-2.0, names Unicode-3.0"
+
+FLAG_OF = {
+    "USA": "1f1fa-1f1f8",
+    "UK": "1f1ec-1f1e7",
+    "AUS": "1f1e6-1f1fa",
+    "GER": "1f1e9-1f1ea",
+    "CHN": "1f1e8-1f1f3",
+    "JPN": "1f1ef-1f1f5",
+    "ESP": "1f1ea-1f1f8",
+    "ARG": "1f1e6-1f1f7",
+    "FRA": "1f1eb-1f1f7",
+    "PRT": "1f1f5-1f1f9",
+    "BRA": "1f1e7-1f1f7",
+    "SAU": "1f1f8-1f1e6",
+    "THA": "1f1f9-1f1ed",
+    "IND": "1f1ee-1f1f3",
+    "KEN": "1f1f0-1f1ea",
+    "NGA": "1f1f3-1f1ec",
+}
+"""The 16 countries of P's table 4, and the code points of their flags."""
+
+BADGE_WIDTH, BADGE_HEIGHT = 0.4, 0.28
+"""Size of a flag badge as shares of the drawing's side."""
+
+
+@benchmark("pictograms", about="1,280 emoji drawings named in 36 languages; comes with equiview")
+def pictograms(argument: str = "") -> Benchmark:
+    """The embedded benchmark; it takes no argument.
+
+    Images have `concept` (code points such as `1f355`), `family` (concepts that look alike share one) and
+    `group` (Unicode's). Texts have these, `language`, `image_id`, and `borrowed`, true where a name is the
+    English one.
+    """
+    images = Items(
+        "image",
+        drawings().select(pl.col("image_id").alias("id"), "picture", "concept", "family", "group"),
+        "pictograms: drawings",
+    )
+    table = names().join(
+        drawings().select("image_id", "concept", "family", "group"),
+        on="concept",
+        how="left",
+        maintain_order="left",
+    )
+    texts = Items(
+        "text",
+        table.select(
+            pl.concat_str("concept", "language", separator=":").alias("id"),
+            "text",
+            "language",
+            "image_id",
+            "concept",
+            "family",
+            "group",
+            "borrowed",
+        ),
+        "pictograms: names",
+    )
+    return Benchmark(
+        name="pictograms",
+        images=images,
+        texts=texts,
+        relevance=same_image(images, texts),
+        about="emoji drawings by one artist, named in the 36 languages of Crossmodal-3600",
+        source=SOURCE,
+        licence=LICENCE,
+    )
+
+
+def drawings() -> pl.DataFrame:
+    """One row per concept: image_id, concept, family, group, picture (WebP, 96 x 96, transparent)."""
+    return _table("drawings")
+
+
+def names() -> pl.DataFrame:
+    """One row per language and concept: concept, language, text, borrowed."""
+    return _table("names")
+
+
+def nigerian_names() -> pl.DataFrame:
+    """Names in Yoruba (`yo`) and Hausa (`ha`), columns as in `names`."""
+    return _table("names_nigeria")
+
+
+def flags() -> pl.DataFrame:
+    """One row for each of the 16 countries: country (as in `FLAG_OF`), concept, picture (WebP)."""
+    return _table("flags")
+
+
+@cache
+def _table(name: str) -> pl.DataFrame:
+    content = files("equiview.benchmarks").joinpath("pictogram_data", f"{name}.parquet").read_bytes()
+    return pl.read_parquet(io.BytesIO(content))
+
+
+def flag_badge(flag: Image, side: int) -> Image:
+    """A flag as RGBA, cut to its drawn part, in a thin white frame, sized for a drawing `side` pixels wide."""
+    import PIL.Image
+
+    flag = flag.convert("RGBA")
+    flag = flag.crop(flag.getchannel("A").getbbox())
+    width, height, frame = round(side * BADGE_WIDTH), round(side * BADGE_HEIGHT), max(1, round(side / 64))
+    badge = PIL.Image.new("RGBA", (width, height), "white")
+    size = (width - 2 * frame, height - 2 * frame)
+    badge.alpha_composite(flag.resize(size, PIL.Image.Resampling.LANCZOS), (frame, frame))
+    return badge
+
+
+def with_flag(drawing: Image, flag: Image) -> Image:
+    """A square drawing bearing a flag in its lower right corner: RGB on white, of the drawing's size."""
+    import PIL.Image
+
+    ground = PIL.Image.new("RGBA", drawing.size, "white")
+    ground.alpha_composite(drawing.convert("RGBA"))
+    badge = flag_badge(flag, drawing.width)
+    ground.alpha_composite(badge, (drawing.width - badge.width, drawing.height - badge.height))
+    return ground.convert("RGB")

@@ -3,7 +3,7 @@
 Each pair is measured back to back in one process, so that a slow moment of the machine hits both; the median
 of the pairs' ratios is printed for each metric, with the largest difference between the two results.
 
-    python bench/silhouette.py [--points 11724] [--width 768] [--clusters 16] [--pairs 3]
+    python bench/silhouette.py [--points 11724] [--width 768] [--clusters 16] [--pairs 3] [--metrics NAME ...]
 """
 
 from __future__ import annotations
@@ -48,13 +48,14 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=768)
     parser.add_argument("--clusters", type=int, default=16)
     parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--metrics", nargs="+", choices=get_args(Metric), default=get_args(Metric))
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     labels = np.arange(options.points) % options.clusters
     x = rng.normal(size=(options.points, options.width))
     x += 0.3 * rng.normal(size=(options.clusters, options.width))[labels]
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    for metric in get_args(Metric):
+    for metric in options.metrics:
         compare(x, labels, metric, options.pairs)
 
 

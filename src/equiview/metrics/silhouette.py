@@ -23,7 +23,7 @@ from equiview.metrics.errors import MetricInputError, UndefinedMetricError
 Metric = Literal["euclidean", "sqeuclidean", "cosine"]
 
 EUCLIDEAN_BLOCK = 2048  # rows and columns of one block of distances: 32 MiB
-LINEAR_BLOCK = 512  # rows turned into float64 at a time: they stay in the cache
+LINEAR_BLOCK = 1024  # rows turned into float64 at a time
 
 
 def silhouette_samples(x: ArrayLike, labels: ArrayLike, metric: Metric = "euclidean") -> NDArray[np.float64]:
@@ -87,17 +87,18 @@ def _linear_sums(
     n, n_clusters = len(points), len(sizes)
     origin = np.zeros(points.shape[1])
     vectors = np.zeros((n_clusters, points.shape[1]))
-    for start in range(0, n, LINEAR_BLOCK):
-        block = _block(points, start, origin, cosine=cosine)
-        vectors += _one_hot(cluster[start : start + LINEAR_BLOCK], n_clusters) @ block
+    buffer = np.empty((min(LINEAR_BLOCK, n), points.shape[1]))  # one for all: fresh memory is slow
+    spans = [slice(i, min(i + LINEAR_BLOCK, n)) for i in range(0, n, LINEAR_BLOCK)]
+    for span in spans:
+        block, _ = _load(points, span, buffer, origin, cosine=cosine)
+        vectors += _one_hot(cluster[span], n_clusters) @ block
     if not cosine:  # distances do not change when the mean is moved to 0, and rounding shrinks
         origin = vectors.sum(axis=0) / n
         vectors -= sizes[:, None] * origin
     sums, squares = np.empty((n, n_clusters)), np.empty(n)
-    for start in range(0, n, LINEAR_BLOCK):
-        block = _block(points, start, origin, cosine=cosine)
-        np.matmul(block, vectors.T, out=sums[start : start + LINEAR_BLOCK])
-        squares[start : start + LINEAR_BLOCK] = np.einsum("ij,ij->i", block, block)
+    for span in spans:
+        block, squares[span] = _load(points, span, buffer, origin, cosine=cosine)
+        np.matmul(block, vectors.T, out=sums[span])
     if cosine:
         sums = sizes - sums
     else:
@@ -107,22 +108,28 @@ def _linear_sums(
     return np.maximum(sums, np.zeros_like(sums))
 
 
-def _block(
-    points: NDArray[np.floating[Any]], start: int, origin: NDArray[np.float64], *, cosine: bool
-) -> NDArray[np.float64]:
-    """Some rows in float64: of length 1 for cosine, else seen from `origin`; checked to be finite."""
-    block = points[start : start + LINEAR_BLOCK].astype(np.float64)
-    if not np.isfinite(block).all():
-        row = start + int(np.flatnonzero(~np.isfinite(block).all(axis=1))[0])
-        raise MetricInputError(f"x has a value that is not finite in row {row}")
+def _load(
+    points: NDArray[np.floating[Any]],
+    span: slice,
+    buffer: NDArray[np.float64],
+    origin: NDArray[np.float64],
+    *,
+    cosine: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rows of `span` in `buffer`, seen from `origin` or, for cosine, of length 1; and their squared norms."""
+    block = buffer[: span.stop - span.start]
+    np.subtract(points[span], origin, out=block)
+    squares = np.einsum("ij,ij->i", block, block)
+    if not np.isfinite(squares).all():
+        row = span.start + int(np.flatnonzero(~np.isfinite(squares))[0])
+        raise MetricInputError(f"x has a value that is not finite, or too large to square, in row {row}")
     if not cosine:
-        return block - origin
-    norms = np.sqrt(np.einsum("ij,ij->i", block, block))
-    if (norms == 0).any():
-        row = start + int(np.flatnonzero(norms == 0)[0])
+        return block, squares
+    if (squares == 0).any():
+        row = span.start + int(np.flatnonzero(squares == 0)[0])
         raise MetricInputError(f"x has a zero vector in row {row}: it has no cosine with anything")
-    block /= norms[:, None]
-    return block
+    block /= np.sqrt(squares)[:, None]
+    return block, squares
 
 
 def _euclidean_sums(

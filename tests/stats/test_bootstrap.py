@@ -31,8 +31,9 @@ def slow_means(values: np.ndarray, rows: np.ndarray, replicates: int, seed: int)
     """Draw the same clusters one replicate at a time and average what they hold."""
     rng, n_clusters = np.random.default_rng(seed), rows.max() + 1
     means = []
-    for _ in range(replicates):
-        drawn = rng.integers(0, n_clusters, size=n_clusters, dtype=np.uint16)
+    at_once = bootstrap.DRAWS_AT_ONCE // n_clusters
+    assert at_once >= replicates  # so one call draws all that is compared
+    for drawn in rng.integers(0, n_clusters, size=(at_once, n_clusters), dtype=np.uint16)[:replicates]:
         sample = np.concatenate([values[rows == cluster] for cluster in drawn])
         means.append([np.mean(column[~np.isnan(column)]) for column in sample.T])
     return np.array(means)

@@ -18,6 +18,7 @@ from equiview.stats._check import add_up, as_columns, cluster_rows, exact_sums, 
 from equiview.stats.errors import StatsInputError, UndefinedStatisticError
 
 BLOCK_BYTES = 16 * 2**20
+DRAWS_AT_ONCE = 16_384
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,14 @@ def bootstrap_means(
 
     means = np.empty((replicates, columns.shape[1]))
     rng = np.random.Generator(np.random.PCG64(seed))
-    block = min(replicates, max(1, BLOCK_BYTES // (8 * n_clusters)))
+    # How many replicates one call draws depends on the number of clusters alone, so that the draws do too.
+    at_once = max(1, DRAWS_AT_ONCE // n_clusters)
+    block = at_once * max(1, min(replicates, BLOCK_BYTES // (8 * n_clusters)) // at_once)
     counts = np.empty((block, n_clusters))
     for start in range(0, replicates, block):
         stop = min(start + block, replicates)
-        for row in counts[: stop - start]:
-            row[:] = _draw_counts(rng, n_clusters)
+        for first in range(0, stop - start, at_once):
+            counts[first : first + at_once] = _draw_counts(rng, n_clusters, at_once)
         totals = counts[: stop - start] @ matrix
         weights = totals[:, columns.shape[1] :][:, pattern_of]
         with np.errstate(invalid="ignore"):  # 0 / 0: no query of this column was drawn
@@ -148,10 +151,12 @@ def bootstrap_interval(
     )
 
 
-def _draw_counts(rng: np.random.Generator, n_clusters: int) -> NDArray[np.int64]:
-    """One multinomial row: how often each of `n_clusters` came up in as many draws."""
+def _draw_counts(rng: np.random.Generator, n_clusters: int, replicates: int) -> NDArray[np.int64]:
+    """Multinomial rows `(replicates, n_clusters)`: how often each cluster came up in as many draws."""
     narrow = np.uint16 if n_clusters <= 2**16 else np.uint32  # half the random bits, half the time
-    return np.bincount(rng.integers(0, n_clusters, size=n_clusters, dtype=narrow), minlength=n_clusters)
+    drawn = rng.integers(0, n_clusters, size=(replicates, n_clusters), dtype=narrow)
+    cells = drawn + n_clusters * np.arange(replicates)[:, None]
+    return np.bincount(cells.ravel(), minlength=cells.size).reshape(cells.shape)
 
 
 def _distinct_columns(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

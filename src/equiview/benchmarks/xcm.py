@@ -1,0 +1,167 @@
+"""`3xcm:DIR`: the released Cross-Cultural Cross-Modal benchmark of P, in its published layout.
+
+A folder with the two configurations of the release, each as Parquet or CSV: `benchmark` (the trials) and
+`image_metadata` (the images' labels), as `NAME.csv`, `NAME.parquet` or `NAME/*.parquet`. Pictures are in the
+metadata's `image` column, as the release exports them, or in `images/IMAGE_ID.*`. The release is for research
+only (CC BY-NC-SA 4.0) and is not part of equiview.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.trials import ROLES, with_languages
+from equiview.data.countries import languages_of
+from equiview.data.errors import InputError
+from equiview.data.items import Items
+from equiview.data.relevance import Relevance
+from equiview.data.tables import Column, Schema
+
+SOURCE = "https://huggingface.co/datasets/Chula-AI/association_bias_benchmark"
+LICENCE = "CC BY-NC-SA 4.0, research only"
+RELEASED_TRIALS, RELEASED_CONCEPTS = 11_723, 137
+PREFIX = {
+    "semantic": "semantically_relevant_candidate",
+    "cultural": "culturally_relevant_candidate",
+    "nonrelevant": "non_relevant_candidate",
+}
+TRIALS = Schema(
+    "benchmark",
+    tuple(
+        Column(f"{prefix}_{field}", pl.String, f"{field} of the {prefix.replace('_', ' ')}")
+        for prefix in ("query", *PREFIX.values())
+        for field in ("image_id", "concept", "country")
+    ),
+)
+METADATA = Schema(
+    "image_metadata",
+    (
+        Column("image_id", pl.String, "a distinct name of the image", unique=True),
+        Column("concept", pl.String, "coarse concept, e.g. train"),
+        Column("country", pl.String, "country of the image"),
+        Column("concept_in_native", pl.String, "the concept in the country's language"),
+    ),
+)
+
+
+@benchmark(
+    "3xcm", usage=("3xcm:DIR",), about="3XCM, 11,723 trials of association bias (local copy of the release)"
+)
+def xcm(argument: str) -> Benchmark:
+    """Read the release; InputError says what is missing, in which file and row."""
+    if not argument:
+        raise InputError(
+            f"benchmark '3xcm' needs the folder of the release: 3xcm:DIR (from {SOURCE}; {LICENCE})"
+        )
+    place = Path(argument)
+    trials, metadata = _read(place, "benchmark", TRIALS), _read(place, "image_metadata", METADATA)
+    images = _images(place, metadata)
+    texts = _texts(metadata)
+    known = set(images.ids)
+    for prefix in ("query", *PREFIX.values()):
+        wanted = trials[f"{prefix}_image_id"]
+        absent = (~wanted.is_in(known)).arg_true()
+        if len(absent):
+            raise InputError(
+                f"{place}/benchmark, row {absent[0] + 1}: {prefix} image {wanted[int(absent[0])]!r} is "
+                f"not in image_metadata ({len(absent)} rows are like that)"
+            )
+    table = pl.DataFrame(
+        {
+            "trial_id": [str(row) for row in range(len(trials))],
+            "query_id": trials.join(
+                metadata.select(_text_id(), query_image_id="image_id"),
+                on="query_image_id",
+                how="left",
+                maintain_order="left",
+            )["text_id"],
+            "query_image_id": trials["query_image_id"],
+            **{f"{role}_id": trials[f"{PREFIX[role]}_image_id"] for role in ROLES},
+            "concept": trials["query_concept"],
+            "country": trials["query_country"],
+        }
+    )
+    return Benchmark(
+        name="3xcm",
+        images=images,
+        texts=texts,
+        relevance=_same_concept(images, texts),
+        about=_describe(trials),
+        source=SOURCE,
+        licence=LICENCE,
+        tables={"trials": with_languages(table, images)},
+    )
+
+
+def _read(place: Path, name: str, schema: Schema) -> pl.DataFrame:
+    if not place.is_dir():
+        raise InputError(f"{place}: no such folder; get the release from {SOURCE} ({LICENCE})")
+    found = [path for path in (place / f"{name}.parquet", place / f"{name}.csv") if path.is_file()]
+    found = found or sorted((place / name).glob("*.parquet")) or sorted((place / name).glob("*.csv"))
+    if not found:
+        raise InputError(
+            f"{place}: holds no {name} ({name}.parquet, {name}.csv or {name}/*.parquet); "
+            f"get the release from {SOURCE} ({LICENCE})"
+        )
+    parts = []
+    for path in found:
+        try:
+            part = (
+                pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema=False)
+            )
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(
+                f"{path}: cannot be read, is it cut off? ({str(error).splitlines()[0][:120]})"
+            ) from None
+        parts.append(schema.check(part, str(path)))
+    return schema.check(pl.concat(parts, how="diagonal_relaxed"), str(place / name))
+
+
+def _images(place: Path, metadata: pl.DataFrame) -> Items:
+    table = metadata.rename({"image_id": "id"})
+    if "image" in table.columns and isinstance(table.schema["image"], pl.Struct):
+        table = table.with_columns(picture=pl.col("image").struct.field("bytes"))
+    files = {path.stem: str(path) for path in (place / "images").glob("*") if path.is_file()}
+    if "picture" not in table.columns and files:
+        table = table.with_columns(
+            path=pl.col("id").replace_strict(files, default=None, return_dtype=pl.String)
+        )
+    wanted = ["id", "picture", "path", "concept", "country"]
+    return Items(
+        "image", table.select(name for name in wanted if name in table.columns), str(place / "image_metadata")
+    )
+
+
+def _texts(metadata: pl.DataFrame) -> Items:
+    """One query for each country, concept and native name of it, in order of appearance."""
+    table = metadata.select(
+        _text_id().alias("id"), pl.col("concept_in_native").alias("text"), "concept", "country"
+    ).unique("id", keep="first", maintain_order=True)
+    return Items(
+        "text", table.with_columns(languages_of(table["country"], "image_metadata")), "image_metadata"
+    )
+
+
+def _text_id() -> pl.Expr:
+    return pl.concat_str("country", "concept", "concept_in_native", separator=":").alias("text_id")
+
+
+def _same_concept(images: Items, texts: Items) -> Relevance:
+    pairs = (
+        images.table.select("concept").with_row_index("image")
+        .join(texts.table.select("concept").with_row_index("text"), on="concept")
+    )  # fmt: skip
+    return Relevance.from_pairs(pairs["image"], pairs["text"], n_queries=len(images), n_items=len(texts))
+
+
+def _describe(trials: pl.DataFrame) -> str:
+    concepts = trials["query_concept"].n_unique()
+    whole = (len(trials), concepts) == (RELEASED_TRIALS, RELEASED_CONCEPTS)
+    size = f"{len(trials):,} trials of {concepts} concepts"
+    release = f"{RELEASED_TRIALS:,} trials and {RELEASED_CONCEPTS} concepts"
+    return size + (
+        ", the whole release" if whole else f"; the release has {release}, so this is a part of it"
+    )

@@ -27,14 +27,15 @@ def with_gaps(seed: int = 0, n: int = 60, columns: int = 5) -> np.ndarray:
     return values
 
 
-def slow_means(values: np.ndarray, rows: np.ndarray, replicates: int, seed: int) -> np.ndarray:
-    """Draw the same clusters one replicate at a time and average what they hold."""
-    rng, n_clusters = np.random.default_rng(seed), rows.max() + 1
+def slow_means(values: np.ndarray, labels: np.ndarray, replicates: int, seed: int) -> np.ndarray:
+    """Lay out the queries that each replicate drew, copy by copy, and average what they hold."""
+    same = (labels[:, None] == np.unique(labels)).astype(float)  # (n_queries, n_clusters)
+    shares = bootstrap_means(same, clusters=labels, replicates=replicates, seed=seed)
     means = []
-    at_once = bootstrap.DRAWS_AT_ONCE // n_clusters
-    assert at_once >= replicates  # so one call draws all that is compared
-    for drawn in rng.integers(0, n_clusters, size=(at_once, n_clusters), dtype=np.uint16)[:replicates]:
-        sample = np.concatenate([values[rows == cluster] for cluster in drawn])
+    for share in shares:  # of cluster c: how often drawn x size over all that was drawn
+        drawn = share / same.sum(axis=0)
+        drawn = np.rint(drawn / drawn.sum() * same.shape[1]).astype(int)
+        sample = np.repeat(values, drawn[same.argmax(axis=1)], axis=0)
         means.append([np.mean(column[~np.isnan(column)]) for column in sample.T])
     return np.array(means)
 
@@ -47,9 +48,21 @@ def test_replicates_are_means_of_drawn_queries() -> None:
 
 def test_replicates_are_means_of_drawn_clusters() -> None:
     values, labels = with_gaps(), np.arange(60) % 17 * 10 - 40
-    expected = slow_means(values, np.arange(60) % 17, 50, seed=3)
+    expected = slow_means(values, labels, 50, seed=3)
     found = bootstrap_means(values, clusters=labels, replicates=50, seed=3)
     np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [3, 60])
+def test_the_draws_are_multinomial(n: int) -> None:
+    counts = n * bootstrap_means(np.eye(n), replicates=20_000, seed=0)
+    np.testing.assert_allclose(counts, np.rint(counts), atol=1e-9)
+    np.testing.assert_allclose(counts.sum(axis=1), n)
+    found = np.bincount(np.rint(counts[:, 0]).astype(int), minlength=n + 1)[:4]
+    expected = 20_000 * scipy.stats.binom.pmf(np.arange(4), n, 1 / n)
+    assert (np.abs(found - expected) < 5 * np.sqrt(expected)).all()
+    pair = np.cov(counts[:, 0], counts[:, 1])
+    np.testing.assert_allclose(pair, [[1 - 1 / n, -1 / n], [-1 / n, 1 - 1 / n]], atol=0.06)
 
 
 @pytest.mark.parametrize("block_bytes", [1, 10_000, 10**9])

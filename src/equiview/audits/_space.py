@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from equiview.data.seeds import seed_for
 from equiview.metrics import silhouette_samples
 
-
 Silhouette = Literal["euclidean", "sqeuclidean", "cosine"]
 
 

@@ -1,0 +1,123 @@
+"""`pictograms-culture`: the embedded benchmark of association bias, made the way 3XCM is.
+
+Each of 100 concepts is drawn bearing the flag of each of 16 countries, and asked for by its name in the
+country's language (12 languages; Nigeria's is Yoruba). A trial offers the concept with another flag, another
+concept with the query's flag, and neither. The flag stands for whatever ties a picture to a culture: since
+what is asked is the drawing and never its flag, a system that follows the flag follows the asker.
+"""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import polars as pl
+
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.pictograms import (
+    LICENCE,
+    SOURCE,
+    drawings,
+    flags,
+    names,
+    nigerian_names,
+    with_flag,
+)
+from equiview.benchmarks.trials import make_trials
+from equiview.data.countries import countries
+from equiview.data.items import Items
+from equiview.data.relevance import Relevance
+
+CONCEPTS = 100
+SEED = 0
+
+
+@benchmark(
+    "pictograms-culture",
+    about="100 drawings x 16 flags, 1,600 trials of association bias; comes with equiview",
+)
+def pictograms_culture(argument: str = "") -> Benchmark:
+    """The embedded benchmark of association bias; it takes no argument.
+
+    Images and texts have `concept` and `country`; `tables["trials"]` holds the trials.
+    """
+    chosen = _concepts()
+    images = Items("image", _flagged(chosen), "pictograms-culture: images")
+    texts = Items("text", _queries(chosen), "pictograms-culture: queries")
+    pairs = (
+        images.table.select("concept").with_row_index("image")
+        .join(texts.table.select("concept").with_row_index("text"), on="concept")
+    )  # fmt: skip
+    return Benchmark(
+        name="pictograms-culture",
+        images=images,
+        texts=texts,
+        relevance=Relevance.from_pairs(
+            pairs["image"], pairs["text"], n_queries=len(images), n_items=len(texts)
+        ),
+        about="emoji drawings bearing flags of 16 countries, asked for in the countries' languages",
+        source=SOURCE,
+        licence=LICENCE,
+        tables={"trials": make_trials(images, texts, seed=SEED)},
+    )
+
+
+def spoken_names() -> pl.DataFrame:
+    """Names of the concepts in the 12 languages: concept, language, text."""
+    wanted = countries()["language"].unique().to_list()
+    both = pl.concat([names(), nigerian_names()], how="diagonal_relaxed")
+    return both.filter(pl.col("language").is_in(wanted)).select("concept", "language", "text")
+
+
+def _concepts() -> pl.DataFrame:
+    """Concepts named in all 12 languages, one a family so that no two look alike, drawn by seed.
+
+    A name that two concepts share in some language would make a trial unfair, so such concepts are left out.
+    """
+    spoken = spoken_names()
+    ambiguous = spoken.filter(pl.struct("language", "text").is_duplicated())["concept"]
+    complete = spoken.group_by("concept").len().filter(pl.col("len") == spoken["language"].n_unique())
+    fit = (
+        drawings()
+        .filter(pl.col("concept").is_in(complete["concept"].to_list()))
+        .filter(~pl.col("concept").is_in(ambiguous.to_list()))
+        .unique("family", keep="first", maintain_order=True)
+    )
+    rows = np.sort(np.random.default_rng(SEED).choice(len(fit), CONCEPTS, replace=False))
+    return fit[rows]
+
+
+def _flagged(chosen: pl.DataFrame) -> pl.DataFrame:
+    import PIL.Image
+
+    called = dict(names().filter(language="en").select("concept", "text").iter_rows())
+    drawn = {
+        row["country"]: PIL.Image.open(io.BytesIO(row["picture"])) for row in flags().iter_rows(named=True)
+    }
+    country_of = dict(zip(countries()["code"], countries()["country"], strict=True))
+    rows = []
+    for row in chosen.iter_rows(named=True):
+        drawing = PIL.Image.open(io.BytesIO(row["picture"]))
+        for code, flag in drawn.items():
+            buffer = io.BytesIO()
+            with_flag(drawing, flag).save(buffer, "PNG")
+            name = called[row["concept"]]
+            rows.append((f"{name}:{code}", buffer.getvalue(), name, country_of[code], row["group"]))
+    return pl.DataFrame(rows, schema=["id", "picture", "concept", "country", "group"], orient="row")
+
+
+def _queries(chosen: pl.DataFrame) -> pl.DataFrame:
+    called = names().filter(language="en").select("concept", name="text")
+    return (
+        chosen.select("concept")
+        .join(called, on="concept", maintain_order="left")
+        .join(spoken_names(), on="concept", maintain_order="left")
+        .join(countries().select("language", "country"), on="language", maintain_order="left")
+        .select(
+            pl.concat_str("name", "country", separator=":").alias("id"),
+            "text",
+            "language",
+            "country",
+            concept="name",
+        )
+    )

@@ -1,0 +1,204 @@
+"""The docs say what is so: their code runs, their tables are the schemas', their commands are those of CI."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from equiview.audits import AUDITS
+from equiview.data import estimates, items
+from equiview.data.tables import Schema
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page: its language, the file it is said to be, and what stands in it."""
+
+    language: str
+    title: str
+    content: str
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(*(part or "" for part in found)) for found in FENCE.findall(page.read_text())]
+
+
+def runs(page: Path) -> bool:
+    return any(block.language in {"python", "console"} for block in blocks(page))
+
+
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def spoken(text: str) -> str:
+    """Output with its spaces and line breaks evened out: where a table breaks lines is not what is said."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=named)
+def test_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
+    script = "import sys; from equiview.cli import main; sys.argv[0] = 'equiview'; main()"
+    given = blocks(page)
+    for block in given:
+        if block.title.endswith(".toml"):
+            install_entry_points(tomllib.loads(block.content), tmp_path)
+    for block in given:
+        if block.title:
+            (tmp_path / block.title).write_text(block.content)
+        if block.language == "python":
+            run([sys.executable, "-c", block.content], tmp_path, environment)
+        elif block.language == "console":
+            commands = re.split(r"^\$ ", block.content, flags=re.MULTILINE)[1:]
+            for command in commands:
+                line, _, expected = command.partition("\n")
+                program, *arguments = shlex.split(line)
+                assert program == "equiview", f"{line!r} cannot be tried: only equiview's commands can"
+                said = run([sys.executable, "-c", script, *arguments], tmp_path, environment)
+                for wanted in expected.splitlines():
+                    assert spoken(wanted) in spoken(said), f"{line!r} does not say {wanted!r}"
+
+
+def install_entry_points(project: dict[str, dict[str, dict[str, dict[str, str]]]], folder: Path) -> None:
+    """Make the entry points of a page's pyproject.toml known, as installing its package would."""
+    place = folder / "page-1.dist-info"
+    place.mkdir()
+    (place / "METADATA").write_text("Metadata-Version: 2.1\nName: page\nVersion: 1\n")
+    groups = project["project"]["entry-points"]
+    lines = [
+        f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items()) for group, names in groups.items()
+    ]
+    (place / "entry_points.txt").write_text("\n".join(lines))
+
+
+def run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_examples_of_a_page_give_what_they_show(page: Path) -> None:
+    content = "\n".join(block.content for block in blocks(page) if block.language == "pycon")
+    test = doctest.DocTestParser().get_doctest(content, {}, named(page), str(page), 0)
+    report = io.StringIO()
+    with contextlib.redirect_stdout(report):
+        failed = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
+    assert not failed, report.getvalue()
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=named)
+def test_example_scripts_run(script: Path, tmp_path: Path) -> None:
+    run([sys.executable, str(script), str(tmp_path / "out")], tmp_path, dict(os.environ))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    text = FENCE.sub("", page.read_text())
+    targets = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text)]
+    absent = [link for link in targets if link and "://" not in link and not (page.parent / link).exists()]
+    assert not absent
+
+
+def table_of(schema: Schema) -> str:
+    rows = ["| column | type | what | |", "|---|---|---|---|"]
+    for column in schema.columns:
+        marks = {"distinct": column.unique, "may be null": column.nullable, "may be absent": column.optional}
+        said = ", ".join(mark for mark, holds in marks.items() if holds)
+        rows.append(f"| `{column.name}` | {column.dtype} | {column.about} | {said} |")
+    return "\n".join(rows)
+
+
+def schemas() -> dict[str, Schema]:
+    found = {"estimates": estimates.SCHEMA, "images": items.IMAGES, "texts": items.TEXTS}
+    for name, entry in AUDITS.all().items():
+        found |= {f"{name}.{table}": schema for table, schema in entry.value.schemas.items()}
+    return found
+
+
+def test_run_folder_page_has_the_table_of_every_schema() -> None:
+    page = (ROOT / "docs" / "run-folder.md").read_text()
+    wanted = [f"<!-- schema: {name} -->\n{table_of(schema)}\n" for name, schema in schemas().items()]
+    absent = "\n".join(table for table in wanted if table not in page)
+    assert not absent, f"docs/run-folder.md must hold:\n{absent}"
+
+
+def test_run_folder_page_shows_the_folder_as_its_module_does() -> None:
+    from equiview.data import run as module
+
+    layout = "\n".join(line[4:] for line in (module.__doc__ or "").splitlines() if line.startswith("    "))
+    assert layout
+    assert layout in (ROOT / "docs" / "run-folder.md").read_text()
+
+
+def test_published_page_has_the_numbers_that_ship() -> None:
+    shipped = json.loads(files("equiview.report").joinpath("published", "perspectival.json").read_bytes())
+    page = (ROOT / "docs" / "published.md").read_text()
+    table = shipped["tables"][0]
+    rows = [f"| system | {' | '.join(table['metrics'])} |", "|---|" + "---|" * len(table["metrics"])]
+    rows += [f"| {name} | {' | '.join(map(str, numbers))} |" for name, numbers in table["rows"].items()]
+    expected = "\n".join([f"<!-- published: {table['title']} -->", *rows]) + "\n"
+    assert expected in page, f"docs/published.md must hold:\n{expected}"
+
+
+def test_every_audit_has_a_page_and_stands_as_ready_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for name, entry in AUDITS.all().items():
+        page = ROOT / "docs" / "audits" / f"{name}.md"
+        assert entry.about in page.read_text()
+        assert re.search(rf"^\| \[{name}\]\(docs/audits/{name}\.md\) .*\| ready \|$", readme, re.MULTILINE)
+    ready = re.findall(r"^\| \[(\w+)\].*\| ready \|$", readme, re.MULTILINE)
+    assert sorted(ready) == sorted(AUDITS.all())
+
+
+def test_every_public_room_has_a_reference_page() -> None:
+    source = ROOT / "src" / "equiview"
+    rooms = {path.parent.name for path in source.glob("*/__init__.py")} | {"api"}
+    pages = {path.stem: path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md")}
+    assert set(pages) == rooms
+    for room in rooms - {"api"}:
+        public = ast.parse((source / room / "__init__.py").read_text())
+        exports = any(isinstance(node, ast.ImportFrom) for node in public.body)
+        modules = [f"equiview.{room}"]
+        if not exports:
+            modules = [f"equiview.{room}.{path.stem}" for path in (source / room).glob("[!_]*.py")]
+            assert modules, room
+        assert [module for module in modules if f"::: {module}\n" not in pages[room]] == []
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    contents = (ROOT / "mkdocs.yml").read_text()
+    docs = ROOT / "docs"
+    absent = [
+        path for path in docs.rglob("*.md") if f"- {path.relative_to(docs).as_posix()}\n" not in contents
+    ]
+    assert not absent
+
+
+@pytest.mark.parametrize("name", ["demo", "tests"])
+def test_readme_holds_each_command_that_ci_runs_as_one_line(name: str) -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert f"command_of {name})" in (ROOT / ".ci" / "run").read_text()
+    found = re.findall(rf"^<!-- command: {name} -->\n```sh\n(.+)\n```$", readme, re.MULTILINE)
+    assert len(found) == 1
+    assert found[0].startswith("python3 -m venv ")

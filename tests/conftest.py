@@ -7,6 +7,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import settings
+
+# A busy machine is slow, not wrong.
+settings.register_profile("equiview", deadline=None)
+settings.load_profile("equiview")
 
 LANGUAGES = ("en", "de", "sw", "mi")
 

@@ -21,6 +21,8 @@ from equiview.metrics import accuracy_at_k, dlbkl, group_exposure, lbkl, ndcg_at
 from equiview.stats import chance_floor, chance_ndcg, chance_success
 
 RECALL_CUTOFFS = (1, 5, 10)
+CHANCE_DRAWS = {"tier": 100_000, "language": 20_000}
+"""Blind rankings behind a floor: with two groups rare lists of one group weigh most, so more are needed."""
 GroupMetric = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
@@ -140,7 +142,8 @@ class _Lists:
         floors: dict[str, float] = {}
         for grouping in self.groupings():
             for metric, function in self.divergences(grouping).items():
-                floor = chance_floor(function, self.pool[grouping], self.cutoffs, seed=seed)
+                draws = CHANCE_DRAWS[grouping]
+                floor = chance_floor(function, self.pool[grouping], self.cutoffs, draws=draws, seed=seed)
                 for k, value in zip(self.cutoffs, floor.value, strict=True):
                     floors[column_name(f"{metric}@{k}", grouping=grouping)] = float(value)
         sizes: dict[str, int] = dict(zip(self.codes, self.pool["language"].tolist(), strict=True))

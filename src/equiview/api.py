@@ -17,9 +17,8 @@ from equiview.data.tables import write_bytes, write_parquet
 from equiview.report import page
 from equiview.subjects import Encoder, load_encoder
 
-DEMO_BENCHMARK = "pictograms"
+DEMO = {"pictograms": ("prevalence",), "pictograms-culture": ("association",)}
 DEMO_SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
-DEMO_AUDITS = ("prevalence",)
 
 
 def audit(
@@ -62,15 +61,16 @@ def write_comparison(runs: Sequence[Run], out: Path, progress: Progress = silent
 
 
 def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list[Run], pl.DataFrame]:
-    """Audit the three embedded encoders on the embedded benchmark, offline, and compare them in `out`."""
-    items = load_benchmark(DEMO_BENCHMARK)
+    """Audit the three embedded encoders on the embedded benchmarks, offline, and compare them in `out`."""
     runs = []
-    for index, name in enumerate(DEMO_SUBJECTS):
-        short = name.partition(":")[2]
+    for benchmark, audits in DEMO.items():
+        items = load_benchmark(benchmark)
+        for name in DEMO_SUBJECTS:
+            short = f"{name.partition(':')[2]}-{audits[0]}"
 
-        def told(label: str, done: int, total: int, short: str = short) -> None:
-            progress(f"{short}: {label}", done, total)
+            def told(label: str, done: int, total: int, short: str = short) -> None:
+                progress(f"{short}: {label}", done, total)
 
-        runs.append(audit(name, items, DEMO_AUDITS, out / short, seed=seed, progress=told))
-        progress("encoders", index + 1, len(DEMO_SUBJECTS))
+            runs.append(audit(name, items, audits, out / short, seed=seed, progress=told))
+            progress("audits", len(runs), len(DEMO) * len(DEMO_SUBJECTS))
     return runs, write_comparison(runs, out, progress)

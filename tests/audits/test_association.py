@@ -138,6 +138,7 @@ def test_a_run_has_all_figures_of_the_audit(benchmark, tmp_path):
     run = execute("s", Made(0.7), benchmark, ["association"], tmp_path / "run")
     names = {figure.name for figure in run.figures("association")}
     assert {
-        "wins-by-country-text-to-image", "sp-by-country-image-to-image", "sp-against-texts", "sp-against-images",
+        "wins-by-country-text-to-image", "sp-by-country-image-to-image",
+        "sp-against-texts", "sp-against-images",
         "text-map-pca", "image-map-pca", "examples",
     } <= names  # fmt: skip

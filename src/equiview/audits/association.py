@@ -33,6 +33,7 @@ from equiview.data.items import Items
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
 from equiview.data.tables import Column, Schema
+from equiview.data.vectors import Vectors, one_each
 from equiview.search import unit
 from equiview.search.pairs import pair_scores
 from equiview.subjects import Encoder
@@ -97,7 +98,7 @@ def observe(
     cosine = subject.similarity == "cosine"
     gallery = unit(image_vectors) if cosine else image_vectors
     image_rows, text_rows = _rows(images), _rows(texts)
-    queries: dict[Direction, tuple[NDArray[np.float32], NDArray[np.int64]]] = {
+    queries: dict[Direction, tuple[Vectors, NDArray[np.int64]]] = {
         "text-to-image": (
             unit(text_vectors) if cosine else text_vectors,
             _look_up(trials["query_id"], text_rows, "text"),
@@ -119,8 +120,8 @@ def observe(
         progress("scoring trials", done, len(settings.directions))
     tables = {
         "trials": pl.concat(parts),
-        "texts": _describe_texts(texts, text_vectors, settings),
-        "images": _describe_images(images, image_vectors, trials, settings),
+        "texts": _describe_texts(texts, one_each(text_vectors), settings),
+        "images": _describe_images(images, one_each(image_vectors), trials, settings),
     }
     return Observations("association", tables)
 

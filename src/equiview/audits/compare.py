@@ -20,31 +20,29 @@ COLUMNS = ("audit", "metric", "a", "b", "value_a", "value_b", "difference", "low
 
 
 def compare(runs: Sequence[Run]) -> pl.DataFrame:
-    """Every pair of runs by the headline metrics of the audits they share; one row a metric and pair.
+    """Every pair of runs over the same items, by the headline metrics of each audit both have.
 
-    `difference` is b minus a, with its 95% interval (queries resampled together) and the p value of a paired
-    sign-flip test; `p_holm` is corrected over the whole table. InputError when runs are of different
-    benchmarks or share no audit.
+    One row an audit, pair and metric. `difference` is b minus a, with its 95% interval (queries resampled
+    together) and the p value of a paired sign-flip test; `p_holm` is corrected over the whole table.
+    InputError when no two runs are over the same items and share an audit, or two are of one subject.
     """
     if len(runs) < 2:
         raise InputError("comparing needs at least two runs")
-    names = [run.name for run in runs]
-    for run in runs[1:]:
-        if run.manifest.benchmark.fingerprint != runs[0].manifest.benchmark.fingerprint:
-            raise InputError(
-                f"{run.folder}: is over other items ({run.manifest.benchmark.name!r}) than {runs[0].folder} "
-                f"({runs[0].manifest.benchmark.name!r}); only runs over the same items compare"
-            )
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"two runs are of {repeated[0]!r}; comparing needs different subjects")
-    shared = [key for key in runs[0].manifest.audits if all(key in run.manifest.audits for run in runs)]
-    if not shared:
-        raise InputError("the runs share no audit")
-    rows = []
-    for key in shared:
-        found = [_values(run, key) for run in runs]
-        for a, b in combinations(range(len(runs)), 2):
-            rows += _pair(key, (names[a], names[b]), (found[a], found[b]), runs[a])
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        for key in run.manifest.audits:
+            groups.setdefault((key, run.manifest.benchmark.fingerprint), []).append(run)
+    rows: list[dict[str, object]] = []
+    for (key, _), alike in groups.items():
+        names = [run.name for run in alike]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise InputError(f"two runs are of {repeated[0]!r}; comparing needs different subjects")
+        found = [_values(run, key) for run in alike] if len(alike) > 1 else []
+        for a, b in combinations(range(len(found)), 2):
+            rows += _pair(key, (names[a], names[b]), (found[a], found[b]), alike[a])
+    if not rows:
+        over = "; ".join(f"{run.folder}: {run.manifest.benchmark.name}" for run in runs)
+        raise InputError(f"only runs over the same items, with an audit in common, compare ({over})")
     table = pl.from_dicts(rows)
     return table.with_columns(p_holm=pl.Series(holm(table["p"].to_numpy()))).select(COLUMNS)
 

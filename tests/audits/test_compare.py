@@ -46,7 +46,7 @@ def test_a_run_against_its_twin_differs_in_nothing(tmp_path):
 
 def test_runs_over_other_items_do_not_compare(tmp_path, runs):
     other = run_of(write_world(tmp_path / "o", images=30), "other", tmp_path / "run-o")
-    with pytest.raises(InputError, match="only runs over the same items compare"):
+    with pytest.raises(InputError, match="only runs over the same items, with an audit in common, compare"):
         compare([runs[0], other])
 
 

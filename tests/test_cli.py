@@ -70,6 +70,16 @@ def test_report_and_compare_work_from_run_folders(tmp_path):
     assert (tmp_path / "both" / "report.html").is_file()
 
 
+def test_export_prints_a_table_to_paste(world, tmp_path):
+    assert audit(world, tmp_path / "run")[0] == 0
+    code, output, _ = equiview("export", tmp_path / "run", "--format", "csv")
+    assert code == 0
+    assert output.startswith("audit,metric,value,low,high,n,chance,excess")
+    assert "\\begin{tabular}" in equiview("export", tmp_path / "run", "--format", "latex")[1]
+    code, _, errors = equiview("export", tmp_path / "run", "--format", "cvs")
+    assert (code, "did you mean 'csv'" in errors) == (1, True)
+
+
 def test_list_names_what_there_is():
     code, output, _ = equiview("list", "--json")
     assert code == 0

@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 a mistake of the user's, 2 a defect of ours.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import traceback
 from collections.abc import Iterator
@@ -81,16 +82,18 @@ def audit(
     setting: Annotated[
         list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. prevalence.prior=pool; may be repeated.")
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Short for --setting association.strict=true.")
+    ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Audit one subject on one benchmark."""
     from equiview import api
 
+    settings = _settings([*(setting or []), *(["association.strict=true"] if strict else [])])
     with _progress(as_json) as progress:
-        run = api.audit(
-            subject, benchmark, audits, out, seed=seed, settings=_settings(setting or []), progress=progress
-        )
+        run = api.audit(subject, benchmark, audits, out, seed=seed, settings=settings, progress=progress)
     _show([run], None, run.folder / "report.html", as_json)
 
 
@@ -120,6 +123,18 @@ def compare(
     with _progress(as_json) as progress:
         table = api.write_comparison(opened, out, progress)
     _show(opened, table, out / "report.html", as_json)
+
+
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    format_: Annotated[str, typer.Option("--format", help="csv, latex, markdown or json.")] = "csv",
+) -> None:
+    """Print a run's numbers as a table to paste."""
+    from equiview.data.run import Run
+    from equiview.report import export as table_of
+
+    print(table_of(Run.open(run), format_), end="")
 
 
 @app.command("list")
@@ -248,7 +263,16 @@ def _console() -> Any:
 
 
 def _print_json(content: Any) -> None:
-    print(json.dumps(content, ensure_ascii=False, indent=1))
+    print(json.dumps(_finite(content), ensure_ascii=False, indent=1, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    """JSON has no infinity: it is written as null, like a value that is not there."""
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def _complain(message: str) -> None:

@@ -189,8 +189,15 @@ ASSOCIATION = register(
         headline=tuple(
             f"{metric} [direction={direction}]"
             for direction in DIRECTIONS
-            for metric in ("M_sem", "M_cul", "M_cul - M_non")
+            for metric in ("SP", "M_sem", "M_cul - M_non")
         ),
+        ratios={
+            f"SP [direction={direction}]": (
+                f"M_cul [direction={direction}]",
+                f"M_sem [direction={direction}]",
+            )
+            for direction in DIRECTIONS
+        },
         observe=observe,
         values=values,
         measure=measure,

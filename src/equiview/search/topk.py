@@ -6,30 +6,51 @@ Equal scores stand in row order, so a ranking is one thing and not a choice of t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.errors import InputError
 from equiview.data.rankings import Rankings
+from equiview.data.vectors import TokenVectors, Vectors
+from equiview.search.maxsim import maxsim_blocks
 
 BLOCK_BYTES = 64 * 2**20
 Floats = NDArray[np.float32]
+V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
 
 
-def unit(vectors: Floats) -> Floats:
-    """Vectors `(n, width)` scaled to length 1, so that a dot product is a cosine."""
-    scaled: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+def unit(vectors: V) -> V:
+    """Vectors `(n, width)` scaled to length 1, so that a dot product is a cosine; of tokens, each of them."""
+    if isinstance(vectors, TokenVectors):
+        return TokenVectors(_unit(vectors.values), vectors.offsets)
+    return _unit(vectors)
+
+
+def _unit(vectors: NDArray[np.floating[Any]]) -> Floats:
+    scaled = np.empty(vectors.shape, dtype=np.float32)
+    # In pieces, since squares of the whole would take as much memory again.
+    step = max(1, BLOCK_BYTES // (8 * vectors.shape[1]))
+    for start in range(0, len(vectors), step):
+        part = np.asarray(vectors[start : start + step], dtype=np.float32)
+        np.divide(part, np.linalg.norm(part, axis=1, keepdims=True), out=scaled[start : start + step])
     return scaled
 
 
 def score_blocks(
-    queries: Floats, gallery: Floats, block_bytes: int = BLOCK_BYTES
+    queries: Vectors, gallery: Vectors, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[tuple[int, Floats]]:
-    """Yield (first query row, dot products `(block, n_gallery)`) until all queries are done.
+    """Yield (first query row, scores `(block, n_gallery)`) until all queries are done.
 
-    A block holds at most `block_bytes` of scores, though always at least one query.
+    Scores are dot products, or MaxSim where both have one vector a token. A block holds at most `block_bytes`
+    of scores, though always at least one query.
     """
+    if isinstance(queries, TokenVectors) and isinstance(gallery, TokenVectors):
+        yield from maxsim_blocks(queries, gallery, block_bytes)
+        return
+    if isinstance(queries, TokenVectors) or isinstance(gallery, TokenVectors):
+        raise InputError("queries and gallery must both have one vector an item, or both one a token")
     if queries.shape[1] != gallery.shape[1]:
         raise InputError(
             f"queries are {queries.shape[1]} wide and the gallery {gallery.shape[1]}: "
@@ -59,10 +80,11 @@ def best(scores: Floats, k: int) -> Rankings:
     return Rankings(columns[picked].astype(np.int32), kept[picked])
 
 
-def top_k(queries: Floats, gallery: Floats, k: int, *, block_bytes: int = BLOCK_BYTES) -> Rankings:
-    """The best `k` gallery rows for each query by dot product; give `unit` vectors for cosine.
+def top_k(queries: Vectors, gallery: Vectors, k: int, *, block_bytes: int = BLOCK_BYTES) -> Rankings:
+    """The best `k` gallery rows for each query by dot product or MaxSim; give `unit` vectors for cosine.
 
-    `queries` is `(n_queries, width)`, `gallery` `(n_gallery, width)`; memory does not grow with the product.
+    `queries` is `(n_queries, width)`, `gallery` `(n_gallery, width)`, or both are `TokenVectors`; memory does
+    not grow with the product.
     """
     parts = [best(scores, k) for _, scores in score_blocks(queries, gallery, block_bytes)]
     return Rankings(np.concatenate([p.items for p in parts]), np.concatenate([p.scores for p in parts]))

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,29 +27,35 @@ from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
 from equiview.data.registry import Registry
+from equiview.data.vectors import TokenVectors, Vectors, rows_with
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+Unreadable = Callable[[int, InputError], None]
+V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
 
 
 class Encoder(ABC):
     """Images and texts to vectors. A subclass needs two methods; the rest has defaults."""
 
-    similarity: Literal["cosine", "dot"] = "cosine"
+    similarity: Literal["cosine", "dot", "maxsim"] = "cosine"
+    """How two vectors are compared. `maxsim` is for one vector a token: the encoding methods then return
+    `TokenVectors`, or one `(n_tokens, width)` array for each item, of length 1 if that is the model's way."""
     image_batch: int = 64
     """Images handed to `encode_images` at a time, while as many more are being decoded."""
     text_batch: int = 1024
-    """Texts handed to `encode_texts` at a time, which may sort them by length."""
+    """Texts handed to `encode_texts` at a time: distinct ones of like length."""
 
     def __init__(self, argument: str = "") -> None:
         self.argument = argument
 
     @abstractmethod
-    def encode_images(self, images: Sequence[Image]) -> ArrayLike:
+    def encode_images(self, images: Sequence[Image]) -> ArrayLike | TokenVectors | Iterable[ArrayLike]:
         """Vectors `(n, width)` of RGB images."""
 
     @abstractmethod
-    def encode_texts(self, texts: Sequence[str]) -> ArrayLike:
+    def encode_texts(self, texts: Sequence[str]) -> ArrayLike | TokenVectors | Iterable[ArrayLike]:
         """Vectors `(n, width)` of strings."""
 
     @property
@@ -61,41 +66,127 @@ class Encoder(ABC):
             :16
         ]
 
-    def embed(self, items: Items, progress: Progress = silent) -> NDArray[np.float32]:
-        """Vectors `(len(items), width)` of items in row order, checked: finite, one width, none all zero."""
-        parts = []
+    def embed(self, items: Items, progress: Progress = silent) -> Vectors:
+        """Vectors of items in row order, checked: finite, one width, none all zero.
+
+        `(len(items), width)` float32, or `TokenVectors` where `similarity` is `maxsim`. Texts are encoded
+        longest first, so that a batch holds texts of like length, and each distinct text once, so that the
+        same words have the same vector wherever they stand.
+        """
+        made = [(rows, part) for rows, part in self.batches(items, progress)]
+        return checked_vectors(in_order(made, len(items)), items, type(self).__name__)
+
+    def batches(
+        self, items: Items, progress: Progress = silent, unreadable: Unreadable | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        """Yield (item rows, their vectors) batch by batch until each item had its turn once.
+
+        A batch is checked for its shape alone; `embed` checks the rest. A picture that cannot be read is an
+        InputError, or is left out and told to `unreadable` as (row, error).
+        """
         what = f"encoding {items.kind}s"
-        size = self.image_batch if items.kind == "image" else self.text_batch
-        batches = [range(start, min(start + size, len(items))) for start in range(0, len(items), size)]
-        pictures = ahead(lambda row: items.pictures([row])[0], range(len(items)), depth=size)
-        for rows in batches:
-            if items.kind == "image":
-                made = self.encode_images(list(islice(pictures, len(rows))))
-            else:
-                made = self.encode_texts(items.table["text"][rows.start : rows.stop].to_list())
-            part = np.asarray(made, dtype=np.float32)
-            if part.ndim != 2 or len(part) != len(rows):
-                raise InputError(
-                    f"{type(self).__name__} returned an array of shape {part.shape} for {len(rows)} "
-                    f"{items.kind}s; expected ({len(rows)}, width)"
-                )
-            parts.append(part)
-            progress(what, rows.stop, len(items))
-        return checked_vectors(np.concatenate(parts), items, type(self).__name__)
+        made = self._image_batches(items, unreadable) if items.kind == "image" else self._text_batches(items)
+        done = 0
+        for rows, part in made:
+            done += len(rows)
+            yield rows, part
+            progress(what, done, len(items))
+
+    def _image_batches(
+        self, items: Items, unreadable: Unreadable | None
+    ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        def read(row: int) -> Image | InputError:
+            try:
+                return items.pictures([row])[0]
+            except InputError as error:
+                return error
+
+        waiting = ahead(read, range(len(items)), depth=self.image_batch)
+        for start in range(0, len(items), self.image_batch):
+            images: dict[int, Image] = {}
+            for row, image in zip(
+                range(start, min(start + self.image_batch, len(items))), waiting, strict=False
+            ):
+                if not isinstance(image, InputError):
+                    images[row] = image
+                elif unreadable is None:
+                    raise image
+                else:
+                    unreadable(row, image)
+            if images:
+                rows = np.fromiter(images, dtype=np.int64)
+                yield rows, self._made(self.encode_images(list(images.values())), len(rows), "images")
+
+    def _text_batches(self, items: Items) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        places: dict[str, list[int]] = {}
+        for row, text in enumerate(items.texts):
+            places.setdefault(text, []).append(row)
+        texts = sorted(places, key=len, reverse=True)
+        for start in range(0, len(texts), self.text_batch):
+            batch = texts[start : start + self.text_batch]
+            part = self._made(self.encode_texts(batch), len(batch), "texts")
+            rows = np.asarray([row for text in batch for row in places[text]], dtype=np.int64)
+            if len(rows) > len(batch):
+                of_text = np.repeat(np.arange(len(batch)), [len(places[text]) for text in batch])
+                part = part.take(of_text) if isinstance(part, TokenVectors) else part[of_text]
+            yield rows, part
+
+    def _made(self, made: ArrayLike | Iterable[ArrayLike] | TokenVectors, count: int, what: str) -> Vectors:
+        """What an encoding method returned as `Vectors` of `count` items; InputError when it is not that."""
+        name = type(self).__name__
+        if self.similarity == "maxsim":
+            several = made if isinstance(made, TokenVectors) else TokenVectors.of(made)  # type: ignore[arg-type]
+            if len(several) != count:
+                raise InputError(f"{name} returned vectors of {len(several)} items for {count} {what}")
+            return several
+        if isinstance(made, TokenVectors):
+            raise InputError(f"{name} returned one vector a token; its similarity must then be 'maxsim'")
+        part = np.asarray(made, dtype=np.float32)
+        if part.ndim != 2 or len(part) != count:
+            raise InputError(
+                f"{name} returned an array of shape {part.shape} for {count} {what}; "
+                f"expected ({count}, width)"
+            )
+        return part
 
 
-def checked_vectors(vectors: NDArray[np.float32], items: Items, source: str) -> NDArray[np.float32]:
+def in_order(parts: list[tuple[NDArray[np.int64], Vectors]], count: int) -> Vectors:
+    """Vectors of items 0 to `count` from parts in any order; empties `parts`, to hold the whole only once."""
+    first = parts[0][1]
+    if isinstance(first, TokenVectors):
+        tokens: list[NDArray[np.floating[Any]]] = [first[0]] * count
+        while parts:
+            rows, part = parts.pop()
+            for row, item in zip(rows.tolist(), part, strict=True):
+                tokens[row] = item
+        return TokenVectors.of(tokens)
+    whole = np.empty((count, first.shape[1]), dtype=np.float32)
+    while parts:
+        rows, part = parts.pop()
+        if part.shape[1] != first.shape[1]:  # type: ignore[union-attr]
+            raise InputError(f"vectors of two widths from one encoder: {first.shape[1]} and {part.shape[1]}")  # type: ignore[union-attr]
+        whole[rows] = part  # type: ignore[assignment]
+    return whole
+
+
+def checked_vectors(vectors: V, items: Items, source: str) -> V:
     """Return `vectors` if they can be compared; InputError names the first item whose vector cannot."""
-    if vectors.ndim != 2 or len(vectors) != len(items):
+    several = isinstance(vectors, TokenVectors)
+    values = vectors.values if isinstance(vectors, TokenVectors) else vectors
+    if values.ndim != 2 or len(vectors) != len(items):
+        shape = f"vectors of {len(vectors)} items" if several else f"vectors of shape {values.shape}"
         raise InputError(
-            f"{source}: has vectors of shape {vectors.shape}, but there are {len(items)} {items.kind}s in "
+            f"{source}: has {shape}, but there are {len(items)} {items.kind}s in "
             f"{items.source}; expected ({len(items)}, width)"
         )
-    for problem, bad in (
-        ("is not finite (nan or inf)", ~np.all(np.isfinite(vectors), axis=1, keepdims=True)[:, 0]),
-        ("is all zero, so it points nowhere", ~np.any(vectors, axis=1, keepdims=True)[:, 0]),
+    for problem, kind in (
+        ("is not finite (nan or inf)", "nan"),
+        ("is all zero, so it points nowhere", "zero"),
     ):
+        bad = rows_with(kind, values)
         if bad.any():
+            if isinstance(vectors, TokenVectors):
+                bad = np.logical_or.reduceat(bad, vectors.offsets[:-1])
             row = int(bad.argmax())
             raise InputError(
                 f"{source}: the vector of {items.kind} {items.ids[row]!r} (row {row + 1}) {problem}; "

@@ -1,0 +1,67 @@
+"""Late interaction: the score of a query and an item that have one vector a token each.
+
+MaxSim adds up, over the tokens of the query, the dot product with the item's nearest token (Khattab and
+Zaharia, "ColBERT", SIGIR 2020, equation 3). The query is whatever is being ranked for: for image to text the
+image, so that a long caption gains nothing by its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equiview.data.errors import InputError
+from equiview.data.vectors import TokenVectors
+
+Floats = NDArray[np.float32]
+
+
+def maxsim_blocks(
+    queries: TokenVectors, gallery: TokenVectors, block_bytes: int
+) -> Iterator[tuple[int, Floats]]:
+    """Yield (first query row, MaxSim scores `(block, n_gallery)`) until all queries are done.
+
+    A block holds at most `block_bytes` of scores, and so does the scratch for dot products of tokens, though
+    always at least one query and one item. Exact: every token meets every token.
+    """
+    if queries.width != gallery.width:
+        raise InputError(
+            f"token vectors of queries are {queries.width} wide and of the gallery {gallery.width}"
+        )
+    # Half of the scratch's tokens are the query's: wide products are fast and the gallery is read seldom.
+    most = max(1, block_bytes // (4 * len(gallery)))
+    for start, stop in _pieces(queries.offsets, int((block_bytes / 8) ** 0.5), most):
+        asked = _floats(queries, start, stop)
+        ends = queries.offsets[start:stop] - queries.offsets[start]
+        scores = np.empty((stop - start, len(gallery)), dtype=np.float32)
+        for first, last in _pieces(gallery.offsets, max(1, block_bytes // (4 * len(asked)))):
+            near = _floats(gallery, first, last) @ asked.T
+            best = np.maximum.reduceat(near, gallery.offsets[first:last] - gallery.offsets[first], axis=0)
+            scores[:, first:last] = np.add.reduceat(best, ends, axis=1).T
+        yield start, scores
+
+
+def maxsim_pair(query: NDArray[np.floating], item: NDArray[np.floating]) -> float:
+    """MaxSim of one query `(n_tokens, width)` and one item `(m_tokens, width)`.
+
+    >>> maxsim_pair(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.5, 0.0], [1.0, 0.25]]))
+    1.25
+    """
+    near = np.asarray(query, dtype=np.float32) @ np.asarray(item, dtype=np.float32).T
+    return float(near.max(axis=1).sum())
+
+
+def _pieces(offsets: NDArray[np.int64], tokens: int, items: int = 2**31) -> Iterator[tuple[int, int]]:
+    """Runs of items with at most `tokens` tokens together, and at most `items` items; at least one each."""
+    start, count = 0, len(offsets) - 1
+    while start < count:
+        fits = int(np.searchsorted(offsets, offsets[start] + tokens, side="right")) - 1
+        stop = min(max(fits, start + 1), start + items, count)
+        yield start, stop
+        start = stop
+
+
+def _floats(vectors: TokenVectors, start: int, stop: int) -> Floats:
+    return np.asarray(vectors.values[vectors.offsets[start] : vectors.offsets[stop]], dtype=np.float32)

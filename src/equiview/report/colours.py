@@ -16,8 +16,8 @@ GROUNDS = {"light": "#ffffff", "dark": "#16191d"}
 
 # Okabe and Ito's blue, bluish green and vermilion.
 TIERS = {"high": "#0072b2", "medium": "#009e73", "low": "#d55e00"}
-OUTCOMES = {"sem": "#a67c00", "cul": "#b0529e", "non": "#7f8790"}
-SUBJECTS = ("#4a6fe3", "#b8860b", "#b5407e", "#1b8a8f", "#c8553d", "#7a8450", "#8a63d2", "#6b7a8c")
+OUTCOMES = {"sem": "#ad7f00", "cul": "#8b4fc0", "non": "#858585"}
+SUBJECTS = ("#4a6fe3", "#b8860b", "#c62863", "#2f9e8f", "#c8553d", "#7a8450", "#4f8fcc", "#6b7a8c")
 GROUPS = ("#3d7ea6", "#c2701c", "#8a63d2", "#4f8f4f", "#b5407e", "#7f8790", "#a67c00", "#1b8a8f")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star", "triangle-down", "x")
 
@@ -31,7 +31,7 @@ def colour_of(palette: Palette, name: str, order: Sequence[str]) -> str:
     >>> colour_of("tier", "low", ["high", "low"])
     '#d55e00'
     >>> colour_of("outcome", "semantic", [])
-    '#a67c00'
+    '#ad7f00'
     """
     if palette == "tier" and name in TIERS:
         return TIERS[name]

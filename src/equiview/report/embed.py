@@ -28,7 +28,7 @@ _KINDS = (
 
 def packed(content: bytes) -> str:
     """`content` as gzip in base64, the same text for the same bytes."""
-    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode()
 
 
 def packed_json(value: Any) -> str:

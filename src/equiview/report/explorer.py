@@ -154,7 +154,7 @@ class Lists:
         return cls(items, levels, right, low, high)
 
     def pieces(self) -> Iterator[bytes]:
-        """Some queries a piece: three byte planes of items, two of score differences, one of what is right."""
+        """Some queries a piece: three byte planes of items, two of score differences, one of right."""
         steps = np.diff(self.levels, axis=1, prepend=0) & LEVELS
         for start in range(0, len(self.items), QUERIES_A_PIECE):
             some = slice(start, start + QUERIES_A_PIECE)

@@ -89,6 +89,9 @@ def worst(table: pl.DataFrame, key: str) -> tuple[str, list[dict[str, Any]]]:
     for metric in rows["metric"].unique(maintain_order=True):
         meaning = term(metric)
         of_metric = rows.filter(pl.col("metric") == metric)
+        # Where a metric is there in several senses (directions, groupings), the first is meant.
+        alike = [pl.col(name).eq_missing(pl.lit(of_metric[name][0])) for name in others]
+        of_metric = of_metric.filter(*alike)
         if meaning and meaning.better and of_metric[key].n_unique() == len(of_metric) > 1:
             ordered = of_metric.sort("value", descending=meaning.better == "lower", maintain_order=True)
             return metric, list(ordered.head(WORST).iter_rows(named=True))

@@ -67,7 +67,8 @@ class Explorer {
       selects[name] = make("select", { "data-choice": name }, make("option", { value: "" }, name === "system" ? "any" : "all"),
         ...values.map(([value, word]) => make("option", { value }, word)));
       selects[name].addEventListener("change", changed);
-      this.at(part).append(make("label", {}, name, selects[name]));
+      const button = this.at(part).querySelector("button");
+      this.at(part).insertBefore(make("label", {}, name, selects[name]), button);
     }
     return (name) => (selects[name] ? selects[name].value : "");
   }

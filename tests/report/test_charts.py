@@ -1,0 +1,94 @@
+"""Charts become specs that plotly accepts and that hold the chart's numbers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import plotly.graph_objects as go
+import polars as pl
+import pytest
+from report_runs import EVIL, estimates, figures_of_every_kind
+
+from equiview.data.figures import Chart
+from equiview.report import charts, figures
+from equiview.report.colours import SUBJECTS, TIERS
+
+EVERY = [figure for figure in figures_of_every_kind(estimates(0.5), 0.5) if isinstance(figure, Chart)]
+
+
+def inked(value: Any) -> Any:
+    return json.loads(json.dumps(value).replace('"ink"', '"#000000"'))
+
+
+@pytest.mark.parametrize("chart", EVERY, ids=lambda chart: chart.name)
+def test_plotly_accepts_every_chart(chart: Chart) -> None:
+    spec = inked(charts.spec(chart))
+    drawn = go.Figure(spec["data"], spec["layout"])
+    assert len(drawn.data) >= 1
+
+
+def test_every_mark_is_tried_here() -> None:
+    assert {chart.mark for chart in EVERY} == {"bars", "stacked", "lines", "points", "scatter", "heatmap"}
+
+
+def simple(**other: Any) -> Chart:
+    table = pl.DataFrame(
+        {"tier": ["low", "high"], "y": [0.2, 0.5], "lo": [0.1, 0.4], "hi": [0.4, 0.6], "web": [0.3, 0.9]}
+    )
+    given = {"mark": "bars", "x": "tier", "y": "y", "x_title": "tier", "y_title": "share"} | other
+    return Chart(name="c", title="t", see="s", table=table, **given)
+
+
+def test_intervals_are_error_bars_measured_from_the_value() -> None:
+    trace = charts.spec(simple(low="lo", high="hi"))["data"][0]
+    assert trace["error_y"]["array"] == pytest.approx([0.2, 0.1])
+    assert trace["error_y"]["arrayminus"] == pytest.approx([0.1, 0.1])
+    assert "0.200 [0.100, 0.400]" in trace["hovertext"][0]
+
+
+def test_tiers_have_their_colours_and_subjects_the_page_s_order() -> None:
+    tiers = charts.spec(simple(color="tier", palette="tier"))["data"]
+    assert {trace["name"]: trace["marker"]["color"] for trace in tiers} == {
+        t: TIERS[t] for t in ("low", "high")
+    }
+    subjects = charts.spec(simple(color="tier", palette="subject"), subjects=["other", "low"])["data"]
+    assert subjects[0]["marker"]["color"] == SUBJECTS[1]
+
+
+def test_marker_and_reference_lines_are_drawn() -> None:
+    spec = charts.spec(simple(marker="web", reference={"even": 0.25}))
+    assert spec["data"][-1]["y"] == [0.3, 0.9]
+    assert spec["layout"]["shapes"][0]["y0"] == 0.25
+    assert spec["layout"]["annotations"][0]["text"] == "even"
+
+
+def test_fit_says_r() -> None:
+    table = pl.DataFrame({"x": [0.0, 1.0, 2.0], "y": [1.0, 3.0, 5.0]})
+    chart = Chart("c", "t", "s", table, "scatter", "x", "y", "x", "y", fit=True)
+    line = charts.spec(chart)["data"][1]
+    assert (line["x"], line["name"]) == ([0.0, 2.0], "fit, r = 1.00")
+    assert line["y"] == pytest.approx([1, 5])
+
+
+def test_captions_are_never_markup() -> None:
+    table = pl.DataFrame({"x": [EVIL, "b"], "y": [1.0, 2.0]})
+    chart = Chart("c", EVIL, EVIL, table, "bars", "x", "y", EVIL, EVIL, label="x", reference={EVIL: 1.0})
+    assert "<script" not in json.dumps(charts.spec(chart))
+
+
+def test_nan_becomes_a_gap_and_not_broken_json() -> None:
+    table = pl.DataFrame({"x": ["a", "b"], "y": [float("nan"), float("inf")]})
+    spec = charts.spec(Chart("c", "t", "s", table, "bars", "x", "y", "x", "y"))
+    assert spec["data"][0]["y"] == [None, None]
+    json.dumps(spec, allow_nan=False)
+
+
+def test_plain_charts_of_several_runs_become_one_and_coloured_ones_stay_apart() -> None:
+    plain = figures.joined([("a", simple()), ("b", simple())])
+    assert plain is not None
+    assert (plain.color, plain.palette, len(plain.table)) == ("subject", "subject", 4)
+    coloured = simple(color="tier", palette="tier")
+    assert figures.joined([("a", coloured), ("b", coloured)]) is None
+    block = figures.blocks("audit", [("a", coloured), ("b", coloured)])[0]
+    assert [panel.subject for panel in block.panels] == ["a", "b"]

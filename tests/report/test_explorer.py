@@ -1,0 +1,65 @@
+"""The explorer's pieces hold the lists that were observed."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from equiview.data.run import Run
+from equiview.report.explorer import LEVELS, NOTHING, QUERIES_A_PIECE, Lists, explorers
+
+
+def opened(pieces: dict[str, str], name: str) -> bytes:
+    return gzip.decompress(base64.b64decode(pieces[name]))
+
+
+def test_pieces_give_back_every_rank(runs: list[Run]) -> None:
+    (found,) = explorers(runs)
+    pieces = dict(found.pieces)
+    meta: dict[str, Any] = json.loads(opened(pieces, f"{found.id}-meta"))
+    texts = json.loads(opened(pieces, f"{found.id}-texts-0"))
+    assert [run["name"] for run in meta["runs"]] == [run.name for run in runs]
+    codes = np.frombuffer(opened(pieces, f"{found.id}-language"), dtype="<u2")
+    for index, run in enumerate(runs):
+        about, folder = meta["runs"][index], run.folder / "observations"
+        expected = pl.read_parquet(folder / "prevalence.rankings.parquet").join(
+            pl.read_parquet(folder / "prevalence.items.parquet"), on="item_id", maintain_order="left"
+        )
+        planes = np.frombuffer(opened(pieces, f"{found.id}-lists-{index}-0"), np.uint8).astype(int)
+        low, middle, high, step_low, step_high, right = planes.reshape(
+            6, len(meta["queries"]), about["depth"]
+        )
+        items = (low | middle << 8 | high << 16).ravel()
+        levels = np.cumsum(step_low | step_high << 8, axis=1) & LEVELS
+        scores = about["low"] + levels.ravel() / LEVELS * (about["high"] - about["low"])
+        assert [texts[item] for item in items] == expected["text"].to_list()
+        assert [meta["attributes"]["language"][codes[item]] for item in items] == expected[
+            "language"
+        ].to_list()
+        assert right.ravel().astype(bool).tolist() == expected["relevant"].to_list()
+        assert np.abs(scores - expected["score"].to_numpy()).max() < 1e-4
+
+
+def test_short_lists_end_with_nothing_and_many_queries_take_many_pieces() -> None:
+    n = 2 * QUERIES_A_PIECE + 1
+    ranked = [(0, 1, 70_000, 0.5, False), (0, 2, 1, 0.1, True), (n - 1, 1, 2, 0.9, True)]
+    rows = pl.DataFrame(ranked, schema=["query", "rank", "item", "score", "relevant"], orient="row")
+    lists = Lists.of(rows, n)
+    assert lists.items[1].tolist() == [NOTHING, NOTHING]
+    assert lists.items[0].tolist() == [70_000, 1]
+    assert lists.first_right()[0] == 2
+    assert lists.first_right()[1] == 0
+    assert [len(piece) for piece in lists.pieces()] == [QUERIES_A_PIECE * 12, QUERIES_A_PIECE * 12, 12]
+
+
+def test_a_run_without_lists_has_no_explorer(tmp_path: Any) -> None:
+    from report_runs import make_run
+
+    run = make_run(tmp_path / "r", "mine", 0.1)
+    (run.folder / "observations" / "prevalence.rankings.parquet").unlink()
+    assert explorers([run]) == []

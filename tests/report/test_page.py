@@ -1,0 +1,238 @@
+"""The page as a reader meets it, in a real browser: wide and narrow, light and dark, on paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from report_runs import EVIL, WORDS, comparison
+
+from equiview.data.run import Run
+from equiview.report import page
+
+if TYPE_CHECKING:
+    from browser import Page
+
+LIMIT = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def one(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pages") / "one.html"
+    path.write_bytes(page(runs[:1]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def three(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pages") / "three.html"
+    path.write_bytes(page(runs, comparison(runs)))
+    return path
+
+
+@pytest.fixture
+def explorer(window: Page, three: Path) -> Iterator[Page]:
+    window.open(three)
+    window.run("document.querySelector('[data-explorer]').scrollIntoView()")
+    window.until("return document.querySelector('[data-explorer]').dataset.ready === 'yes'")
+    yield window
+    assert window.problems() == []
+
+
+def listed(window: Page) -> int:
+    return int(window.run("return document.querySelectorAll('[data-part=list] button').length"))
+
+
+def choose(window: Page, name: str, word: str) -> None:
+    window.run(
+        """const s = document.querySelector(`.explorer [data-choice="${arguments[0]}"]`);
+        s.value = [...s.options].find((o) => o.textContent === arguments[1]).value;
+        s.dispatchEvent(new Event("change"));""",
+        name,
+        word,
+    )
+
+
+def test_the_same_runs_give_the_same_bytes(runs: list[Run]) -> None:
+    assert page(runs, comparison(runs)) == page(runs, comparison(runs))
+
+
+def test_the_page_is_small_and_names_no_address_to_fetch(three: Path) -> None:
+    text = three.read_text("utf-8")
+    assert len(text.encode()) < LIMIT
+    assert not re.findall(r"""(?:src|href)=["'](?!data:|#)[^"']*""", text)
+    markup = re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.S)
+    assert not re.search(r"\son[a-z]+=", markup.replace("onerror=&#34;", ""))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("which", ["one", "three"])
+def test_it_opens_whole_at_every_width_and_theme(
+    window: Page, request: pytest.FixtureRequest, which: str, width: int, dark: bool
+) -> None:
+    window.open(request.getfixturevalue(which), width=width, dark=dark)
+    assert window.problems() == []
+    assert window.run("return document.documentElement.dataset.ready") == "yes"
+    assert window.overflow() == []
+    drawn = window.run(
+        """return [...document.querySelectorAll(".plot")].map((plot) => [
+             plot.closest("figure").id,
+             plot.querySelectorAll(".trace path, .point path, .hm image, .heatmaplayer image").length]);"""
+    )
+    assert len(drawn) >= 8
+    assert [name for name, marks in drawn if marks == 0] == []
+    ground = window.run("return getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is dark
+
+
+def test_the_theme_button_turns_the_page_and_its_figures(window: Page, three: Path) -> None:
+    window.open(three)
+    ink = "return document.querySelector('.plot .xtick text').style.fill"
+    before = window.run(ink)
+    for expected in ("light", "dark"):
+        window.run("document.getElementById('theme').click()")
+        assert window.run("return document.documentElement.dataset.theme") == expected
+    window.until(f"return (() => {{ {ink} }})() !== {before!r}")
+    window.run("document.getElementById('theme').click()")
+    assert window.run("return document.getElementById('theme').textContent") == "Theme: auto"
+    assert window.problems() == []
+
+
+def test_captions_read_in_their_own_direction_and_language(window: Page, one: Path) -> None:
+    window.open(one)
+    seen = window.run(
+        """return [...document.querySelectorAll(".ranked .caption")].map((e) => [
+             e.lang, getComputedStyle(e).direction, e.textContent.trim()]);"""
+    )
+    found = {language: (direction, text) for language, direction, text in seen}
+    assert found["ar"] == ("rtl", WORDS["ar"])
+    assert found["he"][0] == found["fa"][0] == "rtl"
+    assert found["ja"] == ("ltr", WORDS["ja"])
+
+
+def test_a_caption_that_looks_like_code_stays_a_caption(explorer: Page) -> None:
+    explorer.run("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    explorer.until("return document.querySelectorAll('details tbody tr').length > 50")
+    choose(explorer, "language", "Cusco Quechua")
+    explorer.until("return document.querySelector('[data-part=lists]').textContent.includes('<script>')"
+                   " || document.querySelectorAll('.explorer .ranked li').length === 0")  # fmt: skip
+    assert "owned" not in explorer.run("return document.title")
+    assert explorer.run("return document.querySelectorAll('img[onerror], main script').length") == 0
+    assert EVIL in explorer.run("return document.body.textContent")
+
+
+def test_the_policy_refuses_scripts_that_are_not_ours(window: Page, one: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.html"
+    text = one.read_text("utf-8").replace("<footer>", "<script>document.title='owned'</script><footer>", 1)
+    bad.write_text(text, "utf-8")
+    window.open(bad)
+    assert window.run("return document.title") != "owned"
+    assert any("Content Security Policy" in problem for problem in window.problems())
+
+
+def test_tables_sort_and_filter(window: Page, one: Path) -> None:
+    window.open(one)
+    window.run("document.querySelector('[data-table^=estimates]').open = true")
+    window.until("return document.querySelectorAll('[data-table^=estimates] tbody tr').length > 0")
+    table = "document.querySelector('[data-table^=estimates]')"
+    window.run(
+        f"""const s = [...{table}.querySelectorAll("label")]
+            .find((l) => l.textContent.startsWith("metric")).querySelector("select");
+        s.value = [...s.options].find((o) => o.textContent === "R@1").value;
+        s.dispatchEvent(new Event("change"));"""
+    )
+    body = f"[...{table}.querySelectorAll('tbody tr')]"
+    rows = f"return {body}.map((row) => [...row.children].map((cell) => cell.textContent))"
+    assert len(window.run(rows)) == 36
+    for order in ("ascending", "descending"):
+        window.run(
+            f"[...{table}.querySelectorAll('th button')].find((b) => b.textContent === 'value').click()"
+        )
+        head = f"return [...{table}.querySelectorAll('th')].find((h) => h.textContent === 'value')"
+        assert window.run(f"{head}.getAttribute('aria-sort')") == order
+    assert window.run(rows)[0][2] == "en"
+    window.run(
+        f"const i = {table}.querySelector('input'); i.value = 'quz'; i.dispatchEvent(new Event('input'))"
+    )
+    assert [row[2] for row in window.run(rows)] == ["quz"]
+    assert window.problems() == []
+
+
+def test_hovering_over_a_mark_shows_its_picture_and_word(window: Page, one: Path) -> None:
+    window.open(one)
+    plot = "document.querySelector('#figure-prevalence-map .plot')"
+    window.run(f"{plot}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    at = window.run(f"const r = {plot}.querySelector('.point').getBoundingClientRect();"
+                    "return [r.x + r.width / 2, r.y + r.height / 2]")  # fmt: skip
+    for step in (3, 1, 0):
+        window.command("Input.dispatchMouseEvent", type="mouseMoved", x=at[0] + step, y=at[1] + step)
+    window.until("return !document.getElementById('card').hidden", 10)
+    assert window.run("return document.querySelector('#card p').textContent").splitlines()[0] == WORDS["en"]
+    assert window.run("return document.querySelector('#card img').naturalWidth") == 96
+
+
+def test_the_explorer_finds_queries_and_shows_every_run(explorer: Page) -> None:
+    assert listed(explorer) == 24
+    explorer.run("document.querySelector('[data-part=on]').click()")
+    explorer.until("return document.querySelectorAll('[data-part=list] button').length === 6")
+    explorer.run("""const s = document.querySelector('[data-part=search]');
+                    s.value = 'number 13'; s.dispatchEvent(new Event('input'));""")
+    explorer.until("return document.querySelectorAll('[data-part=list] button').length === 1")
+    explorer.run("document.querySelector('[data-part=list] button').click()")
+    explorer.until("return document.querySelector('[data-part=asked]').textContent.includes('number 13')")
+    assert explorer.run("return document.querySelectorAll('[data-part=lists] .panel').length") == 3
+    explorer.run("""const s = document.querySelector('[data-part=search]');
+                    s.value = 'no such thing'; s.dispatchEvent(new Event('input'));""")
+    explorer.until("return document.querySelector('[data-part=count]').textContent === 'No query matches.'")
+
+
+@pytest.mark.parametrize(
+    ("choice", "word", "selector"),
+    [
+        ("language", "Swahili", ".chip:not([title^=Swahili])"),
+        ("tier", "low", ".chip:not(.tier-low)"),
+        ("correctness", "wrong", ".mark.right"),
+    ],
+)
+def test_the_explorer_filters_results(explorer: Page, choice: str, word: str, selector: str) -> None:
+    shown = "document.querySelectorAll('[data-part=lists] li').length"
+    before = explorer.run(f"return {shown}")
+    choose(explorer, choice, word)
+    explorer.until(f"return {shown} !== {before}")
+    assert explorer.run(f"return document.querySelectorAll('[data-part=lists] li {selector}').length") == 0
+    choose(explorer, choice, "all")
+    explorer.until(f"return {shown} === {before}")
+
+
+def test_it_prints_with_its_figures_and_opened_tables(window: Page, one: Path) -> None:
+    window.open(one, dark=True)
+    closed = window.pdf()
+    window.run("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    window.until(
+        "return [...document.querySelectorAll('details')].every((fold) => fold.querySelector('tbody tr'))"
+    )
+    whole = window.pdf()
+    pages = [len(re.findall(rb"/Type\s*/Page\b", pdf)) for pdf in (closed, whole)]
+    assert 3 < pages[0] < pages[1]
+    assert window.run("return document.documentElement.dataset.theme") == "auto"
+
+
+def test_landmarks_names_and_focus(window: Page, one: Path) -> None:
+    window.open(one)
+    assert window.run("return document.querySelectorAll('main, header, footer, nav[aria-label]').length") == 4
+    assert window.run("return document.querySelectorAll('.plot:not([aria-label])').length") == 0
+    assert window.run("return document.querySelectorAll('img:not([alt])').length") == 0
+    unnamed = """return [...document.querySelectorAll("button, input, select, summary")]
+        .filter((e) => !e.textContent.trim() && !e.getAttribute("aria-label") && !e.closest("label")).length"""
+    assert window.run(unnamed) == 0
+    levels = window.run(
+        "return [...document.querySelectorAll('h1,h2,h3,h4')].map((h) => Number(h.tagName[1]))"
+    )
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    window.command("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+    assert window.run("return document.activeElement.className") == "skip"

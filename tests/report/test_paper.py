@@ -1,0 +1,39 @@
+"""Figures for print: every kind, as vector files that repeat byte by byte."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Literal
+
+import pytest
+from report_runs import estimates, figures_of_every_kind
+
+from equiview.data.errors import InputError
+from equiview.data.figures import Figure
+from equiview.report.paper import render
+
+EVERY = figures_of_every_kind(estimates(0.5), 0.5)
+
+
+@pytest.mark.parametrize("figure", EVERY, ids=lambda figure: figure.name)
+def test_every_figure_is_drawn_the_same_twice(figure: Figure) -> None:
+    pytest.importorskip("matplotlib")
+    for format, start in (("svg", b"<?xml"), ("pdf", b"%PDF")):
+        drawn = render(figure, format)
+        assert drawn.startswith(start)
+        assert drawn == render(figure, format)
+
+
+@pytest.mark.parametrize(("format", "date"), [("svg", rb"<dc:date>"), ("pdf", rb"/CreationDate|/ModDate")])
+def test_files_hold_no_date_and_pdf_embeds_truetype(format: Literal["svg", "pdf"], date: bytes) -> None:
+    pytest.importorskip("matplotlib")
+    drawn = render(EVERY[0], format)
+    assert not re.search(date, drawn)
+    assert b"/Type3" not in drawn
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"equiview\[figures\]"):
+        render(EVERY[0], "svg")

@@ -1,0 +1,234 @@
+"""What encoders that run on torch share: device, precision, batches by length, pictures prepared ahead."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equiview.data.ahead import ahead
+from equiview.data.errors import InputError
+from equiview.subjects._checkpoint import Checkpoint, require
+from equiview.subjects.base import Encoder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import torch
+    from PIL.Image import Image
+
+VOCABULARIES = (
+    *("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model"),
+    *("sentencepiece.bpe.model", "spiece.model", "spm.model"),
+)
+Inputs = dict[str, Any]
+Tokens = Mapping[str, Sequence[int]]
+LENGTH_LIMIT = 2**20
+"""Tokenizers without a limit of their own state an absurd one; from here on a limit is none."""
+
+
+class TorchEncoder(Encoder):
+    """An encoder whose model is a torch module; a family says how inputs and vectors are made.
+
+    Options of every family: `device` (cuda, mps, cpu), `dtype` (float32, float16, bfloat16) and `batch`, the
+    number of pictures in one forward pass (texts: four times as many).
+    """
+
+    scheme: ClassVar[str]
+    extra: ClassVar[str] = "hf"
+    options: ClassVar[tuple[str, ...]] = ()
+    half: ClassVar[str] = "float16"
+    """Precision on an accelerator; bfloat16 for families whose activations overflow float16."""
+    usual_batch: ClassVar[int] = 32
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        self.checkpoint = Checkpoint.find(argument, self.scheme, self.options, self.extra)
+        self.given = self.checkpoint.options
+        batch = self.given.get("batch", str(self.usual_batch))
+        if not batch.isdecimal() or int(batch) < 1:
+            raise InputError(f"{self.scheme}: batch is {batch!r}; expected a whole number from 1")
+        self.forward_images = int(batch)
+        self.forward_texts = 4 * int(batch)
+        self.image_batch = max(64, self.forward_images)
+        self.text_batch = max(1024, self.forward_texts)
+
+    @cached_property
+    def device(self) -> torch.device:
+        """Where the model runs: as asked, else the first accelerator there is."""
+        library = require("torch", self.extra)
+        asked = self.given.get("device")
+        if not asked:
+            asked = next(
+                (
+                    name
+                    for name, here in (("cuda", library.cuda), ("mps", library.backends.mps))
+                    if here.is_available()
+                ),
+                "cpu",
+            )
+        try:
+            device: torch.device = library.empty(0, device=asked).device
+        except (RuntimeError, AssertionError, ValueError) as error:
+            raise InputError(
+                f"{self.scheme}: device {asked!r} cannot be used ({error})".split("\n")[0]
+            ) from None
+        return device
+
+    @cached_property
+    def dtype(self) -> torch.dtype:
+        """Precision of the weights: as asked, else half on an accelerator and float32 on a processor."""
+        library = require("torch", self.extra)
+        asked = self.given.get("dtype") or ("float32" if self.device.type == "cpu" else self.half)
+        if asked not in {"float32", "float16", "bfloat16"}:
+            raise InputError(f"{self.scheme}: dtype is {asked!r}; expected float32, float16 or bfloat16")
+        chosen: torch.dtype = getattr(library, asked)
+        return chosen
+
+    @property
+    def recipe(self) -> str:
+        """What else decides the vectors: prompts, pooling, limits. Part of the fingerprint."""
+        return ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the files of the checkpoint, the precision and the recipe."""
+        what = (type(self).__qualname__, self.checkpoint.fingerprint, str(self.dtype), self.recipe)
+        return hashlib.sha256("\0".join(what).encode()).hexdigest()[:16]
+
+    @abstractmethod
+    def picture_inputs(self, images: Sequence[Image]) -> Inputs:
+        """What the model reads of pictures; runs in a thread while the model works on the batch before."""
+
+    @abstractmethod
+    def image_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """Vectors `(n, width)` of prepared pictures, on the device."""
+
+    @abstractmethod
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """What the model reads of each text, not padded, cut at the model's limit."""
+
+    @abstractmethod
+    def padded(self, rows: Sequence[Tokens]) -> Inputs:
+        """Texts of similar length as one batch."""
+
+    @abstractmethod
+    def text_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """Vectors `(n, width)` of a padded batch of texts, on the device."""
+
+    def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
+        """Unit vectors `(n, width)` float32 of RGB images."""
+        step = self.forward_images
+        batches = [images[start : start + step] for start in range(0, len(images), step)]
+        self.load()
+        made = [
+            self.run(self.image_vectors, inputs) for inputs in ahead(self.picture_inputs, batches, depth=2)
+        ]
+        return np.concatenate(made)
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors `(n, width)` float32 of texts, which are batched by length and returned in order."""
+        self.load()
+        rows = self.tokens(readable(texts))
+        lengths = [len(row["input_ids"]) for row in rows]
+        if 0 in lengths:
+            raise InputError(f"text {texts[lengths.index(0)]!r} has no token for {self.checkpoint.name}")
+        order = sorted(range(len(rows)), key=lambda row: -lengths[row])
+        made = [
+            self.run(
+                self.text_vectors,
+                self.padded([rows[row] for row in order[start : start + self.forward_texts]]),
+            )
+            for start in range(0, len(order), self.forward_texts)
+        ]
+        return np.concatenate(made)[np.argsort(order)]
+
+    def load(self) -> None:
+        """Load the model now rather than at the first batch."""
+
+    def run(self, forward: Any, inputs: Inputs) -> NDArray[np.float32]:
+        """Put inputs on the device, run `forward`, return unit vectors on the host."""
+        import torch
+
+        with torch.inference_mode():
+            vectors = forward(self.placed(inputs)).float()
+            unit: NDArray[np.float32] = torch.nn.functional.normalize(vectors, dim=-1).cpu().numpy()
+        return unit
+
+    def placed(self, inputs: Inputs) -> Inputs:
+        """Inputs on the device, floats in the model's precision."""
+        return {
+            name: value.to(self.device, self.dtype if value.is_floating_point() else None)
+            for name, value in inputs.items()
+        }
+
+
+def readable(texts: Sequence[str]) -> list[str]:
+    """The texts, if a tokenizer can read them; InputError names the first with half of a surrogate pair."""
+    for row, text in enumerate(texts):
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise InputError(
+                f"text {row + 1} of this batch, {text!r}, holds an unpaired surrogate, which is no "
+                "character; was the text cut inside one?"
+            )
+    return list(texts)
+
+
+def pad(rows: Sequence[Tokens], fills: Mapping[str, int], side: str = "right", length: int = 0) -> Inputs:
+    """Rows of token ids as tensors `(n, longest)` or `(n, length)`, filled up at `side`.
+
+    `fills` gives the value that fills each input up, and names the inputs that are kept.
+    """
+    import torch
+
+    longest = length or max(len(row["input_ids"]) for row in rows)
+    made = {}
+    for name, fill in fills.items():
+        if name in rows[0]:
+            full = torch.full((len(rows), longest), fill)
+            for row, values in enumerate(rows):
+                ids = torch.tensor(values[name])
+                full[row, slice(len(ids)) if side == "right" else slice(longest - len(ids), None)] = ids
+            made[name] = full
+    return made
+
+
+def loaded(model: Any, info: Mapping[str, Any], where: Any) -> Any:
+    """Return `model` if its checkpoint held every weight; a model that is partly random says nothing."""
+    missing = sorted(
+        name for name in info["missing_keys"] if not name.endswith(("position_ids", "rotary_emb.inv_freq"))
+    )
+    wrong = sorted(str(entry) for entry in info.get("mismatched_keys", ()))
+    for what, names in (("has no weights for", missing), ("has weights of another shape for", wrong)):
+        if names:
+            raise InputError(
+                f"{where}: the checkpoint {what} {len(names)} parts of {type(model).__name__}, such as "
+                f"{names[0]}; is it of another kind, or incomplete?"
+            )
+    return model
+
+
+def tokenizer_of(checkpoint: Checkpoint, **settings: Any) -> Any:
+    """The tokenizer of a checkpoint; InputError when it has no vocabulary, which the library lets pass."""
+    checkpoint.need(*VOCABULARIES)
+    return from_files(require("transformers", "hf").AutoTokenizer, checkpoint.folder, **settings)
+
+
+def from_files(made: Any, folder: Path, **settings: Any) -> Any:
+    """`made.from_pretrained(folder)`, without its progress bars; InputError when it cannot be loaded."""
+    logging = require("transformers.utils.logging", "hf")
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return made.from_pretrained(str(folder), **settings)
+    except Exception as error:  # a broken file fails in as many ways as there are libraries that read it
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{folder}: {made.__name__} cannot be loaded from it ({said})") from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()

@@ -1,6 +1,7 @@
+import numpy as np
 import pytest
 
-from equiview.audits.compare import COLUMNS, compare
+from equiview.audits.compare import COLUMNS, _of_ratios, compare
 from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
 from equiview.data.errors import InputError
@@ -34,6 +35,19 @@ def test_the_difference_is_of_the_second_less_the_first_and_lies_in_its_interval
     assert row["p_holm"] < 0.01
     values = [run.estimates.one("DLBKL@10", grouping="tier")["value"] for run in runs]
     assert [row["value_a"], row["value_b"]] == pytest.approx(values)
+
+
+def test_a_ratio_is_compared_as_a_ratio():
+    # Cultural and semantic wins of 200 trials: SP is 60/120 for the first and 20/160 for the second.
+    first = np.repeat([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [60, 120, 20], axis=0)
+    second = np.repeat([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [20, 160, 20], axis=0)
+    options = {"clusters": np.arange(200), "replicates": 2000, "seed": 0}
+    row = _of_ratios(first, second, options)
+    assert (row["value_a"], row["value_b"]) == (0.5, 0.125)
+    assert row["difference"] == -0.375
+    assert row["low"] < -0.375 < row["high"] < 0
+    assert row["p"] < 0.01
+    assert _of_ratios(first, first, options)["p"] == 1
 
 
 def test_a_run_against_its_twin_differs_in_nothing(tmp_path):

@@ -12,7 +12,7 @@ Everything after `observe` is pure and can be redone without the model.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import polars as pl
@@ -61,7 +61,8 @@ class Values:
 class Audit(Generic[S]):
     """One question and the functions that answer it.
 
-    `headline` names the metrics by which runs are compared, `schemas` the observed tables.
+    `headline` names the metrics by which runs are compared, `schemas` the observed tables. `ratios` names
+    headline metrics that are not means but one mean over another: the columns of `Values` to divide.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Audit(Generic[S]):
     measure: Callable[[Observations, S], Estimates]
     draw: Callable[[Observations, Estimates, S], list[Figure]]
     judge: Callable[[Estimates, S], Verdict]
+    ratios: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def configure(self, given: Mapping[str, Any]) -> S:
         """Settings from what the user gave; InputError says which one is wrong and which there are."""

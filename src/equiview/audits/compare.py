@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import TypedDict
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from equiview.audits._summary import matrix
+from equiview.audits._summary import cluster_labels, matrix
 from equiview.audits.base import AUDITS, Values
 from equiview.audits.execute import observations_of
 from equiview.data.errors import InputError
 from equiview.data.run import Run
 from equiview.data.seeds import seed_for
-from equiview.stats import bootstrap_interval, holm, sign_flip_test
+from equiview.stats import bootstrap_interval, bootstrap_means, holm, interval, sign_flip_test
+
+Columns = NDArray[np.float64]
+
+
+class Options(TypedDict):
+    """How intervals and tests resample: what goes together, how often, and from which seed."""
+
+    clusters: NDArray[np.int64]
+    replicates: int
+    seed: int
+
 
 COLUMNS = ("audit", "metric", "a", "b", "value_a", "value_b", "difference", "low", "high", "p", "p_holm", "n")
 
@@ -55,35 +68,68 @@ def _values(run: Run, key: str) -> Values:
 def _pair(
     key: str, names: tuple[str, str], found: tuple[Values, Values], run: Run
 ) -> list[dict[str, object]]:
-    metrics = [name for name in AUDITS.get(key).headline if all(name in one.metrics for one in found)]
+    audit = AUDITS.get(key)
+    parts = {name: audit.ratios.get(name, (name,)) for name in audit.headline}
+    asked = {
+        name: part for name, part in parts.items() if all(set(part) <= set(one.metrics) for one in found)
+    }
+    columns = list(dict.fromkeys(column for part in asked.values() for column in part))
     joined = (
         found[0]
-        .table.select("query_id", "cluster", *metrics)
-        .join(found[1].table.select("query_id", *metrics), on="query_id", suffix=" b", maintain_order="left")
+        .table.select("query_id", "cluster", *columns)
+        .join(found[1].table.select("query_id", *columns), on="query_id", suffix=" b", maintain_order="left")
     )
-    if not len(joined) or not metrics:
+    if not len(joined) or not columns:
         raise InputError(f"runs {names[0]!r} and {names[1]!r} share no query or metric of audit {key!r}")
-    first = matrix(Values(joined), metrics)
-    second = matrix(Values(joined), [f"{name} b" for name in metrics])
-    clusters = joined["cluster"].rank("dense").to_numpy().astype(np.int64) - 1
-    settings = run.manifest.settings[key]
-    seed = seed_for(run.manifest.seed, f"{key}.compare")
-    options = {"clusters": clusters, "replicates": settings["replicates"], "seed": seed}
-    interval = bootstrap_interval(second - first, **options)
-    p_values = sign_flip_test(second - first, **options)
-    return [
-        {
-            "audit": key,
-            "metric": metric,
-            "a": names[0],
-            "b": names[1],
-            "value_a": float(np.nanmean(first[:, index])),
-            "value_b": float(np.nanmean(second[:, index])),
-            "difference": float(interval.value[index]),
-            "low": float(interval.low[index]),
-            "high": float(interval.high[index]),
-            "p": float(p_values[index]),
-            "n": int(interval.n[index]),
-        }
-        for index, metric in enumerate(metrics)
-    ]
+    options: Options = {
+        "clusters": cluster_labels(Values(joined)),
+        "replicates": run.manifest.settings[key]["replicates"],
+        "seed": seed_for(run.manifest.seed, f"{key}.compare"),
+    }
+    rows: list[dict[str, object]] = []
+    for metric, part in asked.items():
+        first = matrix(Values(joined), list(part))
+        second = matrix(Values(joined), [f"{column} b" for column in part])
+        difference = _of_means if len(part) == 1 else _of_ratios
+        rows.append(
+            {"audit": key, "metric": metric, "a": names[0], "b": names[1]}
+            | difference(first, second, options)
+        )
+    return rows
+
+
+def _of_means(first: Columns, second: Columns, options: Options) -> dict[str, object]:
+    """The difference of two means over the same queries."""
+    found = bootstrap_interval(second[:, 0] - first[:, 0], **options)
+    return {
+        "value_a": float(np.nanmean(first)),
+        "value_b": float(np.nanmean(second)),
+        "difference": float(found.value),
+        "low": float(found.low),
+        "high": float(found.high),
+        "p": float(sign_flip_test(second[:, 0] - first[:, 0], **options)),
+        "n": int(found.n),
+    }
+
+
+def _of_ratios(first: Columns, second: Columns, options: Options) -> dict[str, object]:
+    """The difference of two ratios of means over the same queries.
+
+    The interval is of the ratios themselves. The p value is that of what each query adds to the difference
+    were both ratios the pooled one: numerator less pooled ratio times denominator, which is a mean again.
+    """
+    draws = bootstrap_means(np.hstack([first, second]), **options)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value_a, value_b = (float(np.divide(*np.nanmean(columns, axis=0))) for columns in (first, second))
+        low, high = interval(draws[:, 2] / draws[:, 3] - draws[:, 0] / draws[:, 1])
+    top, bottom = np.nansum(first + second, axis=0)
+    added = (second[:, 0] * bottom - second[:, 1] * top) - (first[:, 0] * bottom - first[:, 1] * top)
+    return {
+        "value_a": value_a,
+        "value_b": value_b,
+        "difference": value_b - value_a,
+        "low": float(low),
+        "high": float(high),
+        "p": float(sign_flip_test(added, **options)),
+        "n": int(np.count_nonzero(~np.isnan(added))),
+    }

@@ -71,7 +71,7 @@ def test_published_rows_stand_under_ours_on_the_same_benchmark_only(tmp_path: Pa
 def test_a_page_of_nothing_or_of_one_subject_twice_is_refused(runs: list[Run]) -> None:
     with pytest.raises(InputError, match="at least one run"):
         page([])
-    with pytest.raises(InputError, match="two of the runs are of 'pictogram:skewed'"):
+    with pytest.raises(InputError, match="two of the runs are of 'pictogram:skewed' in the audit prevalence"):
         page([runs[0], runs[0]])
 
 

@@ -226,8 +226,8 @@ def test_landmarks_names_and_focus(window: Page, one: Path) -> None:
     assert window.run("return document.querySelectorAll('main, header, footer, nav[aria-label]').length") == 4
     assert window.run("return document.querySelectorAll('.plot:not([aria-label])').length") == 0
     assert window.run("return document.querySelectorAll('img:not([alt])').length") == 0
-    unnamed = """return [...document.querySelectorAll("button, input, select, summary")]
-        .filter((e) => !e.textContent.trim() && !e.getAttribute("aria-label") && !e.closest("label")).length"""
+    unnamed = """return [...document.querySelectorAll("button, input, select, summary")].filter((e) =>
+        !e.textContent.trim() && !e.getAttribute("aria-label") && !e.closest("label")).length"""
     assert window.run(unnamed) == 0
     levels = window.run(
         "return [...document.querySelectorAll('h1,h2,h3,h4')].map((h) => Number(h.tagName[1]))"

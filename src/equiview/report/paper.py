@@ -301,9 +301,8 @@ def _triplet(gallery: Gallery, rows: pl.DataFrame, panes: Any) -> None:
             pane.imshow(_pixels(row["item_picture"]))
         score = "" if row.get("score") is None else f" {number(float(row['score']))}"
         words = f"{row.get('note') or row.get('text') or ''}{score}"
-        pane.set_title(
-            f"★ {words}" if index == 0 else words, fontsize=7, fontweight="bold" if index == 0 else "normal"
-        )
+        won = bool(row["winner"]) if "winner" in row else index == 0
+        pane.set_title(f"★ {words}" if won else words, fontsize=7, fontweight="bold" if won else "normal")
 
 
 def _pixels(content: bytes) -> Any:

@@ -9,7 +9,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from equiview.data.errors import InputError
 from equiview.data.run import Run
 from equiview.report.words import number, term
 
@@ -55,15 +54,11 @@ def beside(runs: Sequence[Run]) -> list[PublishedTable]:
 
 def _ours(run: Run, metric: str, keys: dict[str, str]) -> str:
     estimates = run.estimates
-    try:
-        row = estimates.one(metric, **{name: value for name, value in keys.items() if name in estimates.keys})
-    except InputError:
-        # Only metrics with groups have a grouping key.
+    rows = estimates.where(metric, **{name: value for name, value in keys.items() if name in estimates.keys})
+    if not len(rows):
+        # Only metrics of groups have a grouping.
         rows = estimates.where(metric)
-        if len(rows) != 1:
-            return "–"
-        row = rows.row(0, named=True)
-    return _written(metric, row["value"])
+    return _written(metric, rows["value"][0]) if len(rows) == 1 else "–"
 
 
 def _written(metric: str, value: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,23 +38,29 @@ TERMS = (
     ),
     Term("NDCG", "how near the top the right results stand; 1 is the ideal order", "higher"),
     Term("R", "share of queries whose right result is among the first ones", "higher", True),
-    Term("SP", "self-preference: culture won as often as the right concept at 1, never at 0", "lower"),
+    Term("SP", "wins of the query's culture over wins of what was asked; 0 is never, 1 is as often", "lower"),
     Term("M_sem", "share of trials won by the right concept from another culture", "higher", True),
     Term(
         "M_cul", "share of trials won by the culture of the query's language over its concept", "lower", True
     ),
     Term("M_non", "share of trials won by a picture that is neither", "lower", True),
+    Term(
+        "M_cul - M_non",
+        "what the culture of the query's language wins beyond what a random mistake would; 0 is no pull",
+        "lower",
+        True,
+    ),
 )
 _BY_NAME = {term.name.lower(): term for term in TERMS}
 
 
 def term(metric: str) -> Term | None:
-    """What a metric's name means, cutoff and variant left out; None when it is not known.
+    """What a metric's name means, cutoff, variant and keys left out; None when it is not known.
 
     >>> term("NDCG@10 (pool)").better
     'higher'
     """
-    return _BY_NAME.get(metric.partition("@")[0].partition(" ")[0].lower())
+    return _BY_NAME.get(re.split(r"@| [\[(]|, ", metric)[0].lower())
 
 
 def keyed(name: str) -> tuple[str, dict[str, str]]:

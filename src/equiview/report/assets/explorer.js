@@ -42,6 +42,7 @@ class Explorer {
     this.query = this.control("queries", {
       system: runs.length > 1 ? runs.map((run, i) => [String(i), run.name]) : null,
       "first result": [["right", "right"], ["wrong", "wrong"], ["none", "nothing right in the list"], ["differ", "systems differ"]],
+      ...Object.fromEntries(Object.entries(this.meta.asked).map(([name, { values }]) => [`asked ${name}`, values.map((value, i) => [String(i), say(name, value)])])),
       "first language": attributes.language ? attributes.language.map((code, i) => [String(i), say("language", code)]) : null,
     }, () => { this.start = 0; this.listQueries(); });
     const choices = Object.fromEntries(Object.entries(attributes).map(([name, values]) => [name, values.map((value, i) => [String(i), say(name, value)])]));
@@ -90,9 +91,11 @@ class Explorer {
       none: (query) => runs.some((run) => run.firstRight[query] === 0),
       differ: (query) => new Set(this.meta.runs.map((run) => right(run, query))).size > 1,
     };
+    const asked = Object.entries(this.meta.asked).map(([name, { codes }]) => [codes, this.query(`asked ${name}`)]).filter(([, wanted]) => wanted);
     const found = [];
     for (let query = 0; query < this.lowered.length; query++) {
       if (!words.every((word) => this.lowered[query].includes(word))) continue;
+      if (asked.some(([codes, wanted]) => codes[query] !== Number(wanted))) continue;
       if (first && !tests[first](query)) continue;
       if (language && !runs.some((run) => run.firstLanguage[query] === Number(language))) continue;
       found.push(query);
@@ -115,10 +118,11 @@ class Explorer {
     this.at("on").disabled = last >= this.found.length;
   }
 
-  async picture(query) {
-    if (!this.meta.pictured) return null;
+  /** The picture of a query or an item, by row number. */
+  async picture(row, of = "queries") {
+    if (!this.meta.pictured[of]) return null;
     const size = this.meta.sizes.pictures;
-    return (await this.texts(`pictures-${Math.floor(query / size)}`))[query % size];
+    return (await this.texts(`pictures-${of}-${Math.floor(row / size)}`))[row % size];
   }
 
   async choose(query) {
@@ -178,6 +182,7 @@ class Explorer {
   async row({ rank, item, score, right }) {
     const size = this.meta.sizes.items;
     const text = (await this.texts(`texts-${Math.floor(item / size)}`))[item % size];
+    const picture = await this.picture(item, "items");
     const value = (name) => (this.codes[name] ? this.meta.attributes[name][this.codes[name][item]] : undefined);
     const language = value("language");
     const [name, direction] = this.meta.languages[language] || [language, "auto"];
@@ -186,7 +191,7 @@ class Explorer {
     const mark = make("span", { class: `mark ${right ? "right" : "wrong"}` },
       make("span", { "aria-hidden": "true" }, right ? "✓" : "✗"), make("span", { class: "unseen" }, right ? "right" : "wrong"));
     return make("li", {}, make("span", { class: "rank" }, String(rank)), chip,
-      make("span", { class: "caption", dir: direction, lang: language }, text === null ? "" : text), mark, make("span", { class: "score" }, score.toFixed(3)));
+      make("span", { class: "caption", dir: direction, lang: language }, picture ? make("img", { src: picture, alt: "" }) : null, text === null ? "" : text), mark, make("span", { class: "score" }, score.toFixed(3)));
   }
 }
 

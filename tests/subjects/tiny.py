@@ -13,6 +13,7 @@ import sentencepiece
 import torch
 import transformers as hf
 from PIL import Image
+from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 TEXTS = [
@@ -207,7 +208,70 @@ DUAL: dict[str, Callable[[Path], Path]] = {
 }
 
 
-ALL = {**DUAL}
+def mclip(folder: Path) -> Path:
+    """M-CLIP's layout: `transformer.*` and `LinearTransformation.*` in a pickle, the tokenizer beside it."""
+    tokenizer = xlmr_tokenizer()
+    ids = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+    sizes = {**TOWER, "hidden_size": 128, "num_attention_heads": 2, "max_position_embeddings": 66}
+    config = hf.XLMRobertaConfig(
+        **sizes, **ids, vocab_size=len(tokenizer), type_vocab_size=1, layer_norm_eps=1e-5
+    )
+    body = hf.XLMRobertaModel(config).state_dict()
+    head = torch.nn.Linear(128, 16).state_dict()
+    state = {f"transformer.{name}": value for name, value in body.items()}
+    state |= {f"LinearTransformation.{name}": value for name, value in head.items()}
+    saved(folder, tokenizer)
+    torch.save(state, folder / "pytorch_model.bin")
+    stated = {
+        "model_type": "M-CLIP",
+        "modelBase": "xlm-roberta-large",
+        "numDims": 16,
+        "transformerDimensions": 128,
+    }
+    (folder / "config.json").write_text(json.dumps(stated))
+    return folder
+
+
+def open_clip_state(width: int = 128, layers: int = 2, out: int = 16) -> dict[str, torch.Tensor]:
+    """An image tower under OpenCLIP's names: pictures of 32, patches of 8."""
+    state = {
+        "visual.class_embedding": torch.randn(width),
+        "visual.positional_embedding": torch.randn(17, width),
+        "visual.proj": torch.randn(width, out) / 4,
+        "visual.conv1.weight": torch.randn(width, 3, 8, 8) / 8,
+        "logit_scale": torch.tensor(4.6),
+    }
+    for norm in ("ln_pre", "ln_post"):
+        state |= _normed(f"visual.{norm}", width)
+    for layer in range(layers):
+        block = f"visual.transformer.resblocks.{layer}"
+        for name, rows, columns in (
+            ("attn.in_proj_", 3 * width, width),
+            ("attn.out_proj.", width, width),
+            ("mlp.c_fc.", 2 * width, width),
+            ("mlp.c_proj.", width, 2 * width),
+        ):
+            state[f"{block}.{name}weight"] = torch.randn(rows, columns) / 10
+            state[f"{block}.{name}bias"] = torch.randn(rows) / 10
+        state |= _normed(f"{block}.ln_1", width) | _normed(f"{block}.ln_2", width)
+    return state
+
+
+def _normed(name: str, width: int) -> dict[str, torch.Tensor]:
+    return {f"{name}.weight": 1 + torch.randn(width) / 10, f"{name}.bias": torch.randn(width) / 10}
+
+
+def open_clip(folder: Path) -> Path:
+    """OpenCLIP's layout on the hub."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(open_clip_state(), folder / "open_clip_model.safetensors")
+    colours = {"mean": [0.5, 0.5, 0.5], "std": [0.25, 0.25, 0.25]}
+    settings = {"model_cfg": {"embed_dim": 16}, "preprocess_cfg": colours}
+    (folder / "open_clip_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+ALL = {**DUAL, "mclip": mclip, "open_clip": open_clip}
 
 
 def build(make: Callable[[Path], Path], folder: Path) -> Path:

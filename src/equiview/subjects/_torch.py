@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from equiview.data.ahead import ahead
 from equiview.data.errors import InputError
+from equiview.data.vectors import TokenVectors
 from equiview.subjects._checkpoint import Checkpoint, require
 from equiview.subjects.base import Encoder
 
@@ -121,44 +122,51 @@ class TorchEncoder(Encoder):
     def text_vectors(self, inputs: Inputs) -> torch.Tensor:
         """Vectors `(n, width)` of a padded batch of texts, on the device."""
 
-    def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
-        """Unit vectors `(n, width)` float32 of RGB images."""
+    def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
+        """Unit vectors of RGB images, `(n, width)` float32 or several for each."""
+        self.load()
         step = self.forward_images
         batches = [images[start : start + step] for start in range(0, len(images), step)]
-        self.load()
-        made = [
-            self.run(self.image_vectors, inputs) for inputs in ahead(self.picture_inputs, batches, depth=2)
-        ]
-        return np.concatenate(made)
+        made = ahead(self.picture_inputs, batches, depth=2)
+        return self._whole([vector for inputs in made for vector in self.run(self.image_vectors, inputs)])
 
-    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors `(n, width)` float32 of texts, which are batched by length and returned in order."""
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32] | TokenVectors:
+        """Unit vectors of texts, `(n, width)` float32 or several for each, in the order given."""
         self.load()
         rows = self.tokens(readable(texts))
         lengths = [len(row["input_ids"]) for row in rows]
         if 0 in lengths:
             raise InputError(f"text {texts[lengths.index(0)]!r} has no token for {self.checkpoint.name}")
+        # Texts of one length waste nothing on filling up; the longest go first, so that what does not fit
+        # in memory fails at once.
         order = sorted(range(len(rows)), key=lambda row: -lengths[row])
-        made = [
-            self.run(
-                self.text_vectors,
-                self.padded([rows[row] for row in order[start : start + self.forward_texts]]),
-            )
-            for start in range(0, len(order), self.forward_texts)
-        ]
-        return np.concatenate(made)[np.argsort(order)]
+        step = self.forward_texts
+        batches = [[rows[row] for row in order[start : start + step]] for start in range(0, len(order), step)]
+        made = [vector for batch in batches for vector in self.run(self.text_vectors, self.padded(batch))]
+        return self._whole([made[place] for place in np.argsort(order)])
+
+    def _whole(self, vectors: list[NDArray[np.float32]]) -> NDArray[np.float32] | TokenVectors:
+        return TokenVectors.of(vectors) if self.similarity == "maxsim" else np.stack(vectors)
 
     def load(self) -> None:
         """Load the model now rather than at the first batch."""
 
-    def run(self, forward: Any, inputs: Inputs) -> NDArray[np.float32]:
-        """Put inputs on the device, run `forward`, return unit vectors on the host."""
+    def run(self, forward: Any, inputs: Inputs) -> list[NDArray[np.float32]]:
+        """Unit vectors of each item on the host: `(width,)`, or `(tokens, width)` where `forward` says which.
+
+        `forward` makes `(n, width)`, or the pair `(n, longest, width)` and `(n, longest)` true for tokens.
+        """
         import torch
 
         with torch.inference_mode():
-            vectors = forward(self.placed(inputs)).float()
-            unit: NDArray[np.float32] = torch.nn.functional.normalize(vectors, dim=-1).cpu().numpy()
-        return unit
+            made = forward(self.placed(inputs))
+            vectors, kept = made if isinstance(made, tuple) else (made, None)
+            unit = torch.nn.functional.normalize(vectors.float(), dim=-1).cpu().numpy()
+        return (
+            list(unit)
+            if kept is None
+            else [row[mask] for row, mask in zip(unit, kept.cpu().numpy(), strict=True)]
+        )
 
     def placed(self, inputs: Inputs) -> Inputs:
         """Inputs on the device, floats in the model's precision."""
@@ -198,6 +206,34 @@ def pad(rows: Sequence[Tokens], fills: Mapping[str, int], side: str = "right", l
     return made
 
 
+def state_of(path: Path) -> dict[str, Any]:
+    """The tensors of a weight file by name; a pickle is read as data alone, so nothing in it can run."""
+    torch = require("torch", "hf")
+    try:
+        if path.suffix == ".safetensors":
+            state = require("safetensors.torch", "hf").load_file(path)
+        else:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # as many kinds as there are ways to be broken
+        raise InputError(
+            f"{path}: cannot be read as weights ({str(error).strip().splitlines()[0]})"
+        ) from error
+    for key in ("state_dict", "model"):
+        if isinstance(state.get(key), dict):
+            state = state[key]
+    return {name.removeprefix("module."): value for name, value in state.items()}
+
+
+def filled(model: Any, state: Mapping[str, Any], where: Any) -> Any:
+    """Return `model` with the weights of `state`, each of which has to be there and to fit."""
+    own = model.state_dict()
+    missing = [name for name in own if name not in state]
+    wrong = [name for name in own if name in state and own[name].shape != state[name].shape]
+    loaded(model, {"missing_keys": missing, "mismatched_keys": wrong}, where)
+    model.load_state_dict({name: state[name] for name in own})
+    return model
+
+
 def loaded(model: Any, info: Mapping[str, Any], where: Any) -> Any:
     """Return `model` if its checkpoint held every weight; a model that is partly random says nothing."""
     missing = sorted(
@@ -213,10 +249,11 @@ def loaded(model: Any, info: Mapping[str, Any], where: Any) -> Any:
     return model
 
 
-def tokenizer_of(checkpoint: Checkpoint, **settings: Any) -> Any:
+def tokenizer_of(checkpoint: Checkpoint, made: Any = None, **settings: Any) -> Any:
     """The tokenizer of a checkpoint; InputError when it has no vocabulary, which the library lets pass."""
     checkpoint.need(*VOCABULARIES)
-    return from_files(require("transformers", "hf").AutoTokenizer, checkpoint.folder, **settings)
+    made = made or require("transformers", "hf").AutoTokenizer
+    return from_files(made, checkpoint.folder, **settings)
 
 
 def from_files(made: Any, folder: Path, **settings: Any) -> Any:

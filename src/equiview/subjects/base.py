@@ -77,23 +77,28 @@ class Encoder(ABC):
         return checked_vectors(in_order(made, len(items)), items, type(self).__name__)
 
     def batches(
-        self, items: Items, progress: Progress = silent, unreadable: Unreadable | None = None
+        self,
+        items: Items,
+        progress: Progress = silent,
+        *,
+        rows: NDArray[np.int64] | None = None,
+        unreadable: Unreadable | None = None,
     ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
-        """Yield (item rows, their vectors) batch by batch until each item had its turn once.
+        """Yield (item rows, their vectors) batch by batch until each item, or each of `rows`, had its turn.
 
         A batch is checked for its shape alone; `embed` checks the rest. A picture that cannot be read is an
         InputError, or is left out and told to `unreadable` as (row, error).
         """
-        what = f"encoding {items.kind}s"
-        made = self._image_batches(items, unreadable) if items.kind == "image" else self._text_batches(items)
+        chosen = np.arange(len(items)) if rows is None else rows
+        made = self._image_batches if items.kind == "image" else self._text_batches
         done = 0
-        for rows, part in made:
-            done += len(rows)
-            yield rows, part
-            progress(what, done, len(items))
+        for part, vectors in made(items, chosen, unreadable):
+            done += len(part)
+            yield part, vectors
+            progress(f"encoding {items.kind}s", done, len(chosen))
 
     def _image_batches(
-        self, items: Items, unreadable: Unreadable | None
+        self, items: Items, chosen: NDArray[np.int64], unreadable: Unreadable | None
     ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
         def read(row: int) -> Image | InputError:
             try:
@@ -101,12 +106,10 @@ class Encoder(ABC):
             except InputError as error:
                 return error
 
-        waiting = ahead(read, range(len(items)), depth=self.image_batch)
-        for start in range(0, len(items), self.image_batch):
+        waiting = ahead(read, chosen.tolist(), depth=self.image_batch)
+        for start in range(0, len(chosen), self.image_batch):
             images: dict[int, Image] = {}
-            for row, image in zip(
-                range(start, min(start + self.image_batch, len(items))), waiting, strict=False
-            ):
+            for row, image in zip(chosen[start : start + self.image_batch].tolist(), waiting, strict=False):
                 if not isinstance(image, InputError):
                     images[row] = image
                 elif unreadable is None:
@@ -117,9 +120,11 @@ class Encoder(ABC):
                 rows = np.fromiter(images, dtype=np.int64)
                 yield rows, self._made(self.encode_images(list(images.values())), len(rows), "images")
 
-    def _text_batches(self, items: Items) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+    def _text_batches(
+        self, items: Items, chosen: NDArray[np.int64], _: Unreadable | None
+    ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
         places: dict[str, list[int]] = {}
-        for row, text in enumerate(items.texts):
+        for row, text in zip(chosen.tolist(), items.table["text"][chosen], strict=True):
             places.setdefault(text, []).append(row)
         texts = sorted(places, key=len, reverse=True)
         for start in range(0, len(texts), self.text_batch):
@@ -169,15 +174,18 @@ def in_order(parts: list[tuple[NDArray[np.int64], Vectors]], count: int) -> Vect
     return whole
 
 
-def checked_vectors(vectors: V, items: Items, source: str) -> V:
-    """Return `vectors` if they can be compared; InputError names the first item whose vector cannot."""
-    several = isinstance(vectors, TokenVectors)
+def checked_vectors(vectors: V, items: Items, source: str, rows: NDArray[np.int64] | None = None) -> V:
+    """Return `vectors` if they can be compared; InputError names the first item whose vector cannot.
+
+    They are of all items, or of the items of `rows`.
+    """
+    chosen = np.arange(len(items)) if rows is None else rows
     values = vectors.values if isinstance(vectors, TokenVectors) else vectors
-    if values.ndim != 2 or len(vectors) != len(items):
-        shape = f"vectors of {len(vectors)} items" if several else f"vectors of shape {values.shape}"
+    if values.ndim != 2 or len(vectors) != len(chosen):
+        shape = f"{len(vectors)} items" if isinstance(vectors, TokenVectors) else f"shape {values.shape}"
         raise InputError(
-            f"{source}: has {shape}, but there are {len(items)} {items.kind}s in "
-            f"{items.source}; expected ({len(items)}, width)"
+            f"{source}: has vectors of {shape}, but there are {len(chosen)} {items.kind}s in "
+            f"{items.source}; expected ({len(chosen)}, width)"
         )
     for problem, kind in (
         ("is not finite (nan or inf)", "nan"),
@@ -187,7 +195,7 @@ def checked_vectors(vectors: V, items: Items, source: str) -> V:
         if bad.any():
             if isinstance(vectors, TokenVectors):
                 bad = np.logical_or.reduceat(bad, vectors.offsets[:-1])
-            row = int(bad.argmax())
+            row = int(chosen[bad.argmax()])
             raise InputError(
                 f"{source}: the vector of {items.kind} {items.ids[row]!r} (row {row + 1}) {problem}; "
                 f"{int(bad.sum())} of {len(bad)} are like that"
@@ -200,6 +208,10 @@ encoder = ENCODERS.register
 
 
 def load_encoder(name: str) -> Encoder:
-    """The encoder a user names as `NAME` or `NAME:ARGUMENT`."""
+    """The encoder a user names as `NAME`, `NAME:ARGUMENT`, or `module:Class` for a class of their own."""
+    from equiview.subjects.own import load_own, names_a_class
+
     scheme, _, argument = name.partition(":")
+    if scheme not in ENCODERS.all() and names_a_class(name):
+        return load_own(name)
     return ENCODERS.get(scheme)(argument)

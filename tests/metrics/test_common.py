@@ -58,6 +58,37 @@ def clustered(rng: np.random.Generator, n: int) -> Rows:
     return rng.integers(-8, 9, (n, 5)) / 4 + labels[:, None], labels
 
 
+def parallel(rng: np.random.Generator, n: int) -> Rows:
+    image, text, other = (rng.integers(1, 9, (n, 5)) / 4 for _ in range(3))
+    other[:, 0] += 2.25  # no pair of captions is the same
+    return image, text, other
+
+
+def captions(rng: np.random.Generator, n: int) -> Rows:
+    return parallel(rng, n)[1:]
+
+
+def reaches(rng: np.random.Generator, n: int) -> Rows:
+    lengths = rng.integers(1, 9, n) / 4
+    return lengths * rng.integers(0, 5, n) / 4, lengths
+
+
+def answers(rng: np.random.Generator, n: int) -> Rows:
+    return (rng.integers(0, 2, (n, 3)),)
+
+
+def grouped(rng: np.random.Generator, n: int) -> Rows:
+    return rng.integers(0, 2, n), np.arange(n) % 3 % 2
+
+
+def grouped_twice(rng: np.random.Generator, n: int) -> Rows:
+    return (rng.integers(0, 2, n), *grouped(rng, n))
+
+
+def amounts(rng: np.random.Generator, n: int) -> Rows:
+    return (rng.integers(0, 9, n) / 4,)
+
+
 def ndcg(relevant: Any, n_relevant: Any) -> Any:
     return metrics.ndcg_at_k(relevant, 10, n_relevant=n_relevant)
 
@@ -108,6 +139,16 @@ TABLE = {
     ),
     "pearson": Case(metrics.pearson, series, "pooled", -1, 1),
     "spearman": Case(metrics.spearman, series, "pooled", -1, 1),
+    "similarity_gap": Case(metrics.similarity_gap, parallel, "rows", 0, 2),
+    "text_distance": Case(metrics.text_distance, captions, "rows", 0, np.inf),
+    "text_distance:unit": Case(partial(metrics.text_distance, unit=True), captions, "rows", 0, 2),
+    "fairness_ratio": Case(metrics.fairness_ratio, parallel, "rows", 0, np.inf),
+    "fairness_ratio:unit": Case(partial(metrics.fairness_ratio, unit=True), parallel, "rows", 0, 1),
+    "gap_bound": Case(metrics.gap_bound, reaches, "rows", 0, np.sqrt(2) + 1e-12),
+    "cross_lingual_gaps": Case(metrics.cross_lingual_gaps, answers, "pooled", -1, 1),
+    "group_rate_gap": Case(metrics.group_rate_gap, grouped, "pooled", -1, 1),
+    "gap_parts": Case(metrics.gap_parts, grouped_twice, "pooled", -1, 1),
+    "gini": Case(metrics.gini, amounts, "pooled", 0, 1),
 }
 
 every_metric = pytest.mark.parametrize("case", TABLE.values(), ids=TABLE.keys())

@@ -1,0 +1,158 @@
+"""Individual fairness across languages: do parallel captions relate alike to the same image.
+
+From "Assessing Multilingual Fairness in Pre-trained Multimodal Representations" (F), section 3. A pair is an
+image v and two captions of it, t and t', that say the same in two languages. Every function takes a row for
+each pair and returns `(n_pairs,)` float64: `images`, `texts`, `others` are `(n_pairs, width)` vectors, of any
+length but 0, since similarity is the cosine.
+
+Whatever the vectors, |cos(v, t) - cos(v, t')| is at most ||t/|t| - t'/|t'|||, the chord between the captions'
+directions. `similarity_gap` computes the left side as |v/|v| . (t/|t| - t'/|t'|)|, in float64, so that its
+rounding is relative to the chord, and never returns more than the chord: an excess up to `TOLERANCE` of it is
+rounding and is cut off, a larger one would be a defect and raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equiview.metrics._check import as_table
+from equiview.metrics.errors import MetricInputError, UndefinedMetricError
+
+TOLERANCE = 1e-9
+"""Share of the chord by which rounding may exceed it: far above 2**-52 x width, far below any finding."""
+
+
+def similarity_gap(
+    images: ArrayLike, texts: ArrayLike, others: ArrayLike, *, normalised: bool = False
+) -> NDArray[np.float64]:
+    """How differently two captions relate to their image: |cos(v, t) - cos(v, t')|, in [0, 2] (F, Def. 1).
+
+    `images`, `texts` and `others` are `(n_pairs, width)`; returns `(n_pairs,)`. `normalised` says that all of
+    them have length 1 and were checked already, which saves most of the time.
+
+    Raises UndefinedMetricError for no pair or a vector of zeros; MetricInputError for shapes that differ or
+    values that are not finite; ArithmeticError should a gap ever exceed the chord by more than `TOLERANCE`.
+
+    >>> similarity_gap([[1, 0]], [[2, 0]], [[0, 3]]).tolist()
+    [1.0]
+    """
+    seen, one, other = _together(
+        {"images": images, "texts": texts, "others": others}, checked=normalised, unit=not normalised
+    )
+    difference = one - other
+    gap = np.abs(np.einsum("ij,ij->i", seen, difference))
+    chord = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+    if (gap > chord * (1 + TOLERANCE)).any():
+        row = int((gap > chord * (1 + TOLERANCE)).argmax())
+        raise ArithmeticError(
+            f"pair {row}: similarity gap {gap[row]:.9g} exceeds the chord {chord[row]:.9g}; "
+            "are the vectors of length 1?"
+        )
+    return np.asarray(np.minimum(gap, chord))
+
+
+def text_distance(
+    texts: ArrayLike, others: ArrayLike, *, unit: bool = False, normalised: bool = False
+) -> NDArray[np.float64]:
+    """How far apart two captions lie: ||t - t'||, or with `unit` the chord ||t/|t| - t'/|t'||| in [0, 2].
+
+    `texts` and `others` are `(n_pairs, width)`; returns `(n_pairs,)`. F uses the vectors as the encoder gives
+    them; the chord is the same whatever their lengths. `normalised` says that the vectors need no checks.
+
+    Raises what `similarity_gap` raises for bad input.
+
+    >>> text_distance([[2, 0]], [[0, 3]]).round(4).tolist()
+    [3.6056]
+    >>> text_distance([[2, 0]], [[0, 3]], unit=True).round(4).tolist()
+    [1.4142]
+    """
+    one, other = _together({"texts": texts, "others": others}, checked=normalised, unit=unit)
+    difference = one - other
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", difference, difference)))
+
+
+def fairness_ratio(
+    images: ArrayLike, texts: ArrayLike, others: ArrayLike, *, unit: bool = False
+) -> NDArray[np.float64]:
+    """Similarity gap over text distance: the least alpha for which a pair is alpha-fair (F, Def. 1).
+
+    `images`, `texts` and `others` are `(n_pairs, width)`; returns `(n_pairs,)`. The largest is F's alpha-hat.
+    With `unit` the distance is the chord and the ratio at most 1. Else it is at most 2 / (|t| + |t'|), by the
+    inequality of Dunkl and Williams ("A Simple Norm Inequality", 1964): F's 1 / |t|, but exact at every
+    distance. That addition is ours.
+
+    Raises UndefinedMetricError for captions with one and the same vector, whose ratio would be 0 / 0, and
+    what `similarity_gap` raises.
+
+    >>> fairness_ratio([[1, 0]], [[4, 0]], [[4, 3]], unit=True).round(4).tolist()
+    [0.3162]
+    >>> fairness_ratio([[1, 0]], [[4, 0]], [[4, 3]]).round(4).tolist()
+    [0.0667]
+    """
+    gap = similarity_gap(images, texts, others)
+    distance = text_distance(texts, others, unit=unit)
+    if (distance == 0).any():
+        row = int((distance == 0).argmax())
+        raise UndefinedMetricError(f"pair {row}: both captions have the same vector, so the ratio is 0 / 0")
+    return np.asarray(gap / distance)
+
+
+def gap_bound(distances: ArrayLike, lengths: ArrayLike) -> NDArray[np.float64]:
+    """Largest similarity gap that a text at `distances` from t allows, whatever the image (F, Theorem 2).
+
+    `distances` (rho) and `lengths` (|t|) are `(n_pairs,)`; returns sqrt(2 - 2 sqrt(1 - rho^2/|t|^2)),
+    `(n_pairs,)` in [0, sqrt 2]; about rho/|t| when small. It holds for rho up to |t|; beyond, the chord alone
+    bounds the gap.
+
+    Raises UndefinedMetricError for no pair or a length of 0; MetricInputError for a distance that is negative
+    or exceeds its length, shapes that differ or values that are not finite.
+
+    >>> gap_bound([0.1, 1.0], [1.0, 1.0]).round(4).tolist()
+    [0.1001, 1.4142]
+    """
+    rho, length = np.asarray(distances, dtype=np.float64), np.asarray(lengths, dtype=np.float64)
+    if rho.ndim != 1 or rho.shape != length.shape:
+        raise MetricInputError(f"distances and lengths must be (n_pairs,); got {rho.shape}, {length.shape}")
+    if not rho.size:
+        raise UndefinedMetricError("distances is empty: there is nothing to bound")
+    if not (np.isfinite(rho).all() and np.isfinite(length).all()):
+        raise MetricInputError("distances and lengths must be finite")
+    if (length == 0).any():
+        raise UndefinedMetricError(f"pair {int((length == 0).argmax())} has a text of length 0")
+    if (rho < 0).any() or (length < 0).any() or (rho > length).any():
+        row = int(((rho < 0) | (length < 0) | (rho > length)).argmax())
+        raise MetricInputError(
+            f"pair {row}: the bound is for distances from 0 to the length {length[row]:g}; got {rho[row]:g}"
+        )
+    share = rho / length
+    # 2 - 2 sqrt(1 - x^2) in a form that keeps its digits where x is small.
+    return np.asarray(share * np.sqrt(2 / (1 + np.sqrt((1 - share) * (1 + share)))))
+
+
+def _together(arrays: dict[str, ArrayLike], *, checked: bool, unit: bool) -> list[NDArray[np.float64]]:
+    """The arrays as float64 of one shape `(n_pairs, width)`, scaled to length 1 if `unit`."""
+    tables: list[NDArray[Any]] = (
+        [np.asarray(array) for array in arrays.values()]
+        if checked
+        else [as_table(array, name, "width", rows="n_pairs") for name, array in arrays.items()]
+    )
+    if len({table.shape for table in tables}) > 1:
+        shapes = ", ".join(f"{name} {table.shape}" for name, table in zip(arrays, tables, strict=True))
+        raise MetricInputError(f"vectors of a pair must have one shape; got {shapes}")
+    if checked:
+        return tables
+    return [_vectors(table, name, unit) for name, table in zip(arrays, tables, strict=True)]
+
+
+def _vectors(table: NDArray[Any], name: str, unit: bool) -> NDArray[np.float64]:
+    vectors = table.astype(np.float64)
+    if not np.isfinite(vectors).all():
+        row = int((~np.isfinite(vectors).all(axis=1)).argmax())
+        raise MetricInputError(f"{name}: the vector of pair {row} has a value that is not finite")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not lengths.all():
+        raise UndefinedMetricError(f"{name}: the vector of pair {int((lengths == 0).argmax())} is all zero")
+    return vectors / lengths if unit else vectors

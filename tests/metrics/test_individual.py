@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from equiview.metrics import (
+    MetricInputError,
+    UndefinedMetricError,
+    fairness_ratio,
+    gap_bound,
+    similarity_gap,
+    text_distance,
+)
+
+numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
+triples = arrays(np.float64, st.tuples(st.just(3), st.integers(1, 6), st.integers(1, 5)), elements=numbers)
+
+
+def whole(vectors: np.ndarray) -> bool:
+    """No vector is so short that its direction is a matter of rounding."""
+    return bool((np.linalg.norm(vectors, axis=-1) > 1e-3).all())
+
+
+@given(triples)
+def test_no_pair_ever_exceeds_the_chord(vectors: np.ndarray) -> None:
+    assume(whole(vectors))
+    gap, chord = similarity_gap(*vectors), text_distance(*vectors[1:], unit=True)
+    assert (gap <= chord).all()
+
+
+@given(triples, st.floats(1e-12, 1e-6))
+def test_captions_that_nearly_agree_keep_the_bound_too(vectors: np.ndarray, near: float) -> None:
+    assume(whole(vectors))
+    image, text, direction = vectors
+    other = text + near * direction
+    assume(whole(other))
+    assert (similarity_gap(image, text, other) <= text_distance(text, other, unit=True)).all()
+
+
+@given(triples)
+def test_single_precision_is_no_way_around_the_bound(vectors: np.ndarray) -> None:
+    single = vectors.astype(np.float32)
+    assume(whole(single))
+    assert (similarity_gap(*single) <= text_distance(*single[1:], unit=True)).all()
+
+
+@given(triples)
+def test_the_gap_is_that_of_the_cosines(vectors: np.ndarray) -> None:
+    assume(whole(vectors))
+    image, text, other = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    plain = np.abs((image * text).sum(axis=1) - (image * other).sum(axis=1))
+    np.testing.assert_allclose(similarity_gap(*vectors), plain, atol=1e-12)
+
+
+@given(triples, st.floats(0.01, 100), st.floats(0.01, 100))
+def test_the_length_of_vectors_does_not_matter_to_the_gap(
+    vectors: np.ndarray, scale: float, other: float
+) -> None:
+    assume(whole(vectors))
+    scaled = (scale * vectors[0], other * vectors[1], scale * vectors[2])
+    np.testing.assert_allclose(similarity_gap(*scaled), similarity_gap(*vectors), atol=1e-9)
+
+
+@given(triples)
+def test_which_caption_comes_first_does_not_matter(vectors: np.ndarray) -> None:
+    assume(whole(vectors))
+    image, text, other = vectors
+    np.testing.assert_array_equal(similarity_gap(image, text, other), similarity_gap(image, other, text))
+
+
+@given(triples)
+def test_the_ratio_is_bounded_by_the_mean_length_at_any_distance(vectors: np.ndarray) -> None:
+    _, text, other = vectors
+    assume(whole(vectors))
+    assume((np.linalg.norm(text - other, axis=1) > 1e-3).all())
+    limit = 2 / (np.linalg.norm(text, axis=1) + np.linalg.norm(other, axis=1))
+    assert (fairness_ratio(*vectors) <= limit * (1 + 1e-9)).all()
+
+
+@given(triples)
+def test_the_closed_form_holds_within_the_ball(vectors: np.ndarray) -> None:
+    assume(whole(vectors))
+    _, text, other = vectors
+    length, rho = np.linalg.norm(text, axis=1), np.linalg.norm(text - other, axis=1)
+    inside = (rho <= length) & (rho > 1e-6)
+    assume(inside.any())
+    bound = gap_bound(rho[inside], length[inside])
+    assert (text_distance(text, other, unit=True)[inside] <= bound * (1 + 1e-9) + 1e-12).all()
+    assert (similarity_gap(*vectors)[inside] <= bound * (1 + 1e-9) + 1e-12).all()
+
+
+def test_the_closed_form_is_reached() -> None:
+    # t' = (4, 0) + a vector of length 3 at a right angle to t' itself: the ball's widest angle.
+    text, other = np.array([[5.0, 0.0]]), np.array([[3.2, 2.4]])
+    rho = text_distance(text, other)
+    assert rho.tolist() == pytest.approx([3.0])
+    along = other / 4 - text / 5
+    assert similarity_gap(along, text, other) == pytest.approx(gap_bound(rho, [5.0]))
+
+
+def test_the_closed_form_is_the_simple_slope_when_small() -> None:
+    assert gap_bound([1e-9], [2.0]) == pytest.approx(0.5e-9, rel=1e-12)
+    assert gap_bound([0.5], [0.5]) == pytest.approx(np.sqrt(2))
+
+
+def test_vectors_said_to_be_of_length_1_that_are_not_cannot_break_the_bound() -> None:
+    one, other = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    with pytest.raises(ArithmeticError, match="exceeds the chord"):
+        similarity_gap(5 * one, one, other, normalised=True)
+
+
+def test_the_same_vector_twice_has_no_gap_and_no_ratio() -> None:
+    image, text = np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]])
+    assert similarity_gap(image, text, text).tolist() == [0.0]
+    with pytest.raises(UndefinedMetricError, match="0 / 0"):
+        fairness_ratio(image, text, text)
+
+
+@pytest.mark.parametrize(
+    ("distance", "length", "words"),
+    [([2.0], [1.0], "from 0 to the length 1; got 2"), ([-1.0], [1.0], "got -1"), ([0.0], [0.0], "length 0")],
+)
+def test_a_bound_outside_its_range_is_an_error(distance, length, words) -> None:
+    with pytest.raises(MetricInputError, match=words):
+        gap_bound(distance, length)
+
+
+def test_shapes_that_differ_and_vectors_of_zeros_are_named() -> None:
+    ones = np.ones((2, 3))
+    with pytest.raises(MetricInputError, match="must have one shape"):
+        similarity_gap(ones, ones, ones[:, :2])
+    with pytest.raises(UndefinedMetricError, match="texts: the vector of pair 1 is all zero"):
+        similarity_gap(ones, [[1, 1, 1], [0, 0, 0]], ones)

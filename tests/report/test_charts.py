@@ -13,6 +13,7 @@ from report_runs import EVIL, estimates, figures_of_every_kind
 from equiview.data.figures import Chart
 from equiview.report import charts, figures
 from equiview.report.colours import SUBJECTS, TIERS
+from equiview.report.embed import Pictures
 
 EVERY = [figure for figure in figures_of_every_kind(estimates(0.5), 0.5) if isinstance(figure, Chart)]
 
@@ -90,5 +91,11 @@ def test_plain_charts_of_several_runs_become_one_and_coloured_ones_stay_apart() 
     assert (plain.color, plain.palette, len(plain.table)) == ("subject", "subject", 4)
     coloured = simple(color="tier", palette="tier")
     assert figures.joined([("a", coloured), ("b", coloured)]) is None
-    block = figures.blocks("audit", [("a", coloured), ("b", coloured)])[0]
+    block = figures.blocks("audit", [("a", coloured), ("b", coloured)], Pictures())[0]
     assert [panel.subject for panel in block.panels] == ["a", "b"]
+
+
+def test_a_picture_shown_in_many_places_is_carried_once() -> None:
+    pictures = Pictures()
+    assert [pictures.add(content) for content in (b"one", b"two", b"one", None)] == [0, 1, 0, None]
+    assert [name for name, _ in pictures.pieces()] == ["pictures-0"]

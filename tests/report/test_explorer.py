@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from equiview.data.run import Run
+from equiview.report.embed import Pictures
 from equiview.report.explorer import LEVELS, NOTHING, QUERIES_A_PIECE, Lists, explorers
 
 
@@ -19,7 +20,7 @@ def opened(pieces: dict[str, str], name: str) -> bytes:
 
 
 def test_pieces_give_back_every_rank(runs: list[Run]) -> None:
-    (found,) = explorers(runs)
+    (found,) = explorers(runs, Pictures())
     pieces = dict(found.pieces)
     meta: dict[str, Any] = json.loads(opened(pieces, f"{found.id}-meta"))
     texts = json.loads(opened(pieces, f"{found.id}-texts-0"))
@@ -62,4 +63,4 @@ def test_a_run_without_lists_has_no_explorer(tmp_path: Any) -> None:
 
     run = make_run(tmp_path / "r", "mine", 0.1)
     (run.folder / "observations" / "prevalence.rankings.parquet").unlink()
-    assert explorers([run]) == []
+    assert explorers([run], Pictures()) == []

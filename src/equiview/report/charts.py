@@ -15,7 +15,6 @@ import polars as pl
 
 from equiview.data.figures import Chart
 from equiview.report import colours
-from equiview.report.embed import picture
 from equiview.report.words import number
 
 FEW = 24  # labelled points up to which the labels stand beside them
@@ -39,7 +38,7 @@ def spec(chart: Chart, subjects: Sequence[str] = ()) -> Spec:
     """A chart as `{data, layout, flip, cards}`.
 
     `subjects` fixes the colours of audited systems. `flip` says that a narrow screen should lay the chart on
-    its side; `cards` holds what is shown on hovering over marks that have pictures, by row.
+    its side; `cards` holds, row by row, the lines said of marks that have pictures.
     """
     draw = {
         "bars": _bars,
@@ -343,13 +342,7 @@ def _reference_word(label: str, value: float, log: bool) -> Spec:
     return place | {"text": _safe(label), "showarrow": False, "font": {"size": 11}}
 
 
-def _cards(chart: Chart) -> list[dict[str, Any]]:
+def _cards(chart: Chart) -> list[list[str]]:
     if chart.picture is None or chart.mark != "scatter":
         return []
-    return [
-        {
-            "picture": None if row[chart.picture] is None else picture(row[chart.picture]),
-            "lines": said(chart, row),
-        }
-        for row in chart.table.iter_rows(named=True)
-    ]
+    return [said(chart, row) for row in chart.table.iter_rows(named=True)]

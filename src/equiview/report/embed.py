@@ -42,6 +42,25 @@ def picture(content: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
+class Pictures:
+    """The pictures of a page, each once however many figures and lists show it, in compressed pieces."""
+
+    size = 24  # pictures a piece: a screenful of thumbnails
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+
+    def add(self, content: bytes | None) -> int | None:
+        """The number by which the page's script finds this picture."""
+        return None if content is None else self._numbers.setdefault(content, len(self._numbers))
+
+    def pieces(self) -> list[tuple[str, str]]:
+        """(element id, compressed text) of every piece."""
+        shown = [picture(content) for content in self._numbers]
+        starts = range(0, len(shown), self.size)
+        return [(f"pictures-{i}", packed_json(shown[at : at + self.size])) for i, at in enumerate(starts)]
+
+
 def columns(table: pl.DataFrame) -> dict[str, Any]:
     """A table as the page's script reads it: names, kinds and columns of values, pictures left out."""
     kept = [name for name, dtype in table.schema.items() if dtype != pl.Binary]

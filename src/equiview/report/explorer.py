@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from equiview.data.languages import languages
 from equiview.data.run import Run
 from equiview.report import colours
-from equiview.report.embed import packed, packed_json, picture
+from equiview.report.embed import Pictures, packed, packed_json
 from equiview.report.lists import Observed, observed
 
 QUERIES_A_PIECE = 64
 ITEMS_A_PIECE = 2048
-PICTURES_A_PIECE = 24
 ATTRIBUTES = ("language", "tier", "country")
 NOTHING = 0xFFFFFF  # the item of a rank that a list does not reach
 LEVELS = 65535
@@ -40,8 +39,11 @@ class Explorer:
     pieces: tuple[tuple[str, str], ...]
 
 
-def explorers(runs: Sequence[Run]) -> list[Explorer]:
-    """An explorer for each audit that observed lists, of the runs over the same items."""
+def explorers(runs: Sequence[Run], pictures: Pictures) -> list[Explorer]:
+    """An explorer for each audit that observed lists, of the runs over the same items.
+
+    Pictures of queries and items are added to `pictures`.
+    """
     groups: dict[tuple[str, str], list[tuple[Run, Observed]]] = {}
     for run in runs:
         for audit in run.manifest.audits:
@@ -50,13 +52,17 @@ def explorers(runs: Sequence[Run]) -> list[Explorer]:
                 groups.setdefault((audit, run.manifest.benchmark.fingerprint), []).append((run, lists))
     names = list(dict.fromkeys(run.name for run in runs))
     return [
-        _explorer(f"explorer-{place}", audit, members, names)
+        _explorer(f"explorer-{place}", audit, members, names, pictures)
         for place, ((audit, _), members) in enumerate(groups.items())
     ]
 
 
 def _explorer(
-    identity: str, audit: str, runs: Sequence[tuple[Run, Observed]], names: Sequence[str]
+    identity: str,
+    audit: str,
+    runs: Sequence[tuple[Run, Observed]],
+    names: Sequence[str],
+    pictures: Pictures,
 ) -> Explorer:
     queries = runs[0][1].queries
     place = queries.select("query_id").with_row_index("query")
@@ -75,12 +81,10 @@ def _explorer(
     for name, (_, codes) in coded.items():
         pieces.append((f"{identity}-{name}", packed(codes.astype("<u2").tobytes())))
     pieces += _pieces(f"{identity}-texts", items["text"].to_list(), ITEMS_A_PIECE)
-    pictured = {}
-    for of, table in (("queries", queries), ("items", items)):
-        pictured[of] = "picture" in table.columns and table["picture"].null_count() < len(table)
-        if pictured[of]:
-            shown = [None if content is None else picture(content) for content in table["picture"]]
-            pieces += _pieces(f"{identity}-pictures-{of}", shown, PICTURES_A_PIECE)
+    pictured = {
+        of: [pictures.add(content) for content in table["picture"]] if "picture" in table.columns else None
+        for of, table in (("queries", queries), ("items", items))
+    }
     known = {row["code"]: (row["name"], row["direction"]) for row in languages().iter_rows(named=True)}
     spoken = {code for part in (coded, asked) if "language" in part for code in part["language"][0]}
     meta = {
@@ -92,7 +96,7 @@ def _explorer(
         "attributes": {name: values for name, (values, _) in coded.items()},
         "languages": {code: known[code] for code in sorted(spoken) if code in known},
         "pictured": pictured,
-        "sizes": {"queries": QUERIES_A_PIECE, "items": ITEMS_A_PIECE, "pictures": PICTURES_A_PIECE},
+        "sizes": {"queries": QUERIES_A_PIECE, "items": ITEMS_A_PIECE},
     }
     pieces.append((f"{identity}-meta", packed_json(meta)))
     return Explorer(identity, audit, len(queries), tuple(pieces))

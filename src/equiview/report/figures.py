@@ -15,7 +15,7 @@ import polars as pl
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.languages import languages
 from equiview.report import charts
-from equiview.report.embed import columns, packed_json, picture
+from equiview.report.embed import Pictures, columns, packed_json, picture
 from equiview.report.words import number
 
 SUBJECT = "subject"
@@ -42,8 +42,11 @@ class Block:
     rows: int
 
 
-def blocks(audit: str, figures: Sequence[tuple[str, Figure]]) -> list[Block]:
-    """The figures of one audit, given as (subject, figure), in the order in which they first appear."""
+def blocks(audit: str, figures: Sequence[tuple[str, Figure]], pictures: Pictures) -> list[Block]:
+    """The figures of one audit, given as (subject, figure), in the order in which they first appear.
+
+    Pictures shown on hovering are added to `pictures`.
+    """
     subjects = list(dict.fromkeys(subject for subject, _ in figures))
     names = list(dict.fromkeys(figure.name for _, figure in figures))
     made = []
@@ -52,7 +55,7 @@ def blocks(audit: str, figures: Sequence[tuple[str, Figure]]) -> list[Block]:
         identity = "-".join(("figure", audit, name)).replace(".", "-").replace(" ", "-")
         drawn = [(subject, figure) for subject, figure in same if isinstance(figure, Chart)]
         if drawn:
-            made.append(_chart_block(identity, drawn, subjects))
+            made.append(_chart_block(identity, drawn, subjects, pictures))
         else:
             lists = [(subject, figure) for subject, figure in same if isinstance(figure, Gallery)]
             made.append(_gallery_block(identity, lists))
@@ -73,7 +76,9 @@ def joined(drawn: Sequence[tuple[str, Chart]]) -> Chart | None:
     return replace(first, table=table, color=SUBJECT, palette="subject", mark=mark)
 
 
-def _chart_block(identity: str, drawn: Sequence[tuple[str, Chart]], subjects: Sequence[str]) -> Block:
+def _chart_block(
+    identity: str, drawn: Sequence[tuple[str, Chart]], subjects: Sequence[str], pictures: Pictures
+) -> Block:
     first = drawn[0][1]
     together = joined(drawn)
     shown = (
@@ -83,13 +88,23 @@ def _chart_block(identity: str, drawn: Sequence[tuple[str, Chart]], subjects: Se
     )
     table = together.table if together else _stacked(drawn)
     payload = {
-        "panels": [charts.spec(chart, subjects) for _, chart in shown],
+        "panels": [_panel(chart, subjects, pictures) for _, chart in shown],
         "shared": len(shown) > 1,
         "table": columns(table),
     }
     panels = tuple(Panel(subject) for subject, _ in shown)
     see = " ".join(dict.fromkeys(chart.see for _, chart in drawn)) if together is None else first.see
     return Block(identity, "chart", first.title, see, panels, packed_json(payload), len(table))
+
+
+def _panel(chart: Chart, subjects: Sequence[str], pictures: Pictures) -> dict[str, Any]:
+    spec = charts.spec(chart, subjects)
+    if spec["cards"] and chart.picture:
+        numbers = [pictures.add(content) for content in chart.table[chart.picture]]
+        spec["cards"] = [
+            {"lines": lines, "picture": number} for lines, number in zip(spec["cards"], numbers, strict=True)
+        ]
+    return spec
 
 
 def _gallery_block(identity: str, lists: Sequence[tuple[str, Gallery]]) -> Block:

@@ -46,7 +46,7 @@ def _ranked(run: Run, audit: str) -> Observed:
 
 
 def _trials(run: Run, audit: str) -> Observed:
-    """Each trial as a query whose candidates stand in the order of their scores; the semantic one is right."""
+    """Each trial as a query, its candidates in the order of their scores; the semantic one is right."""
     trials, images = _read(run, audit, "trials"), _read(run, audit, "images")
     words = _read(run, audit, "texts").select(query_id="text_id", asked="text")
     # The trials of the first direction: in the second the same pictures are asked by a picture.

@@ -52,8 +52,11 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     named = list(dict.fromkeys(run.name for run in runs))
     script = "\n".join(embed.asset(name) for name in SCRIPTS)
     plotly, plotly_hash = embed.plotly()
+    pictures = embed.Pictures()
+    # Before the figures, so that the pictures of a screenful of queries lie in one piece.
+    found = explorers(runs, pictures)
     sections = [
-        _section(card, [run for run in runs if card.audit in run.manifest.audits], comparison)
+        _section(card, [run for run in runs if card.audit in run.manifest.audits], comparison, pictures)
         for card in opening.cards(runs, comparison)
     ]
     subjects = list({run.name: run for run in runs}.values())
@@ -66,7 +69,9 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
             sections=sections,
             benchmarks=_benchmarks(runs),
             versions=_versions(runs),
-            explorers=explorers(runs),
+            explorers=found,
+            pictures=pictures.pieces(),
+            pictures_a_piece=pictures.size,
             published=published.beside(runs),
             paper=published.papers()["source"],
             style=Markup(embed.asset("page.css") + _palette()),
@@ -113,12 +118,14 @@ def _title(runs: Sequence[Run]) -> str:
     return f"{systems[0]} on {where}" if len(systems) == 1 else f"{len(systems)} systems on {where}"
 
 
-def _section(card: opening.Card, runs: Sequence[Run], comparison: pl.DataFrame | None) -> Section:
+def _section(
+    card: opening.Card, runs: Sequence[Run], comparison: pl.DataFrame | None, pictures: embed.Pictures
+) -> Section:
     drawn = [(run.name, figure) for run in runs for figure in run.figures(card.audit)]
     table = estimates_table(runs, card.audit)
     return Section(
         card=card,
-        figures=tuple(figures.blocks(card.audit, drawn)),
+        figures=tuple(figures.blocks(card.audit, drawn, pictures)),
         estimates=embed.packed_json(embed.columns(table)),
         rows=len(table),
         settings=_settings(runs, card.audit),

@@ -5,19 +5,6 @@ const NOTHING = 0xffffff;
 const LEVELS = 65535;
 const QUERIES_SHOWN = 24;
 const RANKS_SHOWN = 20;
-const KEPT = 48; // pieces of a kind that stay opened
-
-/** A loader that remembers its last results. */
-function remembering(load) {
-  const known = new Map();
-  return (key) => {
-    const found = known.get(key) || load(key);
-    known.delete(key);
-    known.set(key, found);
-    if (known.size > KEPT) known.delete(known.keys().next().value);
-    return found;
-  };
-}
 
 class Explorer {
   constructor(place) {
@@ -119,10 +106,9 @@ class Explorer {
   }
 
   /** The picture of a query or an item, by row number. */
-  async picture(row, of = "queries") {
-    if (!this.meta.pictured[of]) return null;
-    const size = this.meta.sizes.pictures;
-    return (await this.texts(`pictures-${of}-${Math.floor(row / size)}`))[row % size];
+  picture(row, of = "queries") {
+    const numbers = this.meta.pictured[of];
+    return pictureAt(numbers ? numbers[row] : null);
   }
 
   async choose(query) {

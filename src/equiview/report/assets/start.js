@@ -26,6 +26,29 @@ function unpack(id) {
   return page.unpacked.get(id);
 }
 
+const KEPT = 48; // pieces of a kind that stay opened
+
+/** A loader that remembers its last results. */
+function remembering(load) {
+  const known = new Map();
+  return (key) => {
+    const found = known.get(key) || load(key);
+    known.delete(key);
+    known.set(key, found);
+    if (known.size > KEPT) known.delete(known.keys().next().value);
+    return found;
+  };
+}
+
+const picturePieces = remembering((piece) => inflate(`pictures-${piece}`).then((bytes) => JSON.parse(new TextDecoder().decode(bytes))));
+
+/** A picture by its number in the page, as a data URI. */
+async function pictureAt(number) {
+  if (number === null || number === undefined) return null;
+  const size = Number(document.documentElement.dataset.pictures);
+  return (await picturePieces(Math.floor(number / size)))[number % size];
+}
+
 /** An element with attributes and children; text is always text, never markup. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);

@@ -6,9 +6,9 @@ import re
 from functools import cache
 
 import numpy as np
-from sources import annotations, emoji_list, noto
 
 from equiview.data.languages import languages
+from sources import annotations, emoji_list, noto
 
 CLDR_CODES = {"quz": "qu"}
 """Where CLDR's code differs from ours; Norwegian is `no` in both."""
@@ -27,8 +27,15 @@ LOOKALIKES: tuple[tuple[str, str], ...] = (
     ("mailbox", r"mailbox with"),
     ("book", r"^(closed|green|blue|orange|red) book$|^books$"),
     ("medal", r"place medal$"),
-    ("arrow", r"^(up|down|left|right)(-(up|down|left|right))? arrow|^(counter)?clockwise |^(back|end|on!|soon|top) arrow"),
-    ("player button", r"^(play|pause|stop|record|reverse|fast|next|last|eject|play or pause)\b.* (button|track)"),
+    (
+        "arrow",
+        r"^(up|down|left|right)(-(up|down|left|right))? arrow|^(counter)?clockwise |"
+        r"^(back|end|on!|soon|top) arrow",
+    ),
+    (
+        "player button",
+        r"^(play|pause|stop|record|reverse|fast|next|last|eject|play or pause)\b.* (button|track)",
+    ),
     ("speaker", r"speaker"),
     ("hourglass", r"hourglass"),
     ("brightness", r"^(dim|bright) button$"),
@@ -78,8 +85,9 @@ def concepts() -> tuple[str, ...]:
 def families(threshold: float = 0.06) -> dict[str, str]:
     """One label per concept: concepts that look alike share that of the first of them.
 
-    Alike are: the same role shown by a man, a woman or a person; the families of LOOKALIKES; and drawings whose
-    pixels differ by less than `threshold` (root mean square, colours in 0..1, on grey), within one Unicode group.
+    Alike are: the same role shown by a man, a woman or a person; the families of LOOKALIKES; and drawings
+    whose pixels differ by less than `threshold` (root mean square, colours in 0..1, on grey), within one
+    Unicode group.
     """
     listed = concepts()
     label = {concept: concept for concept in listed}

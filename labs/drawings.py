@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from concepts import concepts
 from numpy.typing import NDArray
 from PIL import Image
+
+from concepts import concepts
+from equiview.benchmarks.pictograms import FLAG_OF, flag_badge
 from sources import TRAINING_STYLES, WORK, noto
 
-from equiview.benchmarks.pictograms import FLAG_OF, flag_badge
-
-SIDE = 64
+SIDE = 48
 """Pixels: what the image tower sees."""
 
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from concepts import NIGERIA, concepts, equiview_languages, families, name_of
 from PIL import Image
-from sources import ROOT, emoji_list, fetch, noto, package_dir, render
 
+from concepts import NIGERIA, concepts, equiview_languages, families, name_of
 from equiview.benchmarks.pictograms import FLAG_OF
+from sources import ROOT, emoji_list, fetch, noto, package_dir, render
 
 PLACE = ROOT / "src" / "equiview" / "benchmarks" / "pictogram_data"
 SIDE, QUALITY = 96, 82

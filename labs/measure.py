@@ -1,0 +1,101 @@
+"""The few numbers that training is judged by, on the held-out artist's drawings."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from concepts import concepts, families
+from corpus import COUNTRIES_OF, caption, training_languages
+from equiview.benchmarks.pictograms import FLAG_OF
+from equiview.data.languages import languages
+from equiview.metrics import dlbkl
+from equiview.stats import chance_floor
+
+CUTOFFS = (1, 5, 10, 25, 50, 99)
+Vectors = NDArray[np.float32]
+
+
+def names_in(language: str) -> list[str]:
+    """The bare name of every concept, in the order of `concepts()`."""
+    return [caption(concept, language, None) for concept in concepts()]
+
+
+def recall_at_10(texts: Vectors, images: Vectors) -> float:
+    """Share of concepts whose drawing is among the 10 nearest to its name; row i of both is concept i.
+
+    A drawing that scores just as much as the right one counts as nearer than it.
+    """
+    scores = texts @ images.T
+    own = np.diag(scores)[:, None]
+    return float(((scores >= own).sum(axis=1) <= 10).mean())
+
+
+def excess_dlbkl(texts: dict[str, Vectors], images: Vectors) -> dict[int, float]:
+    """Mean DLBKL over the pool of all 36 languages' names, less its chance floor, by cutoff.
+
+    `texts` are each language's names `(n_concepts, width)`; images are the queries.
+    """
+    codes = list(languages()["code"])
+    pool = np.concatenate([texts[code] for code in codes])
+    language = np.repeat(np.arange(len(codes)), [len(texts[code]) for code in codes])
+    # Ties are broken by a fixed shuffle, so that no language stands first.
+    order = np.random.default_rng(0).permutation(len(pool))
+    ranked = []
+    for start in range(0, len(images), 128):
+        scores = images[start : start + 128] @ pool[order].T
+        top = np.argpartition(-scores, 99, axis=1)[:, :99]
+        by_score = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1, kind="stable")
+        ranked.append(language[order[np.take_along_axis(top, by_score, axis=1)]])
+    groups = np.concatenate(ranked)
+    floor = chance_floor(
+        lambda drawn: dlbkl(drawn, len(codes)), np.bincount(language), CUTOFFS, draws=20_000, seed=0
+    )
+    found = {k: float(dlbkl(groups[:, :k], len(codes)).mean()) for k in CUTOFFS}
+    return {k: found[k] - float(chance) for k, chance in zip(CUTOFFS, floor.value, strict=True)}
+
+
+def trials(n_concepts: int, *, seed: int) -> NDArray[np.int64]:
+    """Trials `(n, 6)`: country and concept of the query, then those of the candidates.
+
+    Columns: country f, concept c, the semantic candidate's country, the cultural one's concept, the
+    non-relevant one's country and concept. No candidate shares what it must not: other countries do not speak
+    the query's language, other concepts are of another family, and the candidates differ among themselves.
+    """
+    rng = np.random.default_rng(seed)
+    family = list(families().values())
+    order = list(FLAG_OF)
+    speaks = {order.index(c): code for code, all_of in COUNTRIES_OF.items() for c in all_of}
+    chosen = rng.permutation(len(concepts()))[:n_concepts]
+    rows = []
+    for country in range(len(order)):
+        others = [c for c in range(len(order)) if speaks[c] != speaks[country]]
+        for concept in chosen.tolist():
+            semantic, nonrelevant = rng.choice(others, size=2, replace=False).tolist()
+            while True:
+                cultural, other = rng.choice(chosen, size=2, replace=False).tolist()
+                if len({family[concept], family[cultural], family[other]}) == 3:
+                    break
+            rows.append((country, concept, semantic, cultural, nonrelevant, other))
+    return np.array(rows)
+
+
+def trial_scores(table: NDArray[np.int64], texts: dict[str, Vectors], flagged: Vectors) -> Vectors:
+    """Cosines `(n, 3)` of each trial's bare name with its (semantic, cultural, non-relevant) drawing.
+
+    `flagged` is `(n_concepts, 16, width)`; the name is in the language of the query's country.
+    """
+    order = list(FLAG_OF)
+    speaks = {order.index(c): code for code, all_of in COUNTRIES_OF.items() for c in all_of}
+    asked = np.stack([texts[speaks[country]][concept] for country, concept in table[:, :2].tolist()])
+    _, concept, semantic, cultural, nonrelevant, other = table.T
+    country = table[:, 0]
+    shown = np.stack(
+        [flagged[concept, semantic], flagged[cultural, country], flagged[other, nonrelevant]], axis=1
+    )
+    return np.einsum("nw,nkw->nk", asked, shown)
+
+
+def every_language() -> tuple[str, ...]:
+    """The 36 languages and Yoruba."""
+    return training_languages()

@@ -1,0 +1,158 @@
+"""Text towers: bags of hashed n-grams, trained against images that are already encoded and stay as they are.
+
+`train_text_tower` is contrastive (locked-image tuning); `distil` draws the texts of every language onto what
+a trained tower makes of their English (as M-CLIP does).
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from concepts import concepts
+from corpus import NO_FLAG, Corpus, caption, training_languages
+from equiview.subjects.pictogram import BUCKETS, padded, text_features
+
+WIDTH, HIDDEN, OUT = 64, 256, 128
+SCALE = 20.0
+"""Inverse temperature of the contrastive loss."""
+
+
+class TextTower(nn.Module):
+    """Features `(n, longest)`, padded with 0, to unit vectors `(n, 128)`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.EmbeddingBag(BUCKETS, WIDTH, mode="mean", padding_idx=0)
+        nn.init.normal_(self.table.weight, std=0.1)
+        with torch.no_grad():
+            self.table.weight[0] = 0
+        self.norm = nn.LayerNorm(WIDTH)
+        self.first = nn.Linear(WIDTH, HIDDEN)
+        self.second = nn.Linear(HIDDEN, OUT)
+
+    def forward(self, features: Tensor) -> Tensor:
+        x = self.norm(self.table(features))
+        return functional.normalize(self.second(functional.relu(self.first(x))), dim=1)
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Encoded training drawings.
+
+    `plain` `(n, 128)` are without a flag, of `concept` `(n,)`; `flagged` is `(n_concepts, 16, variants,
+    128)`.
+    """
+
+    plain: Tensor
+    concept: NDArray[np.int64]
+    flagged: Tensor
+
+    def draw(self, concept: NDArray[np.int64], flag: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+        """Some drawing of each concept that bears the flag asked for, `(n, 128)`."""
+        order = np.argsort(self.concept, kind="stable")
+        counts = np.bincount(self.concept)
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        plain = order[first[concept] + (rng.random(len(concept)) * counts[concept]).astype(np.int64)]
+        variant = rng.integers(self.flagged.shape[2], size=len(concept))
+        bearing = self.flagged[concept, np.minimum(flag, NO_FLAG - 1), variant]
+        none = torch.from_numpy(flag == NO_FLAG)[:, None]
+        return torch.where(none, self.plain[plain], bearing)
+
+
+class Reader:
+    """Texts turned into features once; asked for by row number."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.features, self.starts = text_features(texts)
+
+    def rows(self, rows: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(padded(self.features, self.starts, rows).astype(np.int64))
+
+
+def train_text_tower(
+    corpus: Corpus, bank: Bank, *, seed: int, steps: int = 1000, batch: int = 1024
+) -> tuple[TextTower, list[dict[str, float]]]:
+    """Pull each caption to its drawing and push it from those of other concepts, and the other way round."""
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    tower, reader = TextTower(), Reader(corpus.texts)
+    optimiser = torch.optim.Adam(tower.parameters(), lr=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-2, total_steps=steps, pct_start=0.1)
+    log, losses, start = [], [], time.time()
+    for step, rows in enumerate(_batches(len(corpus.texts), batch, steps, rng)):
+        images = bank.draw(corpus.concept[rows], corpus.flag[rows], rng)
+        scores = SCALE * tower(reader.rows(rows)) @ images.T
+        concept = torch.from_numpy(corpus.concept[rows])
+        # Another pair of the same concept is no counterexample.
+        same = (concept[:, None] == concept[None, :]) & ~torch.eye(batch, dtype=torch.bool)
+        scores = scores.masked_fill(same, -1e4)
+        target = torch.arange(batch)
+        loss = (functional.cross_entropy(scores, target) + functional.cross_entropy(scores.T, target)) / 2
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+        losses.append(loss.detach())
+        if (step + 1) % 100 == 0:
+            log.append({"step": step + 1, "loss": float(torch.stack(losses[-100:]).mean())})
+    log[-1]["seconds"] = round(time.time() - start, 1)
+    return tower.eval(), log
+
+
+def distil(
+    teacher: TextTower, *, seed: int, steps: int = 800, batch: int = 2048
+) -> tuple[TextTower, list[dict[str, float]]]:
+    """A copy of `teacher` trained to say of a name in any language what the teacher says of the English."""
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    texts, of = [], []
+    for code in training_languages():
+        for row, concept in enumerate(concepts()):
+            texts.append(caption(concept, code, None))
+            of.append(row)
+    reader, concept = Reader(texts), np.array(of)
+    with torch.no_grad():
+        wanted = teacher(reader.rows(np.arange(len(concepts()))))
+    student = copy.deepcopy(teacher).train()
+    optimiser = torch.optim.Adam(student.parameters(), lr=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-2, total_steps=steps, pct_start=0.1)
+    log, losses, start = [], [], time.time()
+    for step, rows in enumerate(_batches(len(texts), batch, steps, rng)):
+        made = student(reader.rows(rows))
+        loss = ((made - wanted[concept[rows]]) ** 2).sum(1).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+        losses.append(loss.detach())
+        if (step + 1) % 100 == 0:
+            log.append({"step": step + 1, "loss": float(torch.stack(losses[-100:]).mean())})
+    log[-1]["seconds"] = round(time.time() - start, 1)
+    return student.eval(), log
+
+
+def _batches(n: int, size: int, steps: int, rng: np.random.Generator):
+    order = rng.permutation(n)
+    at = 0
+    for _ in range(steps):
+        if at + size > n:
+            order, at = rng.permutation(n), 0
+        yield order[at : at + size]
+        at += size
+
+
+@torch.no_grad()
+def encode_texts(tower: TextTower, texts: list[str], batch: int = 1024) -> Tensor:
+    """Unit vectors `(n, 128)`."""
+    reader = Reader(texts)
+    return torch.cat(
+        [tower(reader.rows(np.arange(s, min(s + batch, len(texts))))) for s in range(0, len(texts), batch)]
+    )

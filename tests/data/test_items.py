@@ -75,3 +75,19 @@ def test_an_empty_pool_is_refused():
 def test_an_unknown_attribute_lists_those_there_are():
     with pytest.raises(InputError, match="no attribute 'country'; they have: id"):
         images(id=["a"]).attribute("country")
+
+
+def test_an_empty_text_is_named_and_emoji_alone_are_words():
+    table = pl.DataFrame({"id": ["a", "b"], "text": ["\U0001f355", " \t"], "language": ["en", "sw"]})
+    with pytest.raises(
+        InputError, match=r"texts\.csv: column 'text', row 2: text 'b' is empty \(1 of 2 are\)"
+    ):
+        Items("text", table, "texts.csv")
+    assert Items("text", table.head(1), "texts.csv").texts == ["\U0001f355"]
+
+
+def test_the_stored_picture_is_to_be_had_undecoded(tmp_path):
+    path = tmp_path / "a.png"
+    path.write_bytes(b"bytes")
+    items = images(id=["a", "b"], path=[str(path), None], picture=[None, b"own"])
+    assert [items.encoded(0), items.encoded(1)] == [b"bytes", b"own"]

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.data.errors import InputError
+from equiview.data.pictures import decoded
 from equiview.data.tables import Column, Schema
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ class Items:
         object.__setattr__(self, "table", schema.check(self.table, self.source))
         if not len(self.table):
             raise InputError(f"{self.source}: holds no {self.kind}; at least one is needed")
+        if self.kind == "text":
+            blank = self.table["text"].str.strip_chars().eq("").arg_true()
+            if len(blank):
+                raise InputError(
+                    f"{self.source}: column 'text', row {blank[0] + 1}: text {self.ids[blank[0]]!r} is empty "
+                    f"({len(blank)} of {len(self)} are); leave it out"
+                )
 
     def __len__(self) -> int:
         return len(self.table)
@@ -84,26 +92,30 @@ class Items:
         return self.attribute("text").to_list()
 
     def pictures(self, rows: Iterable[int] | None = None) -> list[Image]:
-        """Decode the pictures of `rows` (all by default) as RGB; InputError names the row that cannot be."""
+        """Decode the pictures of `rows` (all by default) as RGB; InputError names the row that cannot be.
+
+        Turned upright by their EXIF, the first frame of several, transparent parts on white.
+        """
         chosen = range(len(self)) if rows is None else rows
         return [self._picture(row) for row in chosen]
 
-    def _picture(self, row: int) -> Image:
-        from PIL import Image, ImageOps, UnidentifiedImageError
-
-        source: io.BytesIO | Path
+    def encoded(self, row: int) -> bytes:
+        """The picture of a row as it is stored, not decoded; InputError when there is none."""
         if "picture" in self.table.columns and self.table["picture"][row] is not None:
-            source = io.BytesIO(self.table["picture"][row])
-        elif "path" in self.table.columns and self.table["path"][row] is not None:
-            source = Path(self.table["path"][row])
-        else:
-            raise InputError(
-                f"{self.source}, row {row + 1}: image {self.ids[row]!r} has no picture and no path"
-            )
+            return bytes(self.table["picture"][row])
+        where = f"{self.source}, row {row + 1}: "
+        if "path" not in self.table.columns or self.table["path"][row] is None:
+            raise InputError(f"{where}image {self.ids[row]!r} has no picture and no path")
         try:
-            with Image.open(source) as image:
-                return on_white(ImageOps.exif_transpose(image))
-        except (UnidentifiedImageError, OSError, ValueError) as error:
+            return Path(self.table["path"][row]).read_bytes()
+        except OSError as error:
+            raise InputError(f"{where}picture of {self.ids[row]!r} cannot be read ({error})") from None
+
+    def _picture(self, row: int) -> Image:
+        content = self.encoded(row)
+        try:
+            return decoded(content)
+        except ValueError as error:
             raise InputError(
                 f"{self.source}, row {row + 1}: picture of {self.ids[row]!r} cannot be read ({error})"
             ) from None
@@ -137,14 +149,3 @@ class Items:
             else:
                 digest.update("\x1f".join(map(str, column.to_list())).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
-
-
-def on_white(image: Image) -> Image:
-    """Return `image` as RGB, transparent parts shown on white as a page would show them."""
-    import PIL.Image
-
-    if image.mode in {"RGBA", "LA", "PA"} or "transparency" in image.info:
-        with_alpha = image.convert("RGBA")
-        ground = PIL.Image.new("RGBA", with_alpha.size, "white")
-        return PIL.Image.alpha_composite(ground, with_alpha).convert("RGB")
-    return image.convert("RGB")

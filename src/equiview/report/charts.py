@@ -17,7 +17,7 @@ from equiview.data.figures import Chart
 from equiview.report import colours
 from equiview.report.words import number
 
-FEW = 24  # labelled points up to which the labels stand beside them
+FEW = 40  # labelled points up to which labels stand beside them, where there is room
 MANY = 12  # categories beyond which a narrow screen lays a chart on its side
 
 Spec = dict[str, Any]
@@ -312,8 +312,18 @@ def _layout(chart: Chart, made: list[Series], categories: list[str] | None) -> S
         "height": 380,
         "margin": {"l": 8, "r": 12, "t": 12, "b": 8},
         "hovermode": "closest",
+        # Points of several series at one place stand beside each other.
+        "scattermode": "group" if chart.mark == "points" and categories and not once else "overlay",
+        "scattergap": 0.35,
         "showlegend": named and chart.mark != "heatmap",
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1.02,
+            "yanchor": "bottom",
+            "itemsizing": "constant",
+        },
         "xaxis": x_axis,
         "yaxis": y_axis,
         "shapes": [_reference_line(value) for value in chart.reference.values()],

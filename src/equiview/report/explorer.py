@@ -21,6 +21,7 @@ from equiview.data.run import Run
 from equiview.report import colours
 from equiview.report.embed import Pictures, packed, packed_json
 from equiview.report.lists import Observed, observed
+from equiview.report.words import tongues
 
 QUERIES_A_PIECE = 64
 ITEMS_A_PIECE = 2048
@@ -85,7 +86,6 @@ def _explorer(
         of: [pictures.add(content) for content in table["picture"]] if "picture" in table.columns else None
         for of, table in (("queries", queries), ("items", items))
     }
-    known = {row["code"]: (row["name"], row["direction"]) for row in languages().iter_rows(named=True)}
     spoken = {code for part in (coded, asked) if "language" in part for code in part["language"][0]}
     meta = {
         "queries": queries["label"].to_list(),
@@ -94,7 +94,7 @@ def _explorer(
         },
         "runs": about,
         "attributes": {name: values for name, (values, _) in coded.items()},
-        "languages": {code: known[code] for code in sorted(spoken) if code in known},
+        "languages": {code: tongues()[code][:2] for code in sorted(spoken) if code in tongues()},
         "pictured": pictured,
         "sizes": {"queries": QUERIES_A_PIECE, "items": ITEMS_A_PIECE},
     }

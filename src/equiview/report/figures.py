@@ -13,10 +13,9 @@ from typing import Any
 import polars as pl
 
 from equiview.data.figures import Chart, Figure, Gallery
-from equiview.data.languages import languages
 from equiview.report import charts
 from equiview.report.embed import Pictures, columns, packed_json, picture
-from equiview.report.words import number
+from equiview.report.words import number, tongues
 
 SUBJECT = "subject"
 
@@ -125,12 +124,11 @@ def _stacked(figures: Sequence[tuple[str, Figure]]) -> pl.DataFrame:
 
 
 def _lists(gallery: Gallery) -> list[dict[str, Any]]:
-    known = {row["code"]: row for row in languages().iter_rows(named=True)}
     made = []
     for (group,), rows in gallery.table.group_by(["group"], maintain_order=True):
         shown = gallery.pictures.get(str(group))
         ranked = rows.sort("rank", maintain_order=True)
-        entries = [_entry(row, known) for row in ranked.iter_rows(named=True)]
+        entries = [_entry(row) for row in ranked.iter_rows(named=True)]
         made.append(
             {
                 "heading": str(rows["heading"][0]) if "heading" in rows.columns else str(group),
@@ -142,17 +140,17 @@ def _lists(gallery: Gallery) -> list[dict[str, Any]]:
     return made
 
 
-def _entry(row: dict[str, Any], known: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _entry(row: dict[str, Any]) -> dict[str, Any]:
     code = row.get("language")
-    language = known.get(code or "", {})
+    name, direction, tier = tongues().get(code or "", (code, "auto", None))
     shown = row.get("item_picture")
     return {
         "rank": row["rank"],
         "text": row.get("text"),
         "language": code,
-        "language_name": language.get("name", code),
-        "direction": language.get("direction", "auto"),
-        "tier": row.get("tier") or language.get("tier"),
+        "language_name": name,
+        "direction": direction,
+        "tier": row.get("tier") or tier,
         "score": None if row.get("score") is None else number(float(row["score"])),
         "correct": row.get("correct"),
         "note": row.get("note"),

@@ -15,9 +15,8 @@ import polars as pl
 
 from equiview.audits.base import AUDITS
 from equiview.data.estimates import BASE
-from equiview.data.languages import languages
 from equiview.data.run import Run, Verdict
-from equiview.report.words import Term, interval, keyed, number, probability, spoken, term
+from equiview.report.words import Term, interval, keyed, number, probability, spoken, term, tongues
 
 FINDINGS = {"biased": ("▲", "biased"), "fair": ("✓", "fair"), "unclear": ("?", "not decided")}
 WORST = 5
@@ -77,25 +76,25 @@ def headline(audit: str, table: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def worst(table: pl.DataFrame, key: str, preferred: Sequence[str] = ()) -> tuple[str, list[dict[str, Any]]]:
-    """The metric used, and the worst values of `key` by it, worst first; empty where nothing has that key."""
+    """The metric used, and its worst values over `key`, worst first; no rows where all are alike.
+
+    The metric is the first of `preferred`, else of the table, whose good direction is known and which has a
+    value for each of several values of `key`; the name is empty where there is none.
+    """
     if key not in table.columns:
         return "", []
-    rows = table.filter(pl.col(key).is_not_null())
+    keyed_rows = table.filter(pl.col(key).is_not_null())
     others = [name for name in table.columns if name not in BASE and name != key]
-    if not len(rows):
-        return "", []
-    crowded = rows.select(pl.sum_horizontal(pl.col(others).is_not_null()).alias("n"))["n"] if others else None
-    if crowded is not None:
-        rows = rows.filter(crowded == crowded.min())
-    present = rows["metric"].unique(maintain_order=True).to_list()
+    present = keyed_rows["metric"].unique(maintain_order=True).to_list()
     for metric in (*(name for name in preferred if name in present), *present):
-        meaning = term(metric)
-        of_metric = rows.filter(pl.col("metric") == metric)
+        rows = keyed_rows.filter(pl.col("metric") == metric)
         # Where a metric is there in several senses (directions, groupings), the first is meant.
-        alike = [pl.col(name).eq_missing(pl.lit(of_metric[name][0])) for name in others]
-        of_metric = of_metric.filter(*alike)
-        if meaning and meaning.better and of_metric[key].n_unique() == len(of_metric) > 1:
-            ordered = of_metric.sort("value", descending=meaning.better == "lower", maintain_order=True)
+        rows = rows.filter(*(pl.col(name).eq_missing(pl.lit(rows[name][0])) for name in others))
+        meaning = term(metric)
+        if meaning and meaning.better and rows[key].n_unique() == len(rows) > 1:
+            if rows["value"].n_unique() == 1:
+                return metric, []
+            ordered = rows.sort("value", descending=meaning.better == "lower", maintain_order=True)
             return metric, list(ordered.head(WORST).iter_rows(named=True))
     return "", []
 
@@ -148,9 +147,9 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
         rows: list[dict[str, Any]] = []
         for key in ("language", "country"):
             of, bad = worst(table, key, preferred)
-            if bad:
-                titles.append(f"{of} by {key}")
-                rows += [_worst_entry(entry, key) for entry in bad]
+            if of:
+                titles.append(f"{spoken(of)} by {key}")
+                rows.append({"title": f"by {key}", "entries": [_worst_entry(entry, key) for entry in bad]})
         sign, word = FINDINGS.get(verdict.finding, ("?", verdict.finding))
         effect = _effect(row, top, meaning) if row is not None and row["spoken"] == metric else None
         answers.append(Answer(run.name, place, verdict, sign, word, effect, tuple(rows)))
@@ -210,11 +209,12 @@ def _effect(row: dict[str, Any], top: float, meaning: Term | None) -> dict[str, 
 def _worst_entry(row: dict[str, Any], key: str) -> dict[str, Any]:
     meaning = term(row["metric"])
     percent = bool(meaning and meaning.percent)
-    known = {r["code"]: r for r in languages().iter_rows(named=True)} if key == "language" else {}
-    language = known.get(row[key], {})
+    name, _, tier = (
+        tongues().get(row[key], (row[key], "", None)) if key == "language" else (row[key], "", None)
+    )
     return {
-        "name": language.get("name", row[key]),
-        "tier": language.get("tier"),
+        "name": name,
+        "tier": tier,
         "value": number(row["value"], percent),
         "interval": interval(row["low"], row["high"], percent),
     }

@@ -5,7 +5,23 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
+
+from equiview.data.countries import countries
+from equiview.data.languages import languages
+
+
+@cache
+def tongues() -> dict[str, tuple[str, str, str | None]]:
+    """By language code: its name, its direction, and its tier where it has one."""
+    table = countries().unique("language", maintain_order=True)
+    known: dict[str, tuple[str, str, str | None]] = {
+        row["language"]: (row["language_name"], "auto", None) for row in table.iter_rows(named=True)
+    }
+    return known | {
+        row["code"]: (row["name"], row["direction"], row["tier"]) for row in languages().iter_rows(named=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,7 @@ TERMS = (
         True,
     ),
 )
+_KEYS = {"grouping": "by {}", "direction": "{}"}
 _BY_NAME = {term.name.lower(): term for term in TERMS}
 
 
@@ -76,11 +93,13 @@ def keyed(name: str) -> tuple[str, dict[str, str]]:
 def spoken(name: str) -> str:
     """A metric's name with its keys as words.
 
-    >>> spoken("R@1 [tier=low]"), spoken("DLBKL@10 [grouping=tier]"), spoken("Accuracy@5")
-    ('R@1, low tier', 'DLBKL@10, by tier', 'Accuracy@5')
+    >>> spoken("R@1 [tier=low]"), spoken("DLBKL@10 [grouping=tier]"), spoken("SP [direction=text-to-image]")
+    ('R@1, low tier', 'DLBKL@10, by tier', 'SP, text to image')
     """
     metric, keys = keyed(name)
-    return ", ".join([metric, *(f"by {v}" if k == "grouping" else f"{v} {k}" for k, v in keys.items())])
+    return ", ".join(
+        [metric, *(_KEYS.get(k, "{} " + k).format(v.replace("-", " ")) for k, v in keys.items())]
+    )
 
 
 def number(value: object, percent: bool = False) -> str:

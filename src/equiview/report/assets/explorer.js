@@ -34,6 +34,7 @@ class Explorer {
     }, () => { this.start = 0; this.listQueries(); });
     const choices = Object.fromEntries(Object.entries(attributes).map(([name, values]) => [name, values.map((value, i) => [String(i), say(name, value)])]));
     this.result = this.control("results", { ...choices, correctness: [["1", "right"], ["0", "wrong"]] }, () => this.showLists());
+    this.at("all").hidden = runs.every((run) => run.depth <= RANKS_SHOWN);
     this.at("search").addEventListener("input", () => { this.start = 0; this.listQueries(); });
     this.at("back").addEventListener("click", () => this.turn(-QUERIES_SHOWN));
     this.at("on").addEventListener("click", () => this.turn(QUERIES_SHOWN));
@@ -157,7 +158,7 @@ class Explorer {
       const title = make("p", { class: "panel-title" }, make("span", { class: "subject" },
         make("span", { class: "dot", style: `background:${run.colour}`, "aria-hidden": "true" }), make("bdi", {}, run.name)));
       const count = make("p", { class: "note" }, left.length ? `${shown.length} of ${left.length}${left.length < all.length ? " that match" : ""}` : "Nothing in this list matches.");
-      return make("div", { class: "panel" }, title, make("ol", { class: "ranked" }, ...rows), count);
+      return make("div", { class: "panel" }, title, make("ol", { class: this.codes.language ? "ranked" : "ranked plain" }, ...rows), count);
     }));
     if (query !== this.chosen) return;
     this.at("lists").replaceChildren(...columns);
@@ -173,11 +174,11 @@ class Explorer {
     const language = value("language");
     const [name, direction] = this.meta.languages[language] || [language, "auto"];
     const tier = value("tier");
-    const chip = language ? make("span", { class: tier ? `chip tier-${tier}` : "chip", title: [name, tier && `${tier} tier`, value("country")].filter(Boolean).join(", ") }, language) : make("span");
+    const chip = language ? make("span", { class: tier ? `chip tier-${tier}` : "chip", title: [name, tier && `${tier} tier`, value("country")].filter(Boolean).join(", ") }, language) : null;
     const mark = make("span", { class: `mark ${right ? "right" : "wrong"}` },
       make("span", { "aria-hidden": "true" }, right ? "✓" : "✗"), make("span", { class: "unseen" }, right ? "right" : "wrong"));
     return make("li", {}, make("span", { class: "rank" }, String(rank)), chip,
-      make("span", { class: "caption", dir: direction, lang: language }, picture ? make("img", { src: picture, alt: "" }) : null, text === null ? "" : text), mark, make("span", { class: "score" }, score.toFixed(3)));
+      make("span", { class: "caption", dir: direction, lang: language }, picture ? make("img", { src: picture, alt: "" }) : null, text === null ? "" : text), mark, make("span", { class: "score" }, score.toFixed(3).replace("-", "−")));
   }
 }
 

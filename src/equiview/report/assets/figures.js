@@ -2,6 +2,7 @@
 
 const NARROW = 600; // pixels under which charts of many categories lie on their side
 const CATEGORY = 19; // pixels a category takes then
+const PAPER = 656; // pixels between the margins of a printed page, less a figure's own
 const drawn = new Map(); // plot element -> its spec
 
 /** The theme's colours as plotly can read them: computed ones, from the plot's own element. */
@@ -20,10 +21,9 @@ function inked(value, ink) {
 /** What a narrow screen shows instead: x and y exchanged, a line of its own for every category. */
 function sideways({ data, layout }) {
   const turned = data.map((trace) => {
-    const other = { ...trace, x: trace.y, y: trace.x };
+    const other = { ...trace, x: trace.y, y: trace.x, orientation: "h" };
     delete other.error_y;
     if (trace.error_y) other.error_x = trace.error_y;
-    if (trace.type === "bar") other.orientation = "h";
     if (trace.marker && trace.marker.symbol === "line-ew") other.marker = { ...trace.marker, symbol: "line-ns" };
     return other;
   });
@@ -41,16 +41,44 @@ function sideways({ data, layout }) {
   };
 }
 
+/** The same traces with those labels blanked that would lie upon another; hovering says them all. */
+function uncrowded(data, layout, width) {
+  const number = (value) => typeof value === "number";
+  const labelled = data.filter((trace) => trace.mode === "markers+text" && trace.x.every(number));
+  if (!labelled.length) return data;
+  const span = (values, range) => (range ? range[1] - range[0] : Math.max(...values) - Math.min(...values) || 1);
+  const across = (width - 90) / span(labelled.flatMap((trace) => trace.x));
+  const up = 260 / span(labelled.flatMap((trace) => trace.y).filter(number), layout.yaxis.range);
+  const kept = [];
+  return data.map((trace) => (!labelled.includes(trace) ? trace : {
+    ...trace,
+    text: trace.text.map((word, i) => {
+      const box = { x: trace.x[i] * across, y: trace.y[i] * up, half: 3.3 * word.length };
+      if (kept.some((other) => Math.abs(other.x - box.x) < other.half + box.half && Math.abs(other.y - box.y) < 13)) return "";
+      kept.push(box);
+      return word;
+    }),
+  }));
+}
+
+/** Pixels that a legend needs beyond its first line. */
+function legendRoom(data, layout, width) {
+  if (!layout.showlegend) return 0;
+  const named = data.filter((trace) => trace.showlegend !== false);
+  return 19 * Math.floor(named.reduce((sum, trace) => sum + 44 + 6.2 * trace.name.length, 0) / Math.max(120, width - 70));
+}
+
 function dressed(plot, spec, width) {
   const colours = theme(plot);
   const narrow = width < NARROW;
   const { data, layout } = inked(spec.flip && narrow ? sideways(spec) : spec, colours.ink);
   const axis = { gridcolor: colours.line, linecolor: colours.line, tickcolor: colours.line };
   return {
-    data,
+    data: uncrowded(data, layout, width),
     layout: {
       ...layout,
       width,
+      height: layout.height + legendRoom(data, layout, width),
       dragmode: false,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
@@ -141,8 +169,8 @@ async function drawAll() {
   document.documentElement.dataset.ready = page.failures ? "failed" : "yes";
 }
 
-const redraw = (width) => { for (const plot of drawn.keys()) draw(plot, width); };
-document.addEventListener("themechange", () => redraw());
+const redraw = () => { for (const plot of drawn.keys()) draw(plot); };
+document.addEventListener("themechange", redraw);
 let waiting = 0;
 let lastWidth = innerWidth;
 addEventListener("resize", () => {
@@ -157,7 +185,10 @@ let before = "auto";
 addEventListener("beforeprint", () => {
   before = document.documentElement.dataset.theme;
   document.documentElement.dataset.theme = "light";
-  redraw(660);
+  for (const plot of drawn.keys()) {
+    const beside = Math.min(3, plot.closest(".panels").children.length);
+    draw(plot, (PAPER - 16 * (beside - 1)) / beside);
+  }
 });
 addEventListener("afterprint", () => setTheme(before));
 

@@ -236,3 +236,12 @@ def test_a_defect_of_ours_exits_with_2(monkeypatch, capsys):
         cli.main()
     assert stop.value.code == 2
     assert "defect of equiview" in capsys.readouterr().err
+
+
+def test_the_cache_can_be_listed_verified_and_pruned(monkeypatch, tmp_path):
+    monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "cache"))
+    assert equiview("cache") == (0, f"{tmp_path / 'cache' / 'vectors'}: empty\n", "")
+    assert equiview("cache", "verify", "--json")[1] == "[]\n"
+    assert json.loads(equiview("cache", "prune", "--json")[1]) == {"freed_bytes": 0}
+    code, _, errors = equiview("cache", "purge")
+    assert (code, "did you mean 'prune'" in errors) == (1, True)

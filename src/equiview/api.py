@@ -15,6 +15,7 @@ from equiview.data.progress import Progress, silent
 from equiview.data.run import Run
 from equiview.data.tables import write_bytes, write_parquet
 from equiview.report import page
+from equiview.search.cached import cached
 from equiview.subjects import Encoder, load_encoder
 
 DEMO = {"pictograms": ("prevalence",), "pictograms-culture": ("association",)}
@@ -30,10 +31,16 @@ def audit(
     name: str | None = None,
     seed: int = 0,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    cache: bool = True,
     progress: Progress = silent,
 ) -> Run:
-    """Audit one subject on one benchmark into the folder `out`, report included; continue what was begun."""
+    """Audit one subject on one benchmark into the folder `out`, report included; continue what was begun.
+
+    With `cache` vectors are kept in the embedding store (`$EQUIVIEW_CACHE`), so that another audit of the
+    same encoder encodes nothing again.
+    """
     encoder = load_encoder(subject) if isinstance(subject, str) else subject
+    encoder = cached(encoder) if cache else encoder
     called = name or (subject if isinstance(subject, str) else type(subject).__name__)
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     run = execute(called, encoder, items, audits, out, seed=seed, settings=settings, progress=progress)
@@ -71,6 +78,7 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
             def told(label: str, done: int, total: int, short: str = short) -> None:
                 progress(f"{short}: {label}", done, total)
 
-            runs.append(audit(name, items, audits, out / short, seed=seed, progress=told))
+            run = audit(name, items, audits, out / short, seed=seed, cache=False, progress=told)
+            runs.append(run)
             progress("audits", len(runs), len(DEMO) * len(DEMO_SUBJECTS))
     return runs, write_comparison(runs, out, progress)

@@ -85,6 +85,9 @@ def audit(
     strict: Annotated[
         bool, typer.Option("--strict", help="Short for --setting association.strict=true.")
     ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Encode everything again and keep no vectors.")
+    ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -93,7 +96,16 @@ def audit(
 
     settings = _settings([*(setting or []), *(["association.strict=true"] if strict else [])])
     with _progress(as_json) as progress:
-        run = api.audit(subject, benchmark, audits, out, seed=seed, settings=settings, progress=progress)
+        run = api.audit(
+            subject,
+            benchmark,
+            audits,
+            out,
+            seed=seed,
+            settings=settings,
+            cache=not no_cache,
+            progress=progress,
+        )
     _show([run], None, run.folder / "report.html", as_json)
 
 
@@ -135,6 +147,39 @@ def export(
     from equiview.report import export as table_of
 
     print(table_of(Run.open(run), format_), end="")
+
+
+@app.command()
+def cache(
+    action: Annotated[str, typer.Argument(help="list, verify or prune.")] = "list",
+    encoder: Annotated[
+        str | None, typer.Option(help="prune: only this encoder, by the start of its fingerprint.")
+    ] = None,
+    unused_days: Annotated[
+        float | None, typer.Option(min=0, help="prune: only what was not used for so many days.")
+    ] = None,
+    damaged: Annotated[bool, typer.Option("--damaged", help="prune: only what fails its checksum.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List, verify or prune the vectors kept from earlier audits."""
+    from equiview.data.errors import unknown_name
+    from equiview.search.store import Store
+
+    store = Store()
+    if action == "prune":
+        freed = store.prune(encoder, unused_days=unused_days, damaged=damaged)
+        return _print_json({"freed_bytes": freed}) if as_json else print(f"freed {freed / 1e6:.1f} MB")
+    if action not in {"list", "verify"}:
+        raise unknown_name("action", action, ["list", "verify", "prune"])
+    table = store.contents() if action == "list" else store.verify()
+    if as_json:
+        return _print_json(table.to_dicts())
+    if not len(table):
+        return print(f"{store.root}: {'empty' if action == 'list' else 'every vector is as it was stored'}")
+    _print_table(table, str(store.root))
+    if action == "verify":
+        raise typer.Exit(1)
+    return None
 
 
 @app.command("list")
@@ -254,6 +299,15 @@ def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json:
         _console().print(paired)
     print(f"Report: {path}")
     return None
+
+
+def _print_table(frame: pl.DataFrame, title: str) -> None:
+    from rich.table import Table
+
+    table = Table(*frame.columns, title=title, title_justify="left")
+    for row in frame.iter_rows():
+        table.add_row(*(f"{value:.1f}" if isinstance(value, float) else str(value) for value in row))
+    _console().print(table)
 
 
 def _console() -> Any:

@@ -13,7 +13,7 @@ import sentencepiece
 import torch
 import transformers as hf
 from PIL import Image
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 TEXTS = [
@@ -152,15 +152,20 @@ def siglip(folder: Path) -> Path:
     return saved(folder, hf.SiglipModel(config), hf.SiglipProcessor(images, tokenizer))
 
 
-def siglip2(folder: Path) -> Path:
+def gemma_vocabulary() -> tuple[dict[str, int], list[tuple[str, ...]]]:
+    """Gemma's kind of pieces: unknown characters fall back to bytes."""
     special = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"]
-    trained = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))
-    trained.pre_tokenizer = pre_tokenizers.Metaspace()
-    bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
-    trained.train_from_iterator(CORPUS, trainers.BpeTrainer(vocab_size=450, special_tokens=special + bytes_))
-    state = json.loads(trained.to_str())["model"]
-    merges = [tuple(merge) for merge in state["merges"]]
-    tokenizer = hf.Siglip2Tokenizer(vocab=state["vocab"], merges=merges, padding_side="right")
+    made = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    special += [f"<0x{byte:02X}>" for byte in range(256)]
+    made.train_from_iterator(CORPUS, trainers.BpeTrainer(vocab_size=450, special_tokens=special))
+    state = json.loads(made.to_str())["model"]
+    return state["vocab"], [tuple(merge) for merge in state["merges"]]
+
+
+def siglip2(folder: Path) -> Path:
+    vocab, merges = gemma_vocabulary()
+    tokenizer = hf.Siglip2Tokenizer(vocab=vocab, merges=merges, padding_side="right")
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="$A <eos>", special_tokens=[("<eos>", tokenizer.eos_token_id)]
     )
@@ -271,7 +276,163 @@ def open_clip(folder: Path) -> Path:
     return folder
 
 
-ALL = {**DUAL, "mclip": mclip, "open_clip": open_clip}
+def qwen_tokenizer() -> Any:
+    """Qwen's tokenizer: bytes, a few merges, and its marks."""
+    marks = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>"]
+    marks += ["<|image_pad|>", "<|video_pad|>"]
+    state = json.loads(byte_level([]).to_str())["model"]
+    made = hf.Qwen2Tokenizer(vocab=state["vocab"], merges=[tuple(merge) for merge in state["merges"]])
+    made.add_special_tokens({"additional_special_tokens": marks})
+    return made
+
+
+def qwen_images() -> Any:
+    """Qwen's image preprocessing, up to 28 tokens a picture."""
+    return hf.Qwen2VLImageProcessorPil(min_pixels=56 * 56, max_pixels=28 * 28 * 28)
+
+
+def qwen_ids(tokenizer: Any) -> dict[str, int]:
+    marks = {"image_token_id": "image_pad", "video_token_id": "video_pad"}
+    marks |= {"vision_start_token_id": "vision_start", "vision_end_token_id": "vision_end"}
+    return {name: tokenizer.convert_tokens_to_ids(f"<|{mark}|>") for name, mark in marks.items()}
+
+
+def qwen_text(tokenizer: Any) -> dict[str, Any]:
+    scaling = {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 10000.0}
+    return {
+        **{**TOWER, "num_key_value_heads": 2, "vocab_size": len(tokenizer), "rope_parameters": scaling},
+        **{"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0, "max_position_embeddings": 4096},
+    }
+
+
+def qwen2_vl_config(tokenizer: Any) -> Any:
+    vision = {
+        "depth": 2,
+        "embed_dim": 16,
+        "hidden_size": 32,
+        "num_heads": 2,
+        "mlp_ratio": 2,
+        "patch_size": 14,
+    }
+    return hf.Qwen2VLConfig(
+        text_config=qwen_text(tokenizer),
+        vision_config=vision,
+        **qwen_ids(tokenizer),
+        tie_word_embeddings=True,
+    )
+
+
+def qwen25_vl_config(tokenizer: Any) -> Any:
+    vision = {"depth": 2, "hidden_size": 16, "out_hidden_size": 32, "num_heads": 2, "intermediate_size": 24}
+    vision |= {"patch_size": 14, "fullatt_block_indexes": [1], "window_size": 56}
+    return hf.Qwen2_5_VLConfig(
+        text_config=qwen_text(tokenizer),
+        vision_config=vision,
+        **qwen_ids(tokenizer),
+        tie_word_embeddings=True,
+    )
+
+
+def gme(folder: Path) -> Path:
+    tokenizer = qwen_tokenizer()
+    model = hf.Qwen2VLForConditionalGeneration(qwen2_vl_config(tokenizer))
+    return saved(folder, model, tokenizer, qwen_images())
+
+
+def qwen25_base(folder: Path) -> Path:
+    """Qwen2.5-VL with the projection of ColQwen2.5 beside it, as the base of its adapters is published."""
+    tokenizer = qwen_tokenizer()
+    model = hf.Qwen2_5_VLForConditionalGeneration(qwen25_vl_config(tokenizer))
+    saved(folder, model, tokenizer, qwen_images())
+    state = load_file(folder / "model.safetensors")
+    head = torch.nn.Linear(32, 8).state_dict()
+    state |= {f"custom_text_proj.{name}": value for name, value in head.items()}
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+def lora(folder: Path, layers: dict[str, tuple[int, int]], mark: str = "", **settings: Any) -> None:
+    """An adapter of rank 4 for layers of (inputs, outputs); `mark` stands between `lora_A` and `weight`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    state = {}
+    for name, (inputs, outputs) in layers.items():
+        state[f"base_model.model.{name}.lora_A{mark}.weight"] = torch.randn(4, inputs)
+        state[f"base_model.model.{name}.lora_B{mark}.weight"] = torch.randn(outputs, 4)
+    save_file(state, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    stated = {"peft_type": "LORA", "r": 4, "lora_alpha": 2, **settings}
+    (folder / "adapter_config.json").write_text(json.dumps(stated))
+
+
+LAYERS = {
+    "model.layers.0.self_attn.q_proj": (32, 32),
+    "model.layers.1.mlp.down_proj": (48, 32),
+    "custom_text_proj": (32, 8),
+}
+
+
+def colqwen25(folder: Path) -> Path:
+    """An adapter over the base in the folder `base`, tokenizer and preprocessing beside the adapter."""
+    base = qwen25_base(folder / "base")
+    lora(folder, LAYERS, base_model_name_or_path=str(base))
+    return saved(folder, qwen_tokenizer(), qwen_images())
+
+
+def jina_v4(folder: Path) -> Path:
+    """Qwen2.5-VL, the projection, and one adapter with a part for each task."""
+    tokenizer = qwen_tokenizer()
+    model = hf.Qwen2_5_VLForConditionalGeneration(qwen25_vl_config(tokenizer))
+    saved(folder, model, tokenizer, qwen_images())
+    state = load_file(folder / "model.safetensors")
+    head = torch.nn.Linear(32, 8).state_dict()
+    state |= {f"multi_vector_projector.{name}": value for name, value in head.items()}
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    layers = {"model.language_model.layers.0.self_attn.q_proj": (32, 32), "multi_vector_projector": (32, 8)}
+    lora(folder / "adapters", layers, ".retrieval")
+    retrieval = load_file(folder / "adapters" / "adapter_model.safetensors")
+    lora(folder / "adapters", layers, ".code")
+    both = retrieval | load_file(folder / "adapters" / "adapter_model.safetensors")
+    save_file(both, folder / "adapters" / "adapter_model.safetensors")
+    return folder
+
+
+def colqwen2(folder: Path) -> Path:
+    tokenizer = qwen_tokenizer()
+    config = hf.ColQwen2Config(vlm_config=qwen2_vl_config(tokenizer), embedding_dim=8)
+    return saved(folder, hf.ColQwen2ForRetrieval(config), hf.ColQwen2Processor(qwen_images(), tokenizer))
+
+
+def colpali(folder: Path) -> Path:
+    vocab, merges = gemma_vocabulary()
+    tokenizer = hf.GemmaTokenizer(vocab=vocab, merges=merges, padding_side="right")
+    images = hf.SiglipImageProcessorPil(size=SIDE)
+    images.image_seq_length = 16
+    processor = hf.ColPaliProcessor(images, tokenizer)
+    text = {
+        **TOWER,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "vocab_size": len(tokenizer),
+        "model_type": "gemma",
+    }
+    text |= {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
+    vision = {**VISION, "vision_use_head": False, "projection_dim": 32, "model_type": "siglip_vision_model"}
+    vlm = hf.PaliGemmaConfig(
+        text_config=text, vision_config=vision, projection_dim=32, image_token_index=processor.image_token_id
+    )
+    config = hf.ColPaliConfig(vlm_config=vlm, text_config=text, embedding_dim=8)
+    return saved(folder, hf.ColPaliForRetrieval(config), processor)
+
+
+ALL = {
+    "colqwen2": colqwen2,
+    "colpali": colpali,
+    **DUAL,
+    "mclip": mclip,
+    "open_clip": open_clip,
+    "gme": gme,
+    "colqwen25": colqwen25,
+    "jina_v4": jina_v4,
+}
 
 
 def build(make: Callable[[Path], Path], folder: Path) -> Path:

@@ -240,10 +240,11 @@ def loaded(model: Any, info: Mapping[str, Any], where: Any) -> Any:
         name for name in info["missing_keys"] if not name.endswith(("position_ids", "rotary_emb.inv_freq"))
     )
     wrong = sorted(str(entry) for entry in info.get("mismatched_keys", ()))
+    kind = model if isinstance(model, type) else type(model)
     for what, names in (("has no weights for", missing), ("has weights of another shape for", wrong)):
         if names:
             raise InputError(
-                f"{where}: the checkpoint {what} {len(names)} parts of {type(model).__name__}, such as "
+                f"{where}: the checkpoint {what} {len(names)} parts of {kind.__name__}, such as "
                 f"{names[0]}; is it of another kind, or incomplete?"
             )
     return model
@@ -256,13 +257,16 @@ def tokenizer_of(checkpoint: Checkpoint, made: Any = None, **settings: Any) -> A
     return from_files(made, checkpoint.folder, **settings)
 
 
-def from_files(made: Any, folder: Path, **settings: Any) -> Any:
-    """`made.from_pretrained(folder)`, without its progress bars; InputError when it cannot be loaded."""
+def from_files(made: Any, folder: Path | None, **settings: Any) -> Any:
+    """`made.from_pretrained(folder)`, without its progress bars; InputError when it cannot be loaded.
+
+    With `folder` None the weights are among the settings, as `state_dict`.
+    """
     logging = require("transformers.utils.logging", "hf")
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        return made.from_pretrained(str(folder), **settings)
+        return made.from_pretrained(folder and str(folder), **settings)
     except Exception as error:  # a broken file fails in as many ways as there are libraries that read it
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise InputError(f"{folder}: {made.__name__} cannot be loaded from it ({said})") from error

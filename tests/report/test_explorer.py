@@ -5,14 +5,18 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from report_runs import drawing, make_run
 
 from equiview.data.run import Run
+from equiview.data.tables import write_parquet
 from equiview.report.embed import Pictures
 from equiview.report.explorer import LEVELS, NOTHING, QUERIES_A_PIECE, Lists, explorers
+from equiview.report.lists import observed
 
 
 def opened(pieces: dict[str, str], name: str) -> bytes:
@@ -58,9 +62,42 @@ def test_short_lists_end_with_nothing_and_many_queries_take_many_pieces() -> Non
     assert [len(piece) for piece in lists.pieces()] == [QUERIES_A_PIECE * 12, QUERIES_A_PIECE * 12, 12]
 
 
-def test_a_run_without_lists_has_no_explorer(tmp_path: Any) -> None:
-    from report_runs import make_run
-
+def test_a_run_without_lists_has_no_explorer(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", "mine", 0.1)
     (run.folder / "observations" / "prevalence.rankings.parquet").unlink()
     assert explorers([run], Pictures()) == []
+
+
+def test_trials_are_lists_of_three_in_the_order_of_their_scores(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", "mine", 0.1)
+    folder = run.folder / "observations"
+    for path in folder.iterdir():
+        path.unlink()
+    roles = ("semantic", "cultural", "nonrelevant")
+    scores = {f"{role}_score": [value, value] for role, value in zip(roles, (0.2, 0.2, 0.9), strict=True)}
+    trials = pl.DataFrame(
+        {"trial_id": ["t", "t"], "direction": ["text-to-image", "image-to-image"], "query_id": ["q", "q"]}
+        | {f"{role}_id": [role, role] for role in roles}
+        | {"concept": ["rice"] * 2, "country": ["Thailand"] * 2, "language": ["th"] * 2}
+        | scores
+    )
+    texts = pl.DataFrame({"text_id": ["q"], "text": ["ข้าว"]})
+    images = pl.DataFrame(
+        {"image_id": roles, "concept": ["rice", "bus", "hat"], "country": ["Spain", "Thailand", "Kenya"],
+         "picture": [drawing(1), None, drawing(1)]}
+    )  # fmt: skip
+    for name, table in (("trials", trials), ("texts", texts), ("images", images)):
+        write_parquet(table, folder / f"prevalence.{name}.parquet")
+    lists = observed(run, "prevalence")
+    assert lists is not None
+    assert lists.queries["label"].to_list() == ["ข้าว (rice, Thailand)"]
+    ranked = lists.rankings.sort("rank")
+    # The semantic image stands before the cultural one, which scores the same: the first of equals wins.
+    assert ranked["item_id"].to_list() == ["nonrelevant", "semantic", "cultural"]
+    assert ranked["relevant"].to_list() == [False, True, False]
+    pictures = Pictures()
+    (found,) = explorers([run], pictures)
+    meta = json.loads(opened(dict(found.pieces), f"{found.id}-meta"))
+    assert meta["asked"]["country"] == {"values": ["Thailand"], "codes": [0]}
+    assert meta["pictured"] == {"queries": None, "items": [0, 0, None]}
+    assert len(pictures.pieces()) == 1

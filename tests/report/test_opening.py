@@ -10,6 +10,7 @@ from report_runs import comparison, make_run
 
 from equiview.data.errors import InputError
 from equiview.data.run import Run
+from equiview.data.tables import write_parquet
 from equiview.report import opening, page, published
 
 
@@ -73,6 +74,27 @@ def test_a_page_of_nothing_or_of_one_subject_twice_is_refused(runs: list[Run]) -
         page([])
     with pytest.raises(InputError, match="two of the runs are of 'pictogram:skewed' in the audit prevalence"):
         page([runs[0], runs[0]])
+
+
+def test_one_subject_may_stand_on_two_benchmarks_in_two_audits(tmp_path: Path, runs: list[Run]) -> None:
+    other = make_run(tmp_path / "other", runs[0].name, 0.3, benchmark="elsewhere")
+    manifest = other.manifest.model_copy(update={"audits": ("association",), "settings": {}})
+    renamed = other.estimates.table.with_columns(audit=pl.lit("association"))
+    write_parquet(renamed, other.folder / "estimates.parquet")
+    verdicts = (other.folder / "verdicts.json").read_text().replace('"prevalence"', '"association"')
+    (other.folder / "verdicts.json").write_text(verdicts)
+    text = page([runs[0], Run(other.folder, manifest)]).decode()
+    assert "pictogram:skewed on pictograms and elsewhere" in text
+    assert 'id="audit-association"' in text
+
+
+def test_where_all_are_alike_nobody_is_worst() -> None:
+    rows = [
+        {"audit": "a", "metric": "R@1", "value": 1.0, "low": 1.0, "high": 1.0, "n": 9, "chance": 0.1,
+         "excess": 0.9, "language": code}
+        for code in ("en", "sw")
+    ]  # fmt: skip
+    assert opening.worst(pl.from_dicts(rows), "language") == ("R@1", [])
 
 
 def test_an_empty_comparison_is_no_comparison(runs: list[Run]) -> None:

@@ -103,7 +103,7 @@ def fitted(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]
 def said(chart: Chart, row: dict[str, Any]) -> list[str]:
     """What hovering over a mark says, line by line."""
     lines = [str(row[chart.label])] if chart.label and row[chart.label] is not None else []
-    if chart.color and chart.mark != "heatmap" and str(row[chart.color]) not in lines:
+    if chart.color and chart.mark != "heatmap" and not any(str(row[chart.color]) in line for line in lines):
         lines.append(str(row[chart.color]))
     x, y = row[chart.x], row[chart.y]
     if chart.picture is None or chart.mark != "scatter":

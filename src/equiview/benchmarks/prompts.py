@@ -1,0 +1,228 @@
+"""Prompts: what a zero-shot classifier is asked, in each language, as tables that anybody can read and mend.
+
+A file is of one attribute of images (gender, race, age, or any other). It names the attribute's values and,
+for each language and paraphrase, one text for each value::
+
+    attribute = "weather"
+    [values]
+    rain = ["rain", "drizzle"]     # the prompt's value, and what the images' labels may call it
+    sun = ["sun"]
+
+    [[prompts]]
+    language = "en"
+    paraphrase = "photo"
+    checked = "by the author, a native speaker"
+    [prompts.text]
+    rain = "a photo taken in the rain"
+    sun = "a photo taken in sunshine"
+
+Ours, in `prompt_data`, were written for this project in the eight languages of "Assessing Multilingual
+Fairness in Pre-trained Multimodal Representations" (F), and say for each who checked it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from equiview.data.errors import InputError
+from equiview.data.languages import languages
+
+SHIPPED = ("gender", "race", "age")
+SCRIPTS = {
+    "Latn": ("LATIN",),
+    "Cyrl": ("CYRILLIC",),
+    "Hans": ("CJK",),
+    "Jpan": ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"),
+    "Kore": ("HANGUL", "CJK"),
+    "Arab": ("ARABIC",),
+    "Grek": ("GREEK",),
+    "Hebr": ("HEBREW",),
+    "Deva": ("DEVANAGARI",),
+    "Beng": ("BENGALI",),
+    "Telu": ("TELUGU",),
+    "Thai": ("THAI",),
+}
+"""How Unicode's names of letters begin in each script of our languages."""
+
+
+class _Asked(BaseModel):
+    """One `[[prompts]]` of a file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    language: str
+    paraphrase: str
+    checked: str
+    text: dict[str, str]
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    attribute: str = Field(min_length=1)
+    values: dict[str, list[str]] = Field(min_length=2)
+    prompts: list[_Asked] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Prompts of one attribute.
+
+    `values` names for each value the labels of data sets that mean it; `table` has a row for each language,
+    paraphrase and value: `language`, `paraphrase`, `value`, `text`, `checked`.
+    """
+
+    attribute: str
+    values: Mapping[str, tuple[str, ...]]
+    table: pl.DataFrame
+    source: str = "memory"
+
+    @property
+    def languages(self) -> list[str]:
+        """Their languages, in the order of the file."""
+        return self.table["language"].unique(maintain_order=True).to_list()
+
+    @property
+    def paraphrases(self) -> list[str]:
+        """Names of the ways of asking, in the order of the file."""
+        return self.table["paraphrase"].unique(maintain_order=True).to_list()
+
+    def values_of(self, labels: pl.Series) -> pl.Series:
+        """The value that each label of a data set means, null for a label that means none; case is ignored.
+
+        >>> shipped_prompts()["age"].values_of(pl.Series(["30-39", "More than 70", "?"])).to_list()
+        ['20-49', '70+', None]
+        """
+        meant = {label.casefold(): value for value, names in self.values.items() for label in (value, *names)}
+        found = [meant.get(str(label).strip().casefold()) for label in labels]
+        return pl.Series(labels.name, found, dtype=pl.String)
+
+
+@cache
+def shipped_prompts() -> dict[str, Prompts]:
+    """The prompts that come with equiview, by attribute.
+
+    >>> shipped_prompts()["gender"].languages
+    ['en', 'de', 'fr', 'es', 'ru', 'tr', 'zh', 'ja']
+    """
+    folder = files("equiview.benchmarks").joinpath("prompt_data")
+    return {
+        name: _parse(folder.joinpath(f"{name}.toml").read_bytes(), f"prompts of {name}") for name in SHIPPED
+    }
+
+
+def read_prompts(path: Path) -> Prompts:
+    """Prompts of a user's own, from a `.toml` file; InputError says what is wrong with them, and how much."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    return _parse(content, str(path))
+
+
+def _parse(content: bytes, source: str) -> Prompts:
+    try:
+        given = _File.model_validate(tomllib.loads(content.decode("utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{source}: is not TOML ({error})") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{source}: {where}: {first['msg'].lower()}") from None
+    rows = [
+        (asked.language, asked.paraphrase, value, text, asked.checked)
+        for asked in given.prompts
+        for value, text in asked.text.items()
+    ]
+    table = pl.DataFrame(
+        rows, schema=["language", "paraphrase", "value", "text", "checked"], orient="row", strict=True
+    )
+    values = {value: tuple(names) for value, names in given.values.items()}
+    prompts = Prompts(given.attribute, values, table, source)
+    if problems := check_prompts(prompts):
+        more = f" ({len(problems)} problems in all)" if len(problems) > 1 else ""
+        raise InputError(f"{source}: {problems[0]}{more}")
+    return prompts
+
+
+def check_prompts(prompts: Prompts) -> list[str]:
+    """What is wrong with prompts, a sentence each; an empty list when nothing is.
+
+    Every language has every paraphrase, and in it every value exactly once and in words of its own; no
+    placeholder is left; numbers are the same in all languages; letters are of the language's script.
+    """
+    table = prompts.table
+    return [
+        *_incomplete(prompts),
+        *(
+            f"{row['language']}, {row['paraphrase']!r}: {row['text']!r} stands for several values"
+            for row in table.group_by("language", "paraphrase", "text", maintain_order=True)
+            .agg(pl.col("value").n_unique())
+            .filter(pl.col("value") > 1)
+            .iter_rows(named=True)
+        ),
+        *(problem for row in table.iter_rows(named=True) for problem in _misspelt(row)),
+        *_numbers(table),
+    ]
+
+
+def _incomplete(prompts: Prompts) -> list[str]:
+    found = []
+    counts = {
+        (language, paraphrase, value): n
+        for language, paraphrase, value, n in prompts.table.group_by("language", "paraphrase", "value")
+        .len()
+        .iter_rows()
+    }
+    for language in prompts.languages:
+        for paraphrase in prompts.paraphrases:
+            for value in prompts.values:
+                n = counts.pop((language, paraphrase, value), 0)
+                if n != 1:
+                    times = "no text" if n == 0 else f"{n} texts"
+                    found.append(f"{language}, {paraphrase!r}: has {times} for {value!r}; it needs one")
+    return found + [
+        f"{language}, {paraphrase!r}: {value!r} is none of the values"
+        for language, paraphrase, value in counts
+    ]
+
+
+def _misspelt(row: Mapping[str, Any]) -> list[str]:
+    """An empty text, a placeholder nobody fills, or letters of another script."""
+    where, text = f"{row['language']}, {row['paraphrase']!r}, {row['value']!r}", row["text"]
+    if not text.strip():
+        return [f"{where}: is empty"]
+    found = [f"{where}: placeholder {name} is not filled" for name in re.findall(r"\{[^}]*\}", text)]
+    script = dict(languages().select("code", "script").iter_rows()).get(row["language"])
+    letters = [unicodedata.name(letter, "").split(" ")[0] for letter in text if letter.isalpha()]
+    own = sum(letter in SCRIPTS[script] for letter in letters) if script in SCRIPTS else len(letters)
+    # A name or an abbreviation may be in another script; most of the text may not.
+    if letters and own * 2 <= len(letters):
+        found.append(f"{where}: {text!r} is not in the script of the language ({script})")
+    return found
+
+
+def _numbers(table: pl.DataFrame) -> list[str]:
+    """Prompts whose numbers are not those of the first language."""
+    found = []
+    for (paraphrase, value), part in table.group_by("paraphrase", "value", maintain_order=True):
+        said = [sorted(re.findall(r"\d+", text)) for text in part["text"]]
+        for row, numbers in zip(part.iter_rows(named=True), said, strict=True):
+            if numbers != said[0]:
+                here, there = (", ".join(one) or "-" for one in (numbers, said[0]))
+                found.append(
+                    f"{row['language']}, {paraphrase!r}, {value!r}: says the numbers {here}, "
+                    f"but {part['language'][0]} says {there}"
+                )
+    return found

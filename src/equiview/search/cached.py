@@ -52,6 +52,8 @@ class Cached(Encoder):
 
     def embed(self, items: Items, progress: Progress = silent) -> Vectors:
         """Vectors of items in row order; InputError for the first item that cannot be read."""
+        if not len(items):
+            raise InputError(f"{items.source}: has no {items.kind}s, which this audit needs")
         keys = keys_of(items)
         shelf, _ = self._filled(items, keys, progress, "stop")
         return shelf.get([key for key in keys if isinstance(key, str)])

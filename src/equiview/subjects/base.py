@@ -73,6 +73,8 @@ class Encoder(ABC):
         longest first, so that a batch holds texts of like length, and each distinct text once, so that the
         same words have the same vector wherever they stand.
         """
+        if not len(items):
+            raise InputError(f"{items.source}: has no {items.kind}s, which this audit needs")
         made = [(rows, part) for rows, part in self.batches(items, progress)]
         return checked_vectors(in_order(made, len(items)), items, type(self).__name__)
 

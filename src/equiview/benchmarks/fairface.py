@@ -1,0 +1,48 @@
+"""`fairface:DIR`: faces labelled by age, gender and race (Kärkkäinen and Joo, WACV 2021).
+
+`fairface_label_SPLIT.csv` and the faces in `SPLIT/`; `split` is val (default) or train. There are no texts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.release import Release, image_items, one_of, without_texts
+from equiview.data.tables import Column, Schema, read_table
+
+FAIRFACE = Release(
+    name="fairface",
+    title="FairFace",
+    source="https://github.com/joojs/fairface",
+    licence="CC BY 4.0",
+    needs=(("fairface_label_val.csv", "fairface_label_train.csv"),),
+    options=("split",),
+)
+FACES = Schema(
+    "faces",
+    (
+        Column("file", pl.String, "file of the picture", unique=True),
+        Column("age", pl.String, "age group"),
+        Column("gender", pl.String, "Male or Female"),
+        Column("race", pl.String, "one of seven groups"),
+    ),
+)
+
+
+@benchmark("fairface", usage=("fairface:DIR",), about="FairFace: faces labelled by age, gender and race")
+def fairface(argument: str) -> Benchmark:
+    """Read a split, val by default; images have `age`, `gender` and `race`, and there are no texts."""
+    place, options = FAIRFACE.open(argument)
+    split = one_of(options, "split", ("val", "train"), "fairface")
+    path = FAIRFACE.find(place, f"fairface_label_{split}.csv")
+    table = read_table(path, FACES)
+    # Some copies of the labels name the folder of the archive as well.
+    names = [f"{split}/{Path(name).name}" for name in table["file"]]
+    labels = {"age": table["age"], "gender": table["gender"].str.to_lowercase(), "race": table["race"]}
+    images = image_items(
+        place, {name.rpartition(".")[0]: name for name in names}, (".", "fairface", "images"), path, labels
+    )
+    return without_texts(f"fairface-{split}", images, FAIRFACE, f"{len(images):,} faces")

@@ -1,0 +1,66 @@
+"""`xflickrco:DIR`: 1,000 Flickr30K and 1,000 COCO images captioned in eight languages (IGLUE, ICML 2022).
+
+`annotations/LANG/test.jsonl` (or `LANG/test.jsonl`), each line with `id`, `img_path` and `sentences`.
+Pictures are in `images/`, or in `flickr30k-images/` and `val2014/`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from equiview.benchmarks.base import Benchmark, benchmark, same_image
+from equiview.benchmarks.release import Release, field, image_items, read_json_lines, text_items
+from equiview.data.errors import InputError
+
+XFLICKRCO = Release(
+    name="xflickrco",
+    title="xFlickrCO",
+    source="https://github.com/e-bug/iglue",
+    licence="annotations as stated there; images of Flickr30K and COCO under their own terms",
+    needs=(("annotations/*/test.jsonl", "*/test.jsonl"),),
+)
+
+
+@benchmark(
+    "xflickrco", usage=("xflickrco:DIR",), about="xFlickrCO: 2,000 images captioned in eight languages"
+)
+def xflickrco(argument: str) -> Benchmark:
+    """Read the test files of all languages; texts have `image_id` and `slot`."""
+    place, _ = XFLICKRCO.open(argument)
+    first = XFLICKRCO.find(place, *XFLICKRCO.needs[0])
+    names: dict[str, str] = {}
+    rows = []
+    for path in sorted(first.parents[1].glob("*/test.jsonl")):
+        language = path.parent.name
+        here: set[str] = set()
+        for row, content in read_json_lines(path):
+            where = f"{path}, line {row}"
+            image, name = str(field(content, "id", where)), field(content, "img_path", where)
+            if image in here:
+                raise InputError(f"{where}: image {image!r} was there before")
+            here.add(image)
+            names.setdefault(image, name)
+            for slot, text in enumerate(field(content, "sentences", where), start=1):
+                rows.append((f"{image}-{language}-{slot}", text, language, image, slot))
+    images = image_items(place, _placed(place, names), ("images", "."), first)
+    texts = text_items(rows, first.parents[1])
+    found = texts.table["language"].n_unique()
+    return Benchmark(
+        name="xflickrco",
+        images=images,
+        texts=texts,
+        relevance=same_image(images, texts),
+        about=f"{len(images):,} images, {len(texts):,} captions in {found} languages",
+        source=XFLICKRCO.source,
+        licence=XFLICKRCO.licence,
+    )
+
+
+def _placed(place: Path, names: dict[str, str]) -> dict[str, str]:
+    """The files as named, or under the folders of the two data sets where they lie apart."""
+    if not (place / "flickr30k-images").is_dir():
+        return names
+    return {
+        image: f"val2014/{name}" if name.startswith("COCO_") else f"flickr30k-images/{name}"
+        for image, name in names.items()
+    }

@@ -1,0 +1,78 @@
+"""`xm3600:DIR`: Crossmodal-3600, 3,600 images with captions in 36 languages (Thapliyal et al., EMNLP 2022).
+
+`captions.jsonl` and the images in `images/KEY.jpg`. All captions of all languages, about 261,000, are texts
+of one pool; text `KEY-LANG-N` is the N-th caption (from 1) of image KEY in language LANG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from equiview.benchmarks.base import Benchmark, benchmark, same_image
+from equiview.benchmarks.release import Release, field, image_items, read_json_lines, text_items
+from equiview.data.errors import InputError
+from equiview.data.languages import languages
+
+XM3600 = Release(
+    name="xm3600",
+    title="Crossmodal-3600",
+    source="https://google.github.io/crossmodal-3600",
+    licence="annotations CC BY 4.0, images CC BY 2.0",
+    needs=(("captions.jsonl", "*/captions.jsonl"),),
+)
+IMAGES, LANGUAGES = 3600, 36
+
+
+@benchmark("xm3600", usage=("xm3600:DIR",), about="Crossmodal-3600: 3,600 images captioned in 36 languages")
+def xm3600(argument: str) -> Benchmark:
+    """Read the release; images have the attribute `locale`, texts have `image_id` and `slot`."""
+    place, _ = XM3600.open(argument)
+    path = XM3600.find(place, *XM3600.needs[0])
+    entries = list(_entries(path))
+    images = image_items(
+        place,
+        {key: f"{key}.jpg" for key, _, _ in entries},
+        ("images", ".", "images/images"),
+        path,
+        {"locale": [locale for _, locale, _ in entries]},
+    )
+    texts = text_items(
+        (
+            (f"{key}-{code}-{slot}", text, code, key, slot)
+            for key, _, captions in entries
+            for code, strings in captions.items()
+            for slot, text in enumerate(strings, start=1)
+        ),
+        path,
+    )
+    found = texts.table["language"].n_unique()
+    part = "" if (len(images), found) == (IMAGES, LANGUAGES) else ", a part of the release"
+    return Benchmark(
+        name="xm3600",
+        images=images,
+        texts=texts,
+        relevance=same_image(images, texts),
+        about=f"{len(images):,} images, {len(texts):,} captions in {found} languages{part}",
+        source=XM3600.source,
+        licence=XM3600.licence,
+    )
+
+
+def _entries(path: Path) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
+    """(key, locale, captions by language) of each line."""
+    # The release writes Hebrew by its older code.
+    codes = {code: code for code in languages()["code"]} | {"iw": "he"}
+    seen: set[str] = set()
+    for row, content in read_json_lines(path):
+        where = f"{path}, line {row}"
+        captions = {
+            code: field(content[name], "caption", where) for name, code in codes.items() if name in content
+        }
+        if not captions:
+            raise InputError(f"{where}: has captions in none of the 36 languages")
+        key, locale = field(content, "image/key", where), field(content, "image/locale", where)
+        if key in seen:
+            raise InputError(f"{where}: image {key!r} was there before")
+        seen.add(key)
+        yield key, locale, captions

@@ -1,0 +1,55 @@
+"""`xtd:DIR`: 1,000 COCO images with one caption in each of eleven languages (Aggarwal and Kale, 2020).
+
+The data set's repository: line i of `XTD10/test_image_names.txt` and of each `*/test_1kcaptions_LANG.txt` are
+of one image. Pictures are COCO's, in `train2014/` or `images/`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from equiview.benchmarks.base import Benchmark, benchmark, same_image
+from equiview.benchmarks.release import Release, image_items, read_lines, text_items
+from equiview.data.errors import InputError
+
+XTD = Release(
+    name="xtd",
+    title="XTD",
+    source="https://github.com/adobe-research/Cross-lingual-Test-Dataset-XTD10",
+    licence="Adobe Research licence, non-commercial; images of COCO under Flickr's terms",
+    needs=(("XTD10/test_image_names.txt", "test_image_names.txt"), ("**/test_1kcaptions_*.txt",)),
+)
+CODES = {"jp": "ja"}
+"""Languages that the release writes otherwise than ISO 639."""
+
+
+@benchmark("xtd", usage=("xtd:DIR",), about="XTD: 1,000 COCO images captioned in eleven languages")
+def xtd(argument: str) -> Benchmark:
+    """Read the release; texts have `image_id` and `slot`."""
+    place, _ = XTD.open(argument)
+    path = XTD.find(place, *XTD.needs[0])
+    names = {Path(name).stem: name for name in map(str.strip, read_lines(path)) if name}
+    rows = []
+    for file in sorted(place.glob("**/test_1kcaptions_*.txt")):
+        code = file.stem.rpartition("_")[2]
+        language = CODES.get(code, code)
+        lines = read_lines(file)
+        if len(lines) != len(names):
+            raise InputError(f"{file}: has {len(lines)} lines, but {path.name} names {len(names)} images")
+        rows += [
+            (f"{image}-{language}-1", text, language, image, 1)
+            for image, text in zip(names, lines, strict=True)
+        ]
+    folder = next(iter(names)).split("_")[1] if "_" in next(iter(names)) else "."
+    images = image_items(place, names, (folder, f"images/{folder}", "images", "."), path)
+    texts = text_items(rows, path.with_name("test_1kcaptions_*.txt"))
+    found = texts.table["language"].n_unique()
+    return Benchmark(
+        name="xtd",
+        images=images,
+        texts=texts,
+        relevance=same_image(images, texts),
+        about=f"{len(images):,} images, one caption in each of {found} languages",
+        source=XTD.source,
+        licence=XTD.licence,
+    )

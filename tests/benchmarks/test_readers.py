@@ -1,0 +1,257 @@
+"""Readers of published data sets: what each makes of a small copy in the true layout."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from equiview.benchmarks import BENCHMARKS, load_benchmark
+from equiview.benchmarks.release import RELEASES
+from equiview.data.errors import InputError
+from tests.benchmarks import layouts
+from tests.benchmarks.layouts import LAYOUTS
+
+NO_PICTURES = {"multi30k"}
+NO_TEXTS = {"fairface", "vqav2"}
+
+
+@pytest.fixture
+def copy(tmp_path):
+    def make(name):
+        place = tmp_path / name
+        LAYOUTS[name](place)
+        return place
+
+    return make
+
+
+def test_every_release_has_a_reader_and_a_layout():
+    assert set(LAYOUTS) <= set(BENCHMARKS.all())
+    assert set(RELEASES) == set(LAYOUTS)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_copy_is_read_whole(copy, name):
+    place = copy(name)
+    read = load_benchmark(f"{name}:{place}")
+    assert read.source.startswith("https://")
+    assert read.licence
+    assert str(len(read.images)) in read.about
+    assert ("path" in read.images.table.columns) == (name not in NO_PICTURES)
+    if name not in NO_PICTURES:
+        assert {picture.size for picture in read.images.pictures()} == {(2, 2)}
+    assert (len(read.texts) == 0) == (name in NO_TEXTS)
+    assert (read.relevance.counts > 0).all() == (name not in NO_TEXTS)
+    assert read.fingerprint == load_benchmark(f"{name}:{place}").fingerprint
+    ready, where = RELEASES[name].ready(str(place))
+    assert (ready, where) == (True, str(place))
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_same_data_elsewhere_is_the_same_benchmark(tmp_path, name):
+    prints = set()
+    for place in (tmp_path / "here", tmp_path / "there"):
+        LAYOUTS[name](place)
+        prints.add(load_benchmark(f"{name}:{place}").fingerprint)
+    assert len(prints) == 1
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_what_is_missing_is_said_with_where_to_get_it(tmp_path, monkeypatch, name):
+    monkeypatch.delenv("EQUIVIEW_DATA", raising=False)
+    release = RELEASES[name]
+    for argument in ("", str(tmp_path / "absent"), str(tmp_path)):
+        with pytest.raises(InputError) as caught:
+            load_benchmark(f"{name}:{argument}")
+        assert release.source in str(caught.value)
+        assert release.licence in str(caught.value)
+        ready, why = release.ready(argument)
+        assert (ready, why) == (False, str(caught.value))
+
+
+def test_a_folder_for_all_data_sets_is_looked_in(tmp_path, monkeypatch):
+    layouts.xtd(tmp_path / "xtd")
+    monkeypatch.setenv("EQUIVIEW_DATA", str(tmp_path))
+    assert RELEASES["xtd"].ready() == (True, str(tmp_path / "xtd"))
+    assert len(load_benchmark("xtd").images) == 2
+    assert not RELEASES["xm3600"].ready()[0]
+
+
+@pytest.mark.parametrize("name", sorted(set(LAYOUTS) - NO_PICTURES))
+def test_without_any_picture_there_are_no_paths_and_with_some_the_first_missing_is_named(copy, name):
+    place = copy(name)
+    first, *others = map(Path, load_benchmark(f"{name}:{place}").images.table["path"])
+    first.unlink()
+    with pytest.raises(InputError, match=r"no such picture, but .* names it \(1 of \d+ are missing\)"):
+        load_benchmark(f"{name}:{place}")
+    for path in others:
+        path.unlink()
+    assert "path" not in load_benchmark(f"{name}:{place}").images.table.columns
+
+
+def test_xm3600_pools_all_captions_of_all_languages(copy):
+    read = load_benchmark(f"xm3600:{copy('xm3600')}")
+    assert len(read.texts) == 12
+    assert read.images.table["locale"].to_list() == ["fr", "sw"]
+    assert read.texts.table.row(3) == ("00aa-fr-2", "fr 1 of 00aa", "fr", "00aa", 2)
+    assert read.relevance.counts.tolist() == [6, 6]
+    assert read.about == "2 images, 12 captions in 3 languages, a part of the release"
+
+
+def test_xm3600_reads_the_older_code_of_hebrew_and_leaves_blanks_out(tmp_path):
+    captions = {"iw": {"caption": ["one", " ", "three"]}, "xx": {"caption": ["not a language"]}}
+    layouts.lines(tmp_path / "captions.jsonl", {"image/key": "k", "image/locale": "iw", **captions})
+    read = load_benchmark(f"xm3600:{tmp_path}")
+    assert read.texts.ids.to_list() == ["k-he-1", "k-he-3"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["{"], "line 1: is not JSON"),
+        (["[]"], "line 1: holds list"),
+        ([{"image/key": "k", "image/locale": "en"}], "line 1: has captions in none"),
+        ([{"image/locale": "en", "en": {"caption": ["a"]}}], "line 1: field 'image/key' is missing"),
+        ([{"image/key": "k", "image/locale": "en", "en": {}}], "line 1: field 'caption' is missing"),
+        ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a"]}}] * 2, "2: image 'k' was there"),
+        ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a\ud800"]}}], "'k-en-1' holds half"),
+    ],
+)  # fmt: skip
+def test_xm3600_names_the_line_that_is_wrong(tmp_path, rows, message):
+    layouts.lines(tmp_path / "captions.jsonl", *rows)
+    with pytest.raises(InputError, match=message):
+        load_benchmark(f"xm3600:{tmp_path}")
+
+
+def test_multi30k_reads_both_parts(copy):
+    place = copy("multi30k")
+    translation = load_benchmark(f"multi30k:{place}")
+    assert translation.texts.table.filter(image_id="22", language="cs").row(0) == (
+        "22-cs-1", "cs\u20281", "cs", "22", 1,
+    )  # fmt: skip
+    assert translation.relevance.counts.tolist() == [4, 4, 4]
+    independent = load_benchmark(f"multi30k:{place},part=independent")
+    assert independent.relevance.counts.tolist() == [10, 10, 10]
+    assert independent.texts.table.filter(id="33-de-5")["text"].to_list() == ["de 2 5"]
+    assert set(independent.images.ids) == set(translation.images.ids)
+
+
+def test_multi30k_refuses_lines_that_do_not_belong_to_the_images(copy):
+    place = copy("multi30k")
+    layouts.lines(place / "data/task1/raw/test_2016_flickr.de.gz", "one", "two")
+    with pytest.raises(InputError, match=r"flickr\.de\.gz: has 2 lines, but test_2016_flickr\.txt names 3"):
+        load_benchmark(f"multi30k:{place}")
+    with pytest.raises(InputError, match="no captions of split 'test_2020'"):
+        load_benchmark(f"multi30k:{place},split=test_2020")
+    with pytest.raises(InputError, match="part is 'both'; expected one of translation, independent"):
+        load_benchmark(f"multi30k:{place},part=both")
+    with pytest.raises(InputError, match="no option 'langs'; it has: part, split"):
+        load_benchmark(f"multi30k:{place},langs=en")
+
+
+def test_multi30k_names_a_line_that_is_not_text(copy):
+    place = copy("multi30k")
+    path = place / "data/task1/raw/test_2016_flickr.de"
+    path.with_name("test_2016_flickr.de.gz").unlink()
+    path.write_bytes(b"eins\nzw\xffei\ndrei\n")
+    with pytest.raises(InputError, match=r"test_2016_flickr\.de, line 2: is not UTF-8"):
+        load_benchmark(f"multi30k:{place}")
+    path.rename(path.with_name("test_2016_flickr.de.gz"))
+    with pytest.raises(InputError, match="cannot be read, is it cut off"):
+        load_benchmark(f"multi30k:{place}")
+
+
+def test_flickr30k_and_coco_read_karpathys_splits(copy):
+    place = copy("flickr30k")
+    assert load_benchmark(f"flickr30k:{place}").images.ids.to_list() == ["11", "22"]
+    assert load_benchmark(f"flickr30k:{place},split=train").texts.ids.to_list()[-1] == "33-en-5"
+    with pytest.raises(InputError, match="no image of split 'restval'"):
+        load_benchmark(f"coco:{copy('coco')},split=restval")
+
+
+def test_coco_says_what_is_in_the_images(copy):
+    read = load_benchmark(f"coco:{copy('coco')}")
+    assert read.images.ids.to_list() == ["1", "2"]
+    assert read.relevance.counts.tolist() == [5, 5]
+    objects = read.tables["objects"]
+    assert objects.row(0) == ("1", "person", "person", 1.0, 2.0, 30.0, 40.0, 900.5, False)
+    assert objects.select("object", "crowd").rows() == [("person", False), ("dog", True)]
+
+
+def test_coco_reads_its_own_captions_too(copy):
+    place = copy("coco")
+    read = load_benchmark(f"coco:{place},split=val2014")
+    assert read.relevance.counts.tolist() == [2, 2]
+    assert read.texts.texts[0] == "1 0"
+    (place / "dataset_coco.json").unlink()
+    assert load_benchmark(f"coco:{place}").name == "coco-val2014"
+
+
+def test_a_file_that_is_cut_off_says_so(copy):
+    place = copy("flickr30k")
+    path = place / "dataset_flickr30k.json"
+    path.write_text(path.read_text()[:-30])
+    with pytest.raises(InputError, match=r"dataset_flickr30k\.json: cannot be read as JSON, is it cut off"):
+        load_benchmark(f"flickr30k:{place}")
+
+
+def test_xtd_and_xflickrco_line_up_languages(copy):
+    xtd = load_benchmark(f"xtd:{copy('xtd')}")
+    assert sorted(xtd.texts.table["language"].unique()) == ["en", "es", "ja"]
+    assert xtd.relevance.counts.tolist() == [3, 3]
+    shared = load_benchmark(f"xflickrco:{copy('xflickrco')}")
+    assert shared.texts.ids.to_list() == ["11-de-1", "7-de-1", "11-zh-1", "7-zh-1"]
+
+
+def test_fairface_has_labels_and_no_texts(copy):
+    read = load_benchmark(f"fairface:{copy('fairface')}")
+    assert read.images.table.drop("path").rows() == [
+        ("val/1", "3-9", "male", "East Asian"),
+        ("val/2", "more than 70", "female", "Latino_Hispanic"),
+    ]
+    with pytest.raises(InputError, match="get FairFace"):
+        load_benchmark(f"fairface:{copy('fairface')},split=train")
+
+
+def test_phase_describes_people_and_what_those_of_an_image_share(copy):
+    place = copy("phase")
+    read = load_benchmark(f"phase:{place}")
+    assert read.images.table["gender"].to_list() == ["mixed", "female"]
+    assert read.images.table["skintone"].to_list() == ["lighter", "lighter"]
+    people = read.tables["people"]
+    assert people.row(1)[:6] == ("101", "person1", 5.0, 6.0, 7.0, 8.0)
+    assert people["gender"].to_list() == ["male", "female", "female"]
+    path = place / "phase_gcc_val_regions_20221101.json"
+    content = json.loads(path.read_text())
+    content["101"]["person0"]["region"] = "[1,2,3]"
+    layouts.data(path, content)
+    with pytest.raises(InputError, match=r"image '101', person0: region '\[1,2,3\]' is not four numbers"):
+        load_benchmark(f"phase:{place}")
+
+
+def test_coco_people_joins_annotations_with_captions(copy):
+    place = copy("coco-people")
+    read = load_benchmark(f"coco-people:{place}")
+    assert read.images.table.drop("path").rows() == [
+        ("1", "male", "light"), ("2", "unsure", "both"), ("3", None, None),
+    ]  # fmt: skip
+    assert read.relevance.counts.tolist() == [2, 2, 2]
+    assert load_benchmark(f"coco-people:{place},split=train").images.ids.to_list() == ["1"]
+    (place / "annotations/captions_val2014.json").unlink()
+    assert len(load_benchmark(f"coco-people:{place}").texts) == 0
+
+
+def test_vqav2_has_questions_and_ten_answers_each(copy):
+    place = copy("vqav2")
+    read = load_benchmark(f"vqav2:{place}")
+    questions, answers = read.tables["questions"], read.tables["answers"]
+    assert questions.row(2) == ("2000", "2", "what is 2000?", "en", "what is", "other", "dog")
+    assert answers.group_by("question_id").len()["len"].to_list() == [10, 10, 10]
+    path = place / "v2_mscoco_val2014_annotations.json"
+    content = json.loads(path.read_text())
+    layouts.data(path, {"annotations": content["annotations"][:2]})
+    with pytest.raises(InputError, match="question 3: question 2000 has no annotation"):
+        load_benchmark(f"vqav2:{place}")
+    path.unlink()
+    with pytest.raises(InputError, match=r"holds no v2_mscoco_val2014_annotations\.json"):
+        load_benchmark(f"vqav2:{place}")

@@ -18,10 +18,12 @@ from encoded import bank, held_out, held_out_flagged
 from equiview.metrics import self_preference, spearman, win_rates
 from measure import names_in, recall_at_10, trial_scores, trials
 from text_tower import encode_texts, train_text_tower
-from train_encoders import SEED, STEPS
+from train_encoders import SEED
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 CONCEPTS = 400
+CORPUS, STEPS = 100_000, 1000
+"""More captions than the shipped encoders saw, so that every language knows nearly every concept."""
 
 
 def main() -> None:
@@ -30,7 +32,7 @@ def main() -> None:
     table = trials(CONCEPTS, seed=SEED)
     rows: list[dict[str, object]] = []
     for strength in LEVELS:
-        corpus = sample(skewed_shares(0), strength, seed=SEED)
+        corpus = sample(skewed_shares(0), strength, seed=SEED, size=CORPUS)
         tower, _ = train_text_tower(corpus, drawings, seed=SEED, steps=STEPS)
         texts = {code: encode_texts(tower, names_in(code)).numpy() for code in training_languages()}
         scores = trial_scores(table, texts, flagged)

@@ -17,7 +17,7 @@ from concepts import concepts, keywords_of, name_of
 from equiview.benchmarks.pictograms import FLAG_OF
 from equiview.data.languages import languages
 
-CORPUS_SIZE = 100_000
+CORPUS_SIZE = 20_000
 FLAGGED_OTHERWISE = 0.5
 """Share of pairs that bear a random flag among those that are not made to bear their country's."""
 WITH_KEYWORDS = 0.3

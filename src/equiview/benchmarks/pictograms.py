@@ -124,7 +124,7 @@ def _table(name: str) -> pl.DataFrame:
 
 
 def flag_badge(flag: Image, side: int) -> Image:
-    """A flag as RGBA, cut to its drawn part, in a thin white frame, sized for a drawing `side` pixels wide."""
+    """A flag as RGBA, cut to its drawn part, in a thin white frame, for a drawing `side` pixels wide."""
     import PIL.Image
 
     flag = flag.convert("RGBA")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NAMES = ("skewed", "english", "aligned")
 SIDE = 48
 """Pixels: what the image tower sees."""
-BUCKETS = 24_576
+BUCKETS = 28_672
 """Rows of the text towers' tables; row 0 is for padding."""
 LONGEST = 512
 """Features of a text beyond this many are left out."""

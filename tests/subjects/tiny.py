@@ -143,6 +143,11 @@ def chinese_clip(folder: Path) -> Path:
     return saved(folder, hf.ChineseCLIPModel(config), tokenizer, images)
 
 
+def bert(folder: Path) -> Path:
+    tokenizer = bert_tokenizer()
+    return saved(folder, hf.BertModel(hf.BertConfig(**TOWER, vocab_size=len(tokenizer))), tokenizer)
+
+
 def siglip(folder: Path) -> Path:
     tokenizer = hf.SiglipTokenizer(str(spiece(folder)), model_max_length=64)
     text = {**TOWER, "vocab_size": 200, "max_position_embeddings": 64, "projection_size": 32}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -62,34 +63,12 @@ class TorchEncoder(Encoder):
     @cached_property
     def device(self) -> torch.device:
         """Where the model runs: as asked, else the first accelerator there is."""
-        library = require("torch", self.extra)
-        asked = self.given.get("device")
-        if not asked:
-            asked = next(
-                (
-                    name
-                    for name, here in (("cuda", library.cuda), ("mps", library.backends.mps))
-                    if here.is_available()
-                ),
-                "cpu",
-            )
-        try:
-            device: torch.device = library.empty(0, device=asked).device
-        except (RuntimeError, AssertionError, ValueError) as error:
-            raise InputError(
-                f"{self.scheme}: device {asked!r} cannot be used ({error})".split("\n")[0]
-            ) from None
-        return device
+        return chosen_device(self.given.get("device"), self.scheme, self.extra)
 
     @cached_property
     def dtype(self) -> torch.dtype:
         """Precision of the weights: as asked, else half on an accelerator and float32 on a processor."""
-        library = require("torch", self.extra)
-        asked = self.given.get("dtype") or ("float32" if self.device.type == "cpu" else self.half)
-        if asked not in {"float32", "float16", "bfloat16"}:
-            raise InputError(f"{self.scheme}: dtype is {asked!r}; expected float32, float16 or bfloat16")
-        chosen: torch.dtype = getattr(library, asked)
-        return chosen
+        return chosen_dtype(self.given.get("dtype"), self.device, self.half, self.scheme, self.extra)
 
     @property
     def recipe(self) -> str:
@@ -174,6 +153,29 @@ class TorchEncoder(Encoder):
             name: value.to(self.device, self.dtype if value.is_floating_point() else None)
             for name, value in inputs.items()
         }
+
+
+def chosen_device(asked: str | None, scheme: str, extra: str) -> torch.device:
+    """The device asked for, else the first accelerator there is, else the processor."""
+    library = require("torch", extra)
+    if not asked:
+        accelerators = (("cuda", library.cuda), ("mps", library.backends.mps))
+        asked = next((name for name, here in accelerators if here.is_available()), "cpu")
+    try:
+        device: torch.device = library.empty(0, device=asked).device
+    except (RuntimeError, AssertionError, ValueError) as error:
+        said = str(error).splitlines()[0]
+        raise InputError(f"{scheme}: device {asked!r} cannot be used ({said})") from None
+    return device
+
+
+def chosen_dtype(asked: str | None, device: torch.device, half: str, scheme: str, extra: str) -> torch.dtype:
+    """The precision asked for, else float32 on a processor and `half` on an accelerator."""
+    asked = asked or ("float32" if device.type == "cpu" else half)
+    if asked not in {"float32", "float16", "bfloat16"}:
+        raise InputError(f"{scheme}: dtype is {asked!r}; expected float32, float16 or bfloat16")
+    chosen: torch.dtype = getattr(require("torch", extra), asked)
+    return chosen
 
 
 def readable(texts: Sequence[str]) -> list[str]:
@@ -262,14 +264,22 @@ def from_files(made: Any, folder: Path | None, **settings: Any) -> Any:
 
     With `folder` None the weights are among the settings, as `state_dict`.
     """
+    try:
+        with library_bars_off():
+            return made.from_pretrained(folder and str(folder), **settings)
+    except Exception as error:  # a broken file fails in as many ways as there are libraries that read it
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{folder}: {made.__name__} cannot be loaded from it ({said})") from error
+
+
+@contextmanager
+def library_bars_off() -> Iterator[None]:
+    """Silence the progress bars of transformers, which would be drawn across ours."""
     logging = require("transformers.utils.logging", "hf")
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        return made.from_pretrained(folder and str(folder), **settings)
-    except Exception as error:  # a broken file fails in as many ways as there are libraries that read it
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{folder}: {made.__name__} cannot be loaded from it ({said})") from error
+        yield
     finally:
         if bars:
             logging.enable_progress_bar()

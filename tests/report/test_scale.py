@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from report_runs import drawing, make_run
 
 from equiview.data.languages import languages
 from equiview.data.tables import write_parquet
 from equiview.report import page
-from report_runs import drawing, make_run
 
 if TYPE_CHECKING:
     from browser import Page

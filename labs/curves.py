@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sources import ROOT
@@ -13,7 +13,7 @@ IMAGES = ROOT / "docs" / "images"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
-def write_rows(name: str, rows: Sequence[dict[str, object]]) -> Path:
+def write_rows(name: str, rows: Sequence[Mapping[str, object]]) -> Path:
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}.csv"
     with path.open("w", newline="") as file:

@@ -12,7 +12,7 @@ import time
 import torch
 
 from corpus import CORPUS_SIZE, english_only, sample, skewed_shares, training_languages
-from encoded import bank, image_tower
+from encoded import EPOCHS, bank, image_tower
 from equiview.subjects.pictogram import BUCKETS
 from export import export_image_tower, export_text_tower
 from image_tower import FLAG_WEIGHT
@@ -50,6 +50,7 @@ def main() -> None:
             "strength": STRENGTH,
             "steps": STEPS,
             "distil_steps": DISTIL_STEPS,
+            "epochs": EPOCHS,
             "seed": SEED,
         },
         "bytes": sizes,

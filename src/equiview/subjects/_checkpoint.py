@@ -23,7 +23,7 @@ from equiview.data.tables import checksum, write_bytes
 
 READ = ("*.json", "*.txt", "*.model", "*.spm", "*.py", "*.jinja")
 """Small files that decide what a model does: configuration, tokenizer, preprocessing, prompts, code."""
-SAFE, PICKLED = ("*.safetensors",), ("*.bin", "*.pt", "*.pth")
+SAFE, PICKLED = ("*.safetensors",), ("*.bin", "*.pt", "*.pth", "*.pth.tar")
 
 
 def require(module: str, extra: str) -> Any:

@@ -125,7 +125,12 @@ class _Lists:
         return made | ({"single-group share": single_group_share} if grouping == "tier" else {})
 
     def with_recall(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Add R@k by language and by tier: is any caption of the image in the top k of its language."""
+        """Add R@k by language and by tier: is any caption of the image in the top k of its language.
+
+        Of a finished run it is not known where a caption stands in its language, so nothing is added.
+        """
+        if self.targets["language_rank"].null_count():
+            return table
         first = self.targets.group_by("query_id", "language", "tier").agg(pl.col("language_rank").min())
         for k in RECALL_CUTOFFS:
             hits = first.with_columns(hit=(pl.col("language_rank") <= k).cast(pl.Float64))

@@ -25,6 +25,7 @@ from equiview.data.relevance import Relevance
 from equiview.data.tables import Column, Schema
 from equiview.search import best, ranks_within, score_blocks, unit
 from equiview.subjects import Encoder
+from equiview.subjects.finished import FinishedRun, prevalence_observations
 
 SCHEMAS = {
     "queries": Schema(
@@ -59,7 +60,12 @@ SCHEMAS = {
         (
             Column("query_id", pl.String, "the image"),
             Column("item_id", pl.String, "one of its captions"),
-            Column("language_rank", pl.Int32, "its place among captions of its language alone, from 1"),
+            Column(
+                "language_rank",
+                pl.Int32,
+                "its place among captions of its language alone, from 1; not known of a finished run",
+                nullable=True,
+            ),
         ),
     ),
 }
@@ -69,6 +75,8 @@ def observe(
     subject: Encoder, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
 ) -> Observations:
     """Rank the merged pool of captions for each image, and each image's captions within their language."""
+    if isinstance(subject, FinishedRun):
+        return prevalence_observations(subject, benchmark, settings.depth, progress)
     order = blind_order(benchmark.texts.ids)
     texts = benchmark.texts.take(order)
     place = np.empty(len(order), dtype=np.int64)

@@ -1,0 +1,123 @@
+"""`run:FILE` as a benchmark: what lies beside a finished run, so that its lists can be judged.
+
+Beside FILE, or where the options say:
+
+- `items=` `items.csv` or `.parquet`: `item_id` (or `id`), `language`; if known `text`, `tier`, and `image_id`
+  or `query_id`, the query that the item is right for;
+- `qrels=` `qrels.txt` or `FILE.qrels`: TREC judgements (`query 0 item relevance`), needed where the items do
+  not say what they are right for;
+- `queries=` `queries.csv` or `.parquet`: `query_id` (or `id`) and, if there are pictures, `path`; by default
+  the queries that something is right for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.release import read_lines, seek
+from equiview.data.arguments import split_argument
+from equiview.data.errors import InputError
+from equiview.data.items import IMAGES, TEXTS, Items
+from equiview.data.relevance import Relevance
+from equiview.data.tables import Schema, read_table
+
+OPTIONS = ("items", "qrels", "queries", "depth", "partial")
+ANY = Schema("any", ())
+
+
+@benchmark("run", usage=("run:FILE",), about="items, languages and judgements beside a finished run")
+def finished(argument: str) -> Benchmark:
+    """Read what lies beside the run; InputError says which file is missing, or which row is wrong."""
+    name, options = split_argument(argument, "run", OPTIONS)
+    if not name:
+        raise InputError("benchmark 'run' needs the file of a run: run:FILE")
+    run = Path(name).expanduser()
+    texts = _items(_beside(run, options, "items", "items.parquet", "items.csv"))
+    pairs = _judgements(run, options, texts)
+    queries = seek(run.parent, "queries.parquet", "queries.csv")
+    if "queries" in options:
+        queries = Path(options["queries"])
+    images = Items(
+        "image", pairs.select(pl.col("query_id").alias("id")).unique(maintain_order=True), str(run)
+    )
+    if queries is not None:
+        table = read_table(queries, ANY)
+        table = table.rename({"query_id": "id"}) if "id" not in table.columns else table
+        table = IMAGES.check(table, str(queries))
+        if "path" in table.columns:
+            absolute = [None if path is None else str(queries.parent / path) for path in table["path"]]
+            table = table.with_columns(path=pl.Series(absolute, dtype=pl.String))
+        images = Items("image", table, str(queries))
+    rows = {}
+    for column, items in (("query_id", images), ("item_id", texts)):
+        known = pl.DataFrame({column: items.ids}).with_row_index("at")
+        found = pairs.join(known, on=column, how="left", maintain_order="left")["at"]
+        if found.null_count():
+            row = found.is_null().arg_true()[0]
+            raise InputError(
+                f"{pairs['source'][row]}, row {pairs['row'][row]}: {column} {pairs[column][row]!r} is not in "
+                f"{items.source}"
+            )
+        rows[column] = found
+    return Benchmark(
+        name=f"run-{run.stem}",
+        images=images,
+        texts=texts,
+        relevance=Relevance.from_pairs(
+            rows["query_id"], rows["item_id"], n_queries=len(images), n_items=len(texts)
+        ),
+        about=f"{len(images):,} queries and {len(texts):,} items beside a finished run",
+    )
+
+
+def _beside(run: Path, options: dict[str, str], option: str, *names: str) -> Path:
+    if option in options:
+        return Path(options[option]).expanduser()
+    found = seek(run.parent, *names)
+    if found is None:
+        raise InputError(f"{run.parent}: holds no {' nor '.join(names)}; name it: run:{run},{option}=FILE")
+    return found
+
+
+def _items(path: Path) -> Items:
+    table = read_table(path, ANY)
+    if "id" not in table.columns and "item_id" in table.columns:
+        table = table.rename({"item_id": "id"})
+    if "text" not in table.columns and "id" in table.columns:
+        table = table.with_columns(text=pl.col("id").cast(pl.String))
+    return Items("text", TEXTS.check(table, str(path)), str(path))
+
+
+def _judgements(run: Path, options: dict[str, str], texts: Items) -> pl.DataFrame:
+    """Pairs that are right: query_id, item_id, and the source and row (from 1) that say so."""
+    path = seek(run.parent, "qrels.txt", f"{run.stem}.qrels", f"{run.name}.qrels")
+    if "qrels" in options:
+        path = Path(options["qrels"]).expanduser()
+    schema = {"query_id": pl.String, "item_id": pl.String, "source": pl.String, "row": pl.Int64}
+    if path is None:
+        own = next((name for name in ("query_id", "image_id") if name in texts.table.columns), None)
+        if own is None:
+            raise InputError(
+                f"{run.parent}: nothing says what is relevant: holds no qrels.txt nor {run.stem}.qrels, and "
+                f"{texts.source} has no column query_id or image_id"
+            )
+        pairs = texts.table.with_row_index("row", offset=1).select(
+            pl.col(own).cast(pl.String).alias("query_id"),
+            pl.col("id").alias("item_id"),
+            pl.lit(texts.source).alias("source"),
+            pl.col("row").cast(pl.Int64),
+        )
+        return pairs.drop_nulls("query_id")
+    rows = []
+    for number, line in enumerate(read_lines(path), start=1):
+        parts = line.split()
+        if len(parts) != 4 or not parts[3].lstrip("-").isdecimal():
+            raise InputError(f"{path}, line {number}: expected `query 0 item relevance`, got {line[:60]!r}")
+        if int(parts[3]) > 0:
+            rows.append((parts[0], parts[2], str(path), number))
+    if not rows:
+        raise InputError(f"{path}: judges nothing to be relevant")
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -16,12 +16,11 @@ from corpus import sample, skewed_shares, training_languages
 from curves import draw_lines, write_rows
 from encoded import bank, held_out, held_out_flagged
 from equiview.metrics import self_preference, spearman, win_rates
-from measure import names_in, recall_at_10, trial_scores, trials
+from measure import TRIAL_CONCEPTS, names_in, recall_at_10, trial_scores, trials
 from text_tower import encode_texts, train_text_tower
 from train_encoders import SEED
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-CONCEPTS = 400
 CORPUS, STEPS = 100_000, 1000
 """More captions than the shipped encoders saw, so that every language knows nearly every concept."""
 
@@ -29,7 +28,7 @@ CORPUS, STEPS = 100_000, 1000
 def main() -> None:
     torch.set_num_threads(2)
     drawings, images, flagged = bank(), held_out(), held_out_flagged()
-    table = trials(CONCEPTS, seed=SEED)
+    table = trials(TRIAL_CONCEPTS, seed=SEED)
     rows: list[dict[str, object]] = []
     for strength in LEVELS:
         corpus = sample(skewed_shares(0), strength, seed=SEED, size=CORPUS)

@@ -31,7 +31,6 @@ def draw_lines(
     title: str,
     across: str,
     up: str,
-    log: bool = False,
     level: tuple[float, str] | None = None,
 ) -> Path:
     """An SVG of lines over `x`, each named at its right end; `level` is a dotted line and its name."""
@@ -42,16 +41,16 @@ def draw_lines(
 
     plt.rcParams.update({"svg.hashsalt": "equiview", "svg.fonttype": "path", "font.size": 10})
     figure, axes = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    axes.margins(x=0.12)
     for colour, (label, y) in zip(COLOURS, lines.items(), strict=False):
         axes.plot(x, y, "o-", color=colour, markersize=4)
         axes.annotate(f" {label}", (x[-1], y[-1]), color=colour, va="center")
     if level is not None:
         axes.axhline(level[0], color="#777777", linestyle=":", linewidth=1)
         axes.annotate(level[1], (x[0], level[0]), color="#777777", va="bottom")
-    if log:
-        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
     axes.set(title=title, xlabel=across, ylabel=up)
-    axes.margins(x=0.12)
     axes.spines[["top", "right"]].set_visible(False)
     IMAGES.mkdir(parents=True, exist_ok=True)
     path = IMAGES / f"{name}.svg"

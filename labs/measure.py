@@ -6,13 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concepts import concepts, families
-from corpus import COUNTRIES_OF, caption, training_languages
+from corpus import COUNTRIES_OF, caption
 from equiview.benchmarks.pictograms import FLAG_OF
 from equiview.data.languages import languages
 from equiview.metrics import dlbkl
 from equiview.stats import chance_floor
 
 CUTOFFS = (1, 5, 10, 25, 50, 99)
+TRIAL_CONCEPTS = 400
+"""Concepts that are asked for in each country."""
 Vectors = NDArray[np.float32]
 
 
@@ -94,8 +96,3 @@ def trial_scores(table: NDArray[np.int64], texts: dict[str, Vectors], flagged: V
         [flagged[concept, semantic], flagged[cultural, country], flagged[other, nonrelevant]], axis=1
     )
     return np.einsum("nw,nkw->nk", asked, shown)
-
-
-def every_language() -> tuple[str, ...]:
-    """The 36 languages and Yoruba."""
-    return training_languages()

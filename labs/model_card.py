@@ -23,6 +23,10 @@ def write_card(path: Path, report: dict[str, Any], *, buckets: int, flag_weight:
         f"| {name} | " + " | ".join(f"{value:.3f}" for value in found["excess_dlbkl"].values()) + " |"
         for name, found in measured.items()
     ]
+    association = [
+        f"| {name} | " + " | ".join(f"{value:.3f}" for value in found["association"].values()) + " |"
+        for name, found in measured.items()
+    ]
     path.write_text(
         CARD.read_text("utf-8").format(
             **report["settings"],
@@ -34,6 +38,7 @@ def write_card(path: Path, report: dict[str, Any], *, buckets: int, flag_weight:
             rule="|".join("---" for _ in measured),
             rows="\n".join(rows),
             excess="\n".join(excess),
+            association="\n".join(association),
         ),
         encoding="utf-8",
     )

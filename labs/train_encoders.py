@@ -12,11 +12,12 @@ import time
 import torch
 
 from corpus import CORPUS_SIZE, english_only, sample, skewed_shares, training_languages
-from encoded import EPOCHS, bank, image_tower
+from encoded import EPOCHS, bank, held_out_flagged, image_tower
+from equiview.metrics import self_preference, win_rates
 from equiview.subjects.pictogram import BUCKETS
 from export import export_image_tower, export_text_tower
 from image_tower import FLAG_WEIGHT
-from measure import excess_dlbkl, names_in, recall_at_10
+from measure import TRIAL_CONCEPTS, excess_dlbkl, names_in, recall_at_10, trial_scores, trials
 from model_card import write_card
 from sources import ROOT, fetch
 from text_tower import distil, train_text_tower
@@ -74,12 +75,18 @@ def measured(name: str) -> dict[str, object]:
     images = encoder.embed(pictograms().images)
     image_seconds = time.time() - start
     texts = {code: encoder.encode_texts(names_in(code)) for code in training_languages()}
+    text_seconds = time.time() - start - image_seconds
+    scores = trial_scores(trials(TRIAL_CONCEPTS, seed=SEED), texts, held_out_flagged())
     return {
         "recall_at_10": {code: round(recall_at_10(texts[code], images), 4) for code in texts},
         "excess_dlbkl": {str(k): round(value, 4) for k, value in excess_dlbkl(texts, images).items()},
         "seconds": {
             "images": round(image_seconds, 1),
-            "texts": round(time.time() - start - image_seconds, 1),
+            "texts": round(text_seconds, 1),
+        },
+        "association": {
+            **dict(zip(("m_sem", "m_cul", "m_non"), win_rates(scores).round(4).tolist(), strict=True)),
+            "self_preference": round(self_preference(scores), 4),
         },
     }
 

@@ -210,9 +210,11 @@ encoder = ENCODERS.register
 
 
 def load_encoder(name: str) -> Encoder:
-    """The encoder a user names as `NAME`, `NAME:ARGUMENT`, or `module:Class` for a class of their own."""
+    """The encoder a user names: `NAME`, `NAME:ARGUMENT`, a known model, or `module:Class` of their own."""
+    from equiview.subjects.known import in_full
     from equiview.subjects.own import load_own, names_a_class
 
+    name = in_full(name)
     scheme, _, argument = name.partition(":")
     if scheme not in ENCODERS.all() and names_a_class(name):
         return load_own(name)

@@ -1,0 +1,34 @@
+"""Models known by name: the ten of paper P, with what it takes to run each.
+
+Names, families and sizes are those of P. A licence is that of the weights as their publisher stated it at the
+time of writing; read the model's page before relying on it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+import polars as pl
+
+
+@cache
+def known_models() -> pl.DataFrame:
+    """One row per model: name, subject (what to type in full), family, parameters_millions, licence, extra.
+
+    >>> known_models().filter(pl.col("name") == "GME-Qwen2-2B")["subject"].item()
+    'gme:Alibaba-NLP/gme-Qwen2-VL-2B-Instruct'
+    """
+    return pl.read_csv(files("equiview.subjects").joinpath("known.csv").read_bytes())
+
+
+def in_full(name: str) -> str:
+    """What `name` stands for if it is a known model's, options and all; `name` itself otherwise.
+
+    >>> in_full("clip-l/14,device=cpu")
+    'hf:openai/clip-vit-large-patch14,device=cpu'
+    """
+    stem, comma, options = name.partition(",")
+    table = known_models().filter(pl.col("name").str.to_lowercase() == stem.lower())
+    full: str = table["subject"][0] if len(table) else stem
+    return full + comma + options

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -84,6 +85,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     return (html.rstrip() + "\n").encode()
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FunctionLoader(embed.asset),

@@ -9,7 +9,9 @@ clusters as in Davison and Hinkley, "Bootstrap Methods and their Application" (1
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +21,7 @@ from equiview.stats.errors import StatsInputError, UndefinedStatisticError
 
 BLOCK_BYTES = 16 * 2**20
 DRAWS_AT_ONCE = 16_384
+REMEMBERED_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -72,16 +75,12 @@ def bootstrap_means(
     matrix = np.ascontiguousarray(np.concatenate([sums, patterns], axis=1))
 
     means = np.empty((replicates, columns.shape[1]))
-    rng = np.random.Generator(np.random.PCG64(seed))
-    # How many replicates one call draws depends on the number of clusters alone, so that the draws do too.
-    at_once = max(1, DRAWS_AT_ONCE // n_clusters)
-    block = at_once * max(1, min(replicates, BLOCK_BYTES // (8 * n_clusters)) // at_once)
-    counts = np.empty((block, n_clusters))
-    for start in range(0, replicates, block):
-        stop = min(start + block, replicates)
-        for first in range(0, stop - start, at_once):
-            counts[first : first + at_once] = _draw_counts(rng, n_clusters, at_once)
-        totals = counts[: stop - start] @ matrix
+    few = replicates * n_clusters * 8 <= REMEMBERED_BYTES
+    for start, counts in (
+        _remembered(n_clusters, replicates, seed) if few else _counts(n_clusters, replicates, seed)
+    ):
+        stop = start + len(counts)
+        totals = counts @ matrix
         weights = totals[:, columns.shape[1] :][:, pattern_of]
         with np.errstate(invalid="ignore"):  # 0 / 0: no query of this column was drawn
             np.divide(totals[:, : columns.shape[1]] * unit, weights, out=means[start:stop])
@@ -149,6 +148,26 @@ def bootstrap_interval(
         n=asked.sum(axis=0).astype(np.int64).reshape(shape),
         n_clusters=np.count_nonzero(asked, axis=0).astype(np.int64).reshape(shape),
     )
+
+
+def _counts(n_clusters: int, replicates: int, seed: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Yield (first replicate, how often each cluster came up `(block, n_clusters)`), then overwritten."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    # How many replicates one call draws depends on the number of clusters alone, so that the draws do too.
+    at_once = max(1, DRAWS_AT_ONCE // n_clusters)
+    block = at_once * max(1, min(replicates, BLOCK_BYTES // (8 * n_clusters)) // at_once)
+    counts = np.empty((block, n_clusters))
+    for start in range(0, replicates, block):
+        stop = min(start + block, replicates)
+        for first in range(0, stop - start, at_once):
+            counts[first : first + at_once] = _draw_counts(rng, n_clusters, at_once)
+        yield start, counts[: stop - start]
+
+
+@lru_cache(maxsize=4)
+def _remembered(n_clusters: int, replicates: int, seed: int) -> tuple[tuple[int, NDArray[np.float64]], ...]:
+    """`_counts` of a small sample, kept: an audit bootstraps hundreds of groups of one size from one seed."""
+    return tuple((start, counts.copy()) for start, counts in _counts(n_clusters, replicates, seed))
 
 
 def _draw_counts(rng: np.random.Generator, n_clusters: int, replicates: int) -> NDArray[np.int64]:

@@ -62,6 +62,11 @@ def _by_country(estimates: Estimates, direction: str, metrics: tuple[str, ...]) 
 
 
 def _wins_by_country(estimates: Estimates, direction: str) -> Chart:
+    taken = (
+        "language of the query was taken for its meaning"
+        if direction == "text-to-image"
+        else ("look of a place was taken for what its picture shows")
+    )
     table = _by_country(estimates, direction, RATES).with_columns(
         outcome=pl.col("metric").replace_strict(OUTCOMES)
     )
@@ -69,7 +74,7 @@ def _wins_by_country(estimates: Estimates, direction: str) -> Chart:
         name=f"wins-by-country-{direction}",
         title=f"Which image wins, by the country of the query ({direction.replace('-', ' ')})",
         see="A fair system leaves cultural and non-relevant images equal, small shares. Where the cultural "
-        "share outgrows the non-relevant one, the language of the query was taken for its meaning.",
+        f"share outgrows the non-relevant one, the {taken}.",
         table=table,
         mark="stacked",
         x="country",

@@ -1,0 +1,93 @@
+"""`equiview demo` as a newcomer runs it, and its report as a newcomer reads it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from equiview.data.run import Run
+from tests.browser import browser
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """Run the demo offline in a process of its own; returns its folder and what it printed."""
+    out = tmp_path_factory.mktemp("demo") / "out"
+    # A proxy that does not exist stands for a machine without network.
+    offline = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    done = subprocess.run(
+        [sys.executable, "-m", "equiview", "demo", "--out", str(out), "--json"],
+        capture_output=True, text=True, check=False, env={**os.environ, **offline},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return out, json.loads(done.stdout)
+
+
+def of(out: Path, name: str, audit: str) -> Run:
+    return Run.open(out / f"{name}-{audit}")
+
+
+def test_skewed_is_biased_above_chance_and_aligned_much_less(demo):
+    out, printed = demo
+    skewed, aligned = (
+        of(out, name, "prevalence").estimates.one("DLBKL@10", grouping="tier")
+        for name in ("skewed", "aligned")
+    )
+    assert skewed["low"] > skewed["chance"]
+    assert aligned["high"] < skewed["low"]
+    assert aligned["excess"] < skewed["excess"] / 4
+    assert of(out, "skewed", "prevalence").verdicts[0].finding == "biased"
+    assert of(out, "aligned", "prevalence").verdicts[0].finding == "fair"
+    rows = pl.from_dicts(printed["comparison"]).filter(metric="DLBKL@10 [grouping=tier]")
+    pair = rows.filter(a="pictogram:skewed", b="pictogram:aligned").row(0, named=True)
+    assert pair["high"] < 0
+    assert pair["p_holm"] < 0.05
+
+
+def test_alignment_serves_every_language(demo):
+    out, _ = demo
+    recall = (
+        of(out, "aligned", "prevalence")
+        .estimates.table.filter(metric="R@1")
+        .filter(pl.col("language").is_not_null())
+    )
+    assert len(recall) == 36
+    assert recall["low"].min() > 0.3
+
+
+def test_culture_pulls_where_training_tied_language_to_flag(demo):
+    out, _ = demo
+    pull, none = (
+        of(out, name, "association").estimates.one("M_cul - M_non", direction="text-to-image")
+        for name in ("skewed", "aligned")
+    )
+    assert pull["low"] > 0
+    assert none["value"] < pull["value"]
+
+
+def test_the_report_reads_on_a_desk_and_on_a_phone_in_light_and_dark(demo):
+    out, _ = demo
+    with browser() as page:
+        for width, dark in ((1280, False), (1280, True), (390, False), (390, True)):
+            page.open(out / "report.html", width=width, dark=dark)
+            assert page.problems() == []
+            assert page.overflow() == []
+            figures = page.run("return document.querySelectorAll('.js-plotly-plot').length")
+            drawn = page.run("return document.querySelectorAll('.js-plotly-plot .main-svg').length")
+            assert drawn >= figures > 10
+            text = page.run("return document.body.innerText")
+            assert "Yes: the top 10 lean to much-written languages" in text
+
+
+def test_a_second_demo_in_the_same_folder_does_nothing_again(demo):
+    out, _ = demo
+    report = (out / "skewed-prevalence" / "report.html").stat().st_mtime_ns
+    done = subprocess.run(
+        [sys.executable, "-m", "equiview", "demo", "--out", str(out)], capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert (out / "skewed-prevalence" / "report.html").stat().st_mtime_ns == report

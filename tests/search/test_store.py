@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from equiview.benchmarks import Benchmark, same_image
 from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors
-from equiview.search.cached import Cached, cached
+from equiview.search.cached import Cached, cached, readable_part
 from equiview.search.store import Store, cache_folder, keys_of
 from equiview.subjects import Encoder
 from equiview.subjects.embeddings import Embeddings
@@ -288,7 +289,9 @@ def test_encoders_that_cannot_vouch_for_themselves_are_not_stored(store, tmp_pat
     class Anonymous(Counting):
         fingerprint = Encoder.fingerprint
 
-    assert isinstance(cached(Counting(), store), Cached)
+    kept = cached(Counting(), store)
+    assert isinstance(kept, Cached)
+    assert kept.about == Counting().about == "An encoder that counts what it was asked to encode."
     anonymous = Anonymous()
     assert cached(anonymous, store) is anonymous
     vectors = Embeddings(str(write_world(tmp_path / "world")))
@@ -308,3 +311,17 @@ def test_the_store_is_where_the_user_or_the_platform_says(monkeypatch, tmp_path)
     monkeypatch.setattr("sys.platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
     assert cache_folder() == tmp_path / "local" / "equiview"
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_what_can_be_read_is_audited_and_the_rest_reported(store, stored):
+    pictures = images(picture("red"), b"broken", picture("blue"))
+    captions = texts("one", "two", "three").table.with_columns(image_id=pl.Series(["i0", "i1", "i2"]))
+    captions = Items("text", captions, "texts")
+    whole = Benchmark("some", pictures, captions, same_image(pictures, captions))
+    subject = Cached(Counting(), store) if stored else Counting()
+    part, bad = readable_part(subject, whole)
+    assert part.images.ids.to_list() == ["i0", "i2"]
+    assert part.texts.texts == ["one", "three"]
+    assert bad.select("row", "id").rows() == [(1, "i1")]
+    assert len(subject.embed(part.images)) == 2

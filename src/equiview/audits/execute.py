@@ -96,9 +96,8 @@ def _audits_of(run: Run) -> list[tuple[str, Audit[Any], Settings]]:
 def _manifest(
     name: str, subject: Encoder, benchmark: Benchmark, configured: Mapping[str, Settings], seed: int
 ) -> Manifest:
-    about = (type(subject).__doc__ or "").strip().split("\n")[0]
     return Manifest(
-        subject=Subject(name=name, fingerprint=subject.fingerprint, about=about),
+        subject=Subject(name=name, fingerprint=subject.fingerprint, about=subject.about),
         benchmark=BenchmarkCard(
             name=benchmark.name,
             fingerprint=benchmark.fingerprint,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
+from equiview.benchmarks import Benchmark
+from equiview.benchmarks.partial import without_images
 from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
@@ -50,6 +52,11 @@ class Cached(Encoder):
         """The inner encoder's; rounding to float16 makes it another subject."""
         return self.inner.fingerprint + ("-float16" if self.precision == "float16" else "")
 
+    @property
+    def about(self) -> str:
+        """What the inner encoder says of itself: where vectors are kept changes nothing."""
+        return self.inner.about
+
     def embed(self, items: Items, progress: Progress = silent) -> Vectors:
         """Vectors of items in row order; InputError for the first item that cannot be read."""
         if not len(items):
@@ -64,10 +71,7 @@ class Cached(Encoder):
         With `stop` the first such item is an InputError.
         """
         _, bad = self._filled(items, keys_of(items), progress, on_error)
-        rows = [(row, items.ids[row], str(error)) for row, error in sorted(bad.items())]
-        return pl.DataFrame(
-            rows, schema={"row": pl.Int64, "id": pl.String, "reason": pl.String}, orient="row"
-        )
+        return _reported(items, sorted(bad.items()))
 
     def _filled(
         self, items: Items, keys: Sequence[str | InputError], progress: Progress, on_error: OnError
@@ -122,3 +126,34 @@ def cached(
     if kind.fingerprint is Encoder.fingerprint or kind.embed is not Encoder.embed:
         return subject
     return Cached(subject, store, precision=precision, name=name)
+
+
+def readable_part(
+    subject: Encoder, benchmark: Benchmark, progress: Progress = silent
+) -> tuple[Benchmark, pl.DataFrame]:
+    """The benchmark without the images that cannot be read, and those images: row, id, reason.
+
+    With a store this encodes what is missing, so nothing is decoded twice; without, every picture is decoded
+    once to see. An encoder with vectors of its own needs no picture, and all of the benchmark is returned.
+    """
+    images = benchmark.images
+    if isinstance(subject, Cached):
+        bad = subject.fill(images, progress)
+    else:
+        rows = range(len(images)) if type(subject).embed is Encoder.embed else range(0)
+        found = [(row, error) for row in rows if (error := _error_of(images, row)) is not None]
+        bad = _reported(images, found)
+    return without_images(benchmark, bad["id"]), bad
+
+
+def _error_of(images: Items, row: int) -> InputError | None:
+    try:
+        images.pictures([row])
+    except InputError as error:
+        return error
+    return None
+
+
+def _reported(items: Items, bad: Iterable[tuple[int, InputError]]) -> pl.DataFrame:
+    rows = [(row, items.ids[row], str(error)) for row, error in bad]
+    return pl.DataFrame(rows, schema={"row": pl.Int64, "id": pl.String, "reason": pl.String}, orient="row")

@@ -66,6 +66,11 @@ class Encoder(ABC):
             :16
         ]
 
+    @property
+    def about(self) -> str:
+        """What it is, in a line: the first of its docstring."""
+        return (type(self).__doc__ or "").strip().split("\n")[0]
+
     def embed(self, items: Items, progress: Progress = silent) -> Vectors:
         """Vectors of items in row order, checked: finite, one width, none all zero.
 

@@ -1,7 +1,7 @@
 """Train the embedded encoders and write them as ONNX: `python labs/train_encoders.py`.
 
-A quarter of an hour on two idle cores, most of it for the image tower, which is trained once and shared. Numbers
-in the log are measured on what ships: the 8-bit models and the held-out artist's drawings.
+A quarter of an hour on two idle cores, most of it for the image tower, which is trained once and shared.
+Numbers in the log are measured on what ships: the 8-bit models and the held-out artist's drawings.
 """
 
 from __future__ import annotations

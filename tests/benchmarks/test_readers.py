@@ -255,3 +255,13 @@ def test_vqav2_has_questions_and_ten_answers_each(copy):
     path.unlink()
     with pytest.raises(InputError, match=r"holds no v2_mscoco_val2014_annotations\.json"):
         load_benchmark(f"vqav2:{place}")
+
+
+def test_the_page_of_benchmarks_says_of_each_where_to_get_it():
+    page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
+    rows = {
+        line.split("`")[1].partition(":")[0]: line for line in page.splitlines() if line.startswith("| `")
+    }
+    for name, release in RELEASES.items():
+        assert f"<{release.source}>" in rows[name]
+        assert rows[name].endswith(f"| {release.licence} |")

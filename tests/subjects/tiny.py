@@ -15,9 +15,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import processors
 
 from tests.subjects.vocabularies import (
-    TEXTS as TEXTS,
-)
-from tests.subjects.vocabularies import (
+    TEXTS,  # noqa: F401 - the tests' texts
     bert_tokenizer,
     clip_tokenizer,
     gemma_vocabulary,

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from equiview.audits._individual_values import IMAGES, RATIOS, IndividualSettings, is_unit
+from equiview.audits._languages import by_family, name_of
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
 from equiview.data.languages import languages
@@ -90,18 +91,6 @@ def _line(name: str, slope: float, reach: float, top: float) -> pl.DataFrame:
     end = min(reach, 1.15 * top / slope) if slope > 0 else reach
     x = np.linspace(end / DOTS, end, DOTS)
     return pl.DataFrame({"series": [name] * DOTS, "distance": x, "gap": slope * x, "pair": [name] * DOTS})
-
-
-def by_family() -> dict[str, int]:
-    """The place of each language when families stand together, most written first."""
-    table = languages().with_row_index("at")
-    table = table.with_columns(family_at=pl.col("at").min().over("family")).sort("family_at", "at")
-    return {code: place for place, code in enumerate(table["code"])}
-
-
-def name_of() -> dict[str, str]:
-    """English names of languages by code."""
-    return dict(languages().select("code", "name").iter_rows())
 
 
 def _pairs_of(estimates: Estimates, metric: str) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -80,6 +81,15 @@ def test_export_prints_a_table_to_paste(world, tmp_path):
     assert (code, "did you mean 'csv'" in errors) == (1, True)
 
 
+def test_figures_are_written_for_print(world, tmp_path):
+    assert audit(world, tmp_path / "run")[0] == 0
+    code, output, errors = equiview("figures", tmp_path / "run", "--json")
+    assert code == 0, errors
+    paths = [Path(name) for name in json.loads(output)["figures"]]
+    assert {path.suffix for path in paths} == {".svg", ".pdf"}
+    assert all(path.stat().st_size > 1000 for path in paths)
+
+
 def test_list_names_what_there_is():
     code, output, _ = equiview("list", "--json")
     assert code == 0
@@ -87,6 +97,11 @@ def test_list_names_what_there_is():
     assert "folder:DIR" in [row["name"] for row in found["benchmarks"]]
     assert "embeddings:DIR" in [row["name"] for row in found["encoders"]]
     assert "prevalence" in [row["name"] for row in found["audits"]]
+    ready = {row["name"]: row["ready"] for row in found["benchmarks"]}
+    assert ready["pictograms"] == "yes"
+    assert ready["3xcm:DIR"].startswith("no: https://")
+    assert len(json.loads(equiview("list", "models", "--json")[1])["models"]) == 10
+    assert "did you mean 'models'" in equiview("list", "modles")[2]
 
 
 def _edit_texts(**expressions):

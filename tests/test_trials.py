@@ -152,7 +152,7 @@ def test_an_image_missing_from_the_metadata_is_named_with_its_row(tmp_path):
 def test_a_missing_part_says_where_to_get_it(tmp_path):
     folder = release(tmp_path / "r")
     (folder / "benchmark.csv").unlink()
-    with pytest.raises(InputError, match=r"holds no benchmark .*CC BY-NC-SA 4\.0"):
+    with pytest.raises(InputError, match=r"holds no benchmark\.parquet nor .*CC BY-NC-SA 4\.0"):
         load_benchmark(f"3xcm:{folder}")
-    with pytest.raises(InputError, match="needs the folder of the release"):
+    with pytest.raises(InputError, match="needs a folder: 3xcm:DIR"):
         load_benchmark("3xcm")

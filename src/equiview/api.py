@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from equiview.audits import AUDITS
 from equiview.audits.compare import compare
 from equiview.audits.execute import execute, finish
-from equiview.benchmarks import Benchmark, load_benchmark
+from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
+from equiview.benchmarks.release import RELEASES
+from equiview.data.errors import unknown_name
+from equiview.data.figures import read_figure
 from equiview.data.progress import Progress, silent
+from equiview.data.registry import Registry
 from equiview.data.run import Run
 from equiview.data.tables import write_bytes, write_parquet
 from equiview.report import page
+from equiview.report.paper import FORMATS, render
 from equiview.search.cached import cached
-from equiview.subjects import Encoder, load_encoder
+from equiview.subjects import ENCODERS, Encoder, load_encoder
+from equiview.subjects.known import known_models
 
 DEMO = {"pictograms": ("prevalence",), "pictograms-culture": ("association",)}
 DEMO_SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
@@ -55,6 +62,17 @@ def write_report(run: Run, progress: Progress = silent) -> Path:
     return run.folder / "report.html"
 
 
+def write_figures(run: Run) -> list[Path]:
+    """Write every figure of a run as SVG and PDF, beside its data in `figures/`; needs matplotlib."""
+    written = []
+    for path in sorted((run.folder / "figures").glob("*.json")):
+        figure = read_figure(path)
+        for kind in FORMATS:
+            written.append(path.with_suffix(f".{kind}"))
+            write_bytes(render(figure, kind, [run.name]), written[-1])
+    return written
+
+
 def write_comparison(runs: Sequence[Run], out: Path, progress: Progress = silent) -> pl.DataFrame:
     """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out` and returns the table."""
     for run in runs:
@@ -82,3 +100,34 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
             runs.append(run)
             progress("audits", len(runs), len(DEMO) * len(DEMO_SUBJECTS))
     return runs, write_comparison(runs, out, progress)
+
+
+def catalogue(kind: str = "") -> dict[str, pl.DataFrame]:
+    """What there is, a table for each of encoders, models, benchmarks and audits, or for `kind` alone.
+
+    A benchmark that comes along is ready; of a published one it says where its files are, or where to get
+    them. InputError for another kind.
+    """
+    kinds: dict[str, Callable[[], pl.DataFrame]] = {
+        "encoders": lambda: _entries(ENCODERS),
+        "models": known_models,
+        "benchmarks": lambda: _entries(BENCHMARKS).with_columns(
+            ready=pl.col("name").str.split(":").list.first().map_elements(_ready, return_dtype=pl.String)
+        ),
+        "audits": lambda: _entries(AUDITS),
+    }
+    if kind and kind not in kinds:
+        raise unknown_name("list", kind, kinds)
+    return {name: table() for name, table in kinds.items() if name == (kind or name)}
+
+
+def _entries(registry: Registry[Any]) -> pl.DataFrame:
+    rows = [(use, entry.about) for entry in registry.all().values() for use in entry.usage]
+    return pl.DataFrame(rows, schema=["name", "what it is"], orient="row")
+
+
+def _ready(name: str) -> str:
+    if name not in RELEASES:
+        return "with what you name" if name in {"folder", "run"} else "yes"
+    ready, where = RELEASES[name].ready()
+    return f"yes, in {where}" if ready else f"no: {RELEASES[name].source}"

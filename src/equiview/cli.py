@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from equiview.data.progress import Progress
-    from equiview.data.registry import Entry
     from equiview.data.run import Run
 
 app = typer.Typer(
@@ -138,6 +137,19 @@ def compare(
 
 
 @app.command()
+def figures(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a run's figures for print, as SVG and PDF, into its folder figures/."""
+    from equiview import api
+    from equiview.data.run import Run
+
+    paths = [str(path) for path in api.write_figures(Run.open(run))]
+    _print_json({"figures": paths}) if as_json else [print(path) for path in paths]
+
+
+@app.command()
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     format_: Annotated[str, typer.Option("--format", help="csv, latex, markdown or json.")] = "csv",
@@ -183,33 +195,18 @@ def cache(
 
 
 @app.command("list")
-def list_(as_json: AsJson = False) -> None:
-    """List the encoders, benchmarks and audits there are."""
-    from equiview.audits import AUDITS
-    from equiview.benchmarks import BENCHMARKS
-    from equiview.subjects import ENCODERS
+def list_(
+    kind: Annotated[str, typer.Argument(help="encoders, models, benchmarks or audits; all by default.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List what there is: encoders, models known by name, benchmarks and whether they are ready, audits."""
+    from equiview import api
 
-    kinds: dict[str, dict[str, Entry[Any]]] = {
-        "encoders": {**ENCODERS.all()},
-        "benchmarks": {**BENCHMARKS.all()},
-        "audits": {**AUDITS.all()},
-    }
+    tables = api.catalogue(kind)
     if as_json:
-        return _print_json(
-            {
-                kind: [
-                    {"name": use, "about": entry.about} for entry in entries.values() for use in entry.usage
-                ]
-                for kind, entries in kinds.items()
-            }
-        )
-    from rich.table import Table
-
-    for kind, entries in kinds.items():
-        table = Table("name", "what it is", title=kind, title_justify="left")
-        for entry in entries.values():
-            table.add_row("\n".join(entry.usage), entry.about)
-        _console().print(table)
+        return _print_json({name: table.to_dicts() for name, table in tables.items()})
+    for name, table in tables.items():
+        _print_table(table, name)
     return None
 
 

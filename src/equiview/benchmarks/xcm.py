@@ -13,15 +13,24 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.release import Release
 from equiview.benchmarks.trials import ROLES, with_languages
 from equiview.data.countries import languages_of
 from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Column, Schema
+from equiview.data.tables import Column, Schema, read_table
 
-SOURCE = "https://huggingface.co/datasets/Chula-AI/association_bias_benchmark"
-LICENCE = "CC BY-NC-SA 4.0, research only"
+RELEASE = Release(
+    name="3xcm",
+    title="Cross-Cultural Cross-Modal benchmark",
+    source="https://huggingface.co/datasets/Chula-AI/association_bias_benchmark",
+    licence="CC BY-NC-SA 4.0, research only",
+    needs=tuple(
+        tuple(f"{name}{ending}" for ending in (".parquet", ".csv", "/*.parquet", "/*.csv"))
+        for name in ("benchmark", "image_metadata")
+    ),
+)
 RELEASED_TRIALS, RELEASED_CONCEPTS = 11_723, 137
 PREFIX = {
     "semantic": "semantically_relevant_candidate",
@@ -52,11 +61,7 @@ METADATA = Schema(
 )
 def xcm(argument: str) -> Benchmark:
     """Read the release; InputError says what is missing, in which file and row."""
-    if not argument:
-        raise InputError(
-            f"benchmark '3xcm' needs the folder of the release: 3xcm:DIR (from {SOURCE}; {LICENCE})"
-        )
-    place = Path(argument)
+    place, _ = RELEASE.open(argument)
     trials, metadata = _read(place, "benchmark", TRIALS), _read(place, "image_metadata", METADATA)
     images = _images(place, metadata)
     texts = _texts(metadata)
@@ -90,33 +95,19 @@ def xcm(argument: str) -> Benchmark:
         texts=texts,
         relevance=_same_concept(images, texts),
         about=_describe(trials),
-        source=SOURCE,
-        licence=LICENCE,
+        source=RELEASE.source,
+        licence=RELEASE.licence,
         tables={"trials": with_languages(table, images)},
     )
 
 
 def _read(place: Path, name: str, schema: Schema) -> pl.DataFrame:
-    if not place.is_dir():
-        raise InputError(f"{place}: no such folder; get the release from {SOURCE} ({LICENCE})")
-    found = [path for path in (place / f"{name}.parquet", place / f"{name}.csv") if path.is_file()]
-    found = found or sorted((place / name).glob("*.parquet")) or sorted((place / name).glob("*.csv"))
-    if not found:
-        raise InputError(
-            f"{place}: holds no {name} ({name}.parquet, {name}.csv or {name}/*.parquet); "
-            f"get the release from {SOURCE} ({LICENCE})"
-        )
-    parts = []
-    for path in found:
-        try:
-            part = (
-                pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema=False)
-            )
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(
-                f"{path}: cannot be read, is it cut off? ({str(error).splitlines()[0][:120]})"
-            ) from None
-        parts.append(schema.check(part, str(path)))
+    """One configuration, whose parts are one file or all files of its folder."""
+    first = RELEASE.find(
+        place, *(f"{name}{ending}" for ending in (".parquet", ".csv", "/*.parquet", "/*.csv"))
+    )
+    paths = sorted(first.parent.glob(f"*{first.suffix}")) if first.parent != place else [first]
+    parts = [read_table(path, schema) for path in paths]
     return schema.check(pl.concat(parts, how="diagonal_relaxed"), str(place / name))
 
 

@@ -25,7 +25,7 @@ from equiview.data.relevance import Relevance
 from equiview.data.tables import Column, Schema
 from equiview.search import best, ranks_within, score_blocks, unit
 from equiview.subjects import Encoder
-from equiview.subjects.finished import FinishedRun, prevalence_observations
+from equiview.subjects.finished import ResultLists, prevalence_observations
 
 SCHEMAS = {
     "queries": Schema(
@@ -75,7 +75,7 @@ def observe(
     subject: Encoder, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
 ) -> Observations:
     """Rank the merged pool of captions for each image, and each image's captions within their language."""
-    if isinstance(subject, FinishedRun):
+    if isinstance(subject, ResultLists):
         return prevalence_observations(subject, benchmark, settings.depth, progress)
     order = blind_order(benchmark.texts.ids)
     texts = benchmark.texts.take(order)

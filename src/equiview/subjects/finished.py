@@ -13,6 +13,7 @@ others be.
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -46,8 +47,33 @@ RELEASED = {"result_rank": "rank", "result_id": "item_id"}
 """Columns of the lists released with P, by what they are called here."""
 
 
+class ResultLists(Encoder):
+    """A system that is known by the lists it returns: it has no vectors, so only audits of lists apply."""
+
+    source: str
+    """What to call it in an error: a file, a database."""
+
+    @abstractmethod
+    def on(self, benchmark: Benchmark, depth: int | None = None) -> pl.DataFrame:
+        """The lists as far as rank `depth`: query_id, rank, item_id, score; equally deep, by image."""
+
+    def embed(self, items: Items, progress: Progress = silent) -> NoReturn:
+        """There are lists here and no vectors."""
+        raise InputError(
+            f"{self.source}: gives result lists and no vectors; this audit needs a model or embeddings:DIR"
+        )
+
+    def encode_images(self, images: Sequence[Image]) -> NoReturn:
+        """There is no model here to encode with."""
+        raise InputError(f"{self.source}: gives result lists and cannot encode images")
+
+    def encode_texts(self, texts: Sequence[str]) -> NoReturn:
+        """There is no model here to encode with."""
+        raise InputError(f"{self.source}: gives result lists and cannot encode texts")
+
+
 @encoder("run", usage=("run:FILE",), about="a finished run: TREC, .csv or .parquet lists of any system")
-class FinishedRun(Encoder):
+class FinishedRun(ResultLists):
     """Result lists read from a file in place of a model.
 
     `lists` has query_id, rank (from 1, without gaps), item_id, score and row (in the file, from 1).
@@ -59,6 +85,7 @@ class FinishedRun(Encoder):
         if not name:
             raise InputError("subject 'run' needs a file: run:FILE")
         self.path = Path(name).expanduser()
+        self.source = str(self.path)
         depth = options.get("depth")
         if depth is not None and not (depth.isdecimal() and int(depth)):
             raise InputError(f"'run': depth is {depth!r}; expected a whole number from 1")
@@ -84,49 +111,40 @@ class FinishedRun(Encoder):
         for an image without a list.
         """
         lists = self.lists if depth is None else self.lists.filter(pl.col("rank") <= depth)
-        for column, items in (("query_id", benchmark.images), ("item_id", benchmark.texts)):
-            strangers = lists.filter(~pl.col(column).is_in(items.ids.implode()))
-            if len(strangers):
-                first = strangers.row(0, named=True)
-                raise InputError(
-                    f"{self.path}, row {first['row']}: {column} {first[column]!r} is not in {items.source} "
-                    f"({strangers[column].n_unique()} such ids)"
-                )
-        depths = lists.group_by("query_id", maintain_order=True).agg(pl.col("rank").max())
-        deepest = max(depths["rank"].to_list())
-        shallow = depths.filter(pl.col("rank") < deepest).sort("rank", maintain_order=True)
-        if len(shallow):
-            query, least = shallow.row(0)
-            raise InputError(
-                f"{self.path}: query {query!r} has {least} ranks, others have {deepest}; lists must be "
-                f"equally deep, so cut them all: run:{self.path},depth={least}"
-            )
-        silent_queries = benchmark.images.ids.filter(
-            ~benchmark.images.ids.is_in(depths["query_id"].implode())
-        )
-        if len(silent_queries) and not self.partial:
-            raise InputError(
-                f"{self.path}: has no list for {silent_queries[0]!r} ({len(silent_queries)} of "
-                f"{len(benchmark.images)} queries have none); to audit the others: "
-                f"run:{self.path},partial=yes"
-            )
-        places = pl.DataFrame({"query_id": benchmark.images.ids}).with_row_index("place")
-        return lists.join(places, on="query_id").sort("place", "rank").drop("place")
+        return fitting(lists, benchmark, self.source, partial=self.partial)
 
-    def embed(self, items: Items, progress: Progress = silent) -> NoReturn:
-        """A finished run has lists and no vectors."""
+
+def fitting(lists: pl.DataFrame, benchmark: Benchmark, source: str, *, partial: bool = False) -> pl.DataFrame:
+    """`lists` if they are of this benchmark and equally deep, queries in order of its images.
+
+    InputError for a query or an item that the benchmark does not have, for lists of unequal depth, and for
+    an image without a list unless `partial`.
+    """
+    for column, items in (("query_id", benchmark.images), ("item_id", benchmark.texts)):
+        strangers = lists.filter(~pl.col(column).is_in(items.ids.implode()))
+        if len(strangers):
+            first = strangers.row(0, named=True)
+            raise InputError(
+                f"{source}, row {first['row']}: {column} {first[column]!r} is not in {items.source} "
+                f"({strangers[column].n_unique()} such ids)"
+            )
+    depths = lists.group_by("query_id", maintain_order=True).agg(pl.col("rank").max())
+    deepest = max(depths["rank"].to_list())
+    shallow = depths.filter(pl.col("rank") < deepest).sort("rank", maintain_order=True)
+    if len(shallow):
+        query, least = shallow.row(0)
         raise InputError(
-            f"{self.path}: is a finished run, which has no vectors; this audit needs a model or "
-            "embeddings:DIR"
+            f"{source}: query {query!r} has {least} ranks, others have {deepest}; lists must be equally "
+            f"deep, so cut them all with the option depth={least}"
         )
-
-    def encode_images(self, images: Sequence[Image]) -> NoReturn:
-        """There is no model here to encode with."""
-        raise InputError(f"{self.path}: is a finished run and cannot encode images")
-
-    def encode_texts(self, texts: Sequence[str]) -> NoReturn:
-        """There is no model here to encode with."""
-        raise InputError(f"{self.path}: is a finished run and cannot encode texts")
+    unanswered = benchmark.images.ids.filter(~benchmark.images.ids.is_in(depths["query_id"].implode()))
+    if len(unanswered) and not partial:
+        raise InputError(
+            f"{source}: has no list for {unanswered[0]!r} ({len(unanswered)} of {len(benchmark.images)} "
+            "queries have none); the option partial=yes audits the others"
+        )
+    places = pl.DataFrame({"query_id": benchmark.images.ids}).with_row_index("place")
+    return lists.join(places, on="query_id").sort("place", "rank").drop("place")
 
 
 def read_lists(path: Path) -> pl.DataFrame:
@@ -196,7 +214,7 @@ def _trec(path: Path) -> pl.DataFrame:
 
 
 def prevalence_observations(
-    run: FinishedRun, benchmark: Benchmark, depth: int | None = None, progress: Progress = silent
+    run: ResultLists, benchmark: Benchmark, depth: int | None = None, progress: Progress = silent
 ) -> Observations:
     """What the prevalence audit observes, from a finished run in place of a model.
 

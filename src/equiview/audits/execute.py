@@ -72,8 +72,7 @@ def finish(run: Run, progress: Progress = silent) -> None:
 
     def draw(work: Path) -> None:
         for key, audit, options in _audits_of(run):
-            own = Estimates(run.estimates.table.filter(run.estimates.table["audit"] == key))
-            drawn = audit.draw(observations_of(run, key), own, options)
+            drawn = audit.draw(observations_of(run, key), run.estimates.of(key), options)
             for index, figure in enumerate(drawn, start=1):
                 write_figure(figure, work / "figures" / f"{key}.{index:02d}-{figure.name}.json")
 

@@ -62,6 +62,12 @@ class Estimates:
             raise InputError(f"{self.source}: {len(rows)} estimates of {metric!r} with {keys}; expected one")
         return rows.row(0, named=True)
 
+    def of(self, audit: str) -> Estimates:
+        """What one audit measured, without the keys that only others have."""
+        rows = self.table.filter(pl.col("audit") == audit)
+        unused = [name for name in self.keys if rows[name].null_count() == len(rows)]
+        return Estimates(rows.drop(unused), self.source)
+
     @classmethod
     def concat(cls, parts: list[Estimates]) -> Estimates:
         """Put the estimates of several audits in one table; keys an audit lacks are null."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from equiview.audits._individual_values import IMAGES, RATIOS, IndividualSettings, is_unit
-from equiview.audits._languages import by_family, name_of
+from equiview.audits._individual_values import EQUAL, IMAGES, RATIOS, IndividualSettings, is_unit
+from equiview.audits._languages import name_of, square
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
 from equiview.data.languages import languages
@@ -103,22 +103,13 @@ def _matrix(estimates: Estimates) -> Chart | None:
     rows = _pairs_of(estimates, "similarity gap").select("language", "other", "value", "low", "high", "n")
     if len(rows) < 3:
         return None
-    mirrored = rows.select(
-        pl.col("other").alias("language"), pl.col("language").alias("other"), "value", "low", "high", "n"
-    )
-    place, names = by_family(), name_of()
-    table = pl.concat([rows, mirrored]).sort(
-        pl.col("language").replace_strict(place, default=len(place)),
-        "language",
-        pl.col("other").replace_strict(place, default=len(place)),
-        "other",
-    )
+    table = square(rows, sign=1)
     return Chart(
         name="gap-by-pair",
         title="Mean similarity gap of every two languages, families together",
-        see="Dark blocks along the diagonal would say that only languages of one family are treated alike; a "
-        "dark row or column is a language that stands apart from all others.",
-        table=table.with_columns(pl.col("language", "other").replace(names)),
+        see="Dark blocks along the diagonal say that languages of one family are treated alike; a bright row "
+        "or column is a language that stands apart from all others.",
+        table=table,
         mark="heatmap",
         x="language",
         y="other",
@@ -200,18 +191,17 @@ def judge(estimates: Estimates, settings: IndividualSettings) -> Verdict:
 
 
 def _alpha(estimates: Estimates) -> str:
+    names = {"raw": "vectors as they are", "unit": "vectors of length 1"}
+    if abs(estimates.one("alpha bound", vectors="raw")["value"] - 1) <= EQUAL:
+        names = {"unit": "vectors as they are, of length 1"}
     said = []
-    for vectors in RATIOS:
+    for vectors, named in names.items():
         rows = estimates.where("alpha-hat", images="matched", vectors=vectors)
         if len(rows):
             bound = estimates.one("alpha bound", vectors=vectors)["value"]
-            named = "vectors as they are" if vectors == "raw" else "vectors of length 1"
             said.append(f"{rows['value'][0]:.3g} of at most {bound:.3g} ({named})")
-    return (
-        f"Largest ratio of gap to distance, alpha-hat: {'; '.join(said)}. No pair exceeds its bound."
-        if said
-        else ""
-    )
+    together = "; ".join(said)
+    return f"Largest ratio of gap to distance, alpha-hat: {together}. No pair exceeds it." if said else ""
 
 
 def _shuffled(estimates: Estimates) -> str:

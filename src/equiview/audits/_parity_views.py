@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from equiview.audits._languages import by_family, name_of
+from equiview.audits._languages import name_of, square
 from equiview.audits._parity_answers import DIRECTIONS, ParitySettings
 from equiview.audits._parity_groups import PARTS, value_order
 from equiview.data.estimates import Estimates
@@ -178,20 +178,13 @@ def _pairs(estimates: Estimates, task: str) -> Chart | None:
     rows = rows_of(estimates, "gap", ("language", "other"), task=task)
     if len(rows) < 3:
         return None
-    wanted = ("language", "other", "value", "low", "high", "n")
-    mirrored = rows.select(
-        pl.col("other").alias("language"), pl.col("language").alias("other"),
-        -pl.col("value"), (-pl.col("high")).alias("low"), (-pl.col("low")).alias("high"), "n",
-    )  # fmt: skip
-    place = by_family()
-    at = [pl.col(name).replace_strict(place, default=len(place)) for name in ("language", "other")]
-    table = pl.concat([rows.select(wanted), mirrored]).sort(at[0], "language", at[1], "other")
+    table = square(rows, sign=-1)
     return Chart(
         name=f"gap-by-pair-{task}",
         title=f"Gap of every two languages, families together: {title_of(task)}",
         see="Each cell is the accuracy of the column's language less that of the row's. A column that is "
-        "dark all along is served better than the others.",
-        table=table.with_columns(pl.col("language", "other").replace(name_of())),
+        "bright all along is served better than the others.",
+        table=table,
         mark="heatmap",
         x="language",
         y="other",
@@ -219,8 +212,8 @@ def _by_group(estimates: Estimates, task: str, attribute: str, known: list[str])
     if heat:
         return Chart(
             **shared,
-            see=f"A light row is a {attribute} that is hard in every language; a light cell in a dark row "
-            "is one that a language alone misses.",
+            see=f"A dark row is a {attribute} that is hard in every language, a dark column a language that "
+            "is served badly; a dark cell in a bright row is what a language alone misses.",
             mark="heatmap",
             x="name",
             y="group",

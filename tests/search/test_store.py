@@ -325,3 +325,33 @@ def test_what_can_be_read_is_audited_and_the_rest_reported(store, stored):
     assert part.texts.texts == ["one", "three"]
     assert bad.select("row", "id").rows() == [(1, "i1")]
     assert len(subject.embed(part.images)) == 2
+
+
+def test_a_full_disk_is_said_and_what_was_stored_is_kept(store, monkeypatch):
+    synced, sync = [], os.fsync
+
+    def full(handle):
+        synced.append(handle)
+        if len(synced) > 8:
+            raise OSError(28, "No space left on device")
+        sync(handle)
+
+    monkeypatch.setattr("equiview.search.shards.os.fsync", full)
+    with pytest.raises(InputError, match=r"cannot be stored .*No space left.* stored before are kept"):
+        Cached(Counting(), store).embed(many(30))
+    monkeypatch.undo()
+    encoder = Counting()
+    Cached(encoder, store).embed(many(30))
+    assert 0 < encoder.encoded < 30
+    assert len(store.verify()) == 0
+
+
+def test_a_store_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "vectors").write_text("a file where a folder should be")
+    with pytest.raises(InputError, match=r"embedding store cannot be written .* \$EQUIVIEW_CACHE"):
+        Cached(Counting(), Store(tmp_path)).embed(many(3))
+
+
+def test_vectors_that_vanish_in_half_precision_are_refused(store):
+    with pytest.raises(InputError, match="too small for float16"):
+        Cached(Counting(scale=1e-12), store, precision="float16").embed(many(3))

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from equiview.data.errors import InputError
 from equiview.data.tables import Column, Schema, read_table, write_parquet
-from equiview.data.vectors import TokenVectors, Vectors
+from equiview.data.vectors import TokenVectors, Vectors, rows_with
 
 try:
     import fcntl
@@ -73,7 +73,11 @@ class Writer:
         self.seal()
 
     def append(self, keys: Sequence[str], made: Vectors) -> None:
-        """Add the vectors of these items, one key each; when this returns they are on disk."""
+        """Add the vectors of these items, one key each; when this returns they are on disk.
+
+        Raises InputError for vectors that the precision cannot hold, and when the disk is full or read-only;
+        what was appended before is kept.
+        """
         several = isinstance(made, TokenVectors)
         values = made.values if isinstance(made, TokenVectors) else made
         counts = made.lengths if isinstance(made, TokenVectors) else np.ones(len(made), dtype=np.int64)
@@ -81,10 +85,22 @@ class Writer:
             rows = np.ascontiguousarray(values, dtype=self.dtype)
         if not np.isfinite(rows).all():
             raise InputError(f"vectors are too large for {self.dtype.name}; store them as float32")
-        if (
-            self.shape != (rows.shape[1], several)
-            or self.rows * rows.itemsize * rows.shape[1] > self.shard_bytes
-        ):
+        if rows_with("zero", rows).any():
+            raise InputError(f"vectors are too small for {self.dtype.name}; store them as float32")
+        try:
+            self._write(keys, rows, counts, several)
+        except OSError as error:
+            self._let_go()
+            raise InputError(
+                f"{self.folder}: vectors cannot be stored ({error}); those stored before are kept. "
+                "$EQUIVIEW_CACHE names another folder"
+            ) from None
+
+    def _write(
+        self, keys: Sequence[str], rows: NDArray[np.floating[Any]], counts: NDArray[np.int64], several: bool
+    ) -> None:
+        size = rows.itemsize * rows.shape[1]
+        if self.shape != (rows.shape[1], several) or self.rows * size > self.shard_bytes:
             self.seal()
             self._begin(rows.shape[1], several)
         assert self.vectors is not None
@@ -92,7 +108,6 @@ class Writer:
         ends = np.cumsum(counts)
         starts = ends - counts
         content = rows.reshape(-1).view(np.uint8).data
-        size = rows.itemsize * rows.shape[1]
         sums = [zlib.crc32(content[a * size : b * size]) for a, b in zip(starts, ends, strict=True)]
         self.vectors.write(content)
         _to_disk(self.vectors)
@@ -105,23 +120,32 @@ class Writer:
         """Turn the journal into a manifest; nothing is lost if this is never reached."""
         if self.vectors and self.journal:
             table = read_manifest(self.path)
-            self.vectors.close()
             if len(table):
                 write_parquet(table, self.path.with_suffix(".parquet"))
-            self.journal.close()
+            self._let_go()
             self.path.unlink(missing_ok=True)
-            self.vectors = self.journal = self.shape = None
+
+    def _let_go(self) -> None:
+        """Close the files as they are: a journal reads as a manifest does, and the next process seals it."""
+        for stream in (self.vectors, self.journal):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self.vectors = self.journal = self.shape = None
 
     def _begin(self, width: int, several: bool) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path = self.folder / f"{uuid.uuid4().hex[:16]}.journal"
         self.vectors = self.path.with_suffix(".bin").open("xb")
-        # Locked before it has its name, or another process might take it for abandoned.
-        unnamed = self.path.with_suffix(".new")
-        self.journal = unnamed.open("xb")
         if fcntl:
-            fcntl.flock(self.journal, fcntl.LOCK_EX)
-        unnamed.rename(self.path)
+            # Locked before it has its name, or another process might take it for abandoned.
+            unnamed = self.path.with_suffix(".new")
+            self.journal = unnamed.open("xb")
+            with contextlib.suppress(OSError):  # where files cannot be locked, every shard counts as busy
+                fcntl.flock(self.journal, fcntl.LOCK_EX)
+            unnamed.rename(self.path)
+        else:
+            self.journal = self.path.open("xb")
         self.shape, self.rows = (width, several), 0
         self.journal.write(_line({"width": width, "several": several}))
         _to_disk(self.journal)

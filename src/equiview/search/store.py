@@ -157,9 +157,15 @@ class Store:
         """The shelf of an encoder; `name` says for people what it is."""
         folder = self.root / f"{fingerprint}.{precision}"
         about = folder / "encoder.json"
-        if not about.is_file():
-            write_bytes(json.dumps({"name": name}, ensure_ascii=False).encode(), about)
-        os.utime(about)  # when it was last used
+        try:
+            if not about.is_file():
+                write_bytes(json.dumps({"name": name}, ensure_ascii=False).encode(), about)
+            os.utime(about)  # when it was last used
+        except OSError as error:
+            raise InputError(
+                f"{self.root}: the embedding store cannot be written ({error}); "
+                "$EQUIVIEW_CACHE names another folder"
+            ) from None
         return Shelf(folder)
 
     def folders(self) -> list[Path]:

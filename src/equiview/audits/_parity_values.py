@@ -159,8 +159,12 @@ def _paraphrases(rows: Rows, answers: Answers, task: str, settings: ParitySettin
     """Accuracy by paraphrase, and how far paraphrases of one language lie apart."""
     if task in DIRECTIONS:
         return
-    for code, (names, matrix) in answers.paraphrased(task).items():
-        replicates = replicates_of(matrix, settings)
+    asked = answers.paraphrased(task)
+    every = replicates_of(np.concatenate([matrix for _, matrix in asked.values()], axis=1), settings)
+    first = 0
+    for code, (names, matrix) in asked.items():
+        replicates = every[:, first : first + len(names)]
+        first += len(names)
         accuracy, n = np.nanmean(matrix, axis=0), int((~np.isnan(matrix)).all(axis=1).sum())
         for at, name in enumerate(names):
             keys = {"task": task, "language": code, "paraphrase": name}

@@ -81,6 +81,30 @@ def test_the_report_reads_on_a_desk_and_on_a_phone_in_light_and_dark(demo):
             assert drawn >= figures > 10
             text = page.run("return document.body.innerText")
             assert "Yes: the top 10 lean to much-written languages" in text
+            _explore(page)
+            assert page.problems() == []
+
+
+def _explore(page):
+    """Search a query, then show wrong answers alone: what a reader does with the explorer."""
+    explorer = "document.querySelector('[data-explorer]')"
+    page.run(f"{explorer}.scrollIntoView()")
+    page.until(f"return {explorer}.dataset.ready === 'yes'")
+    page.run(
+        f"""const s = {explorer}.querySelector('[data-part=search]');
+            s.value = 'palm tree'; s.dispatchEvent(new Event('input'));"""
+    )
+    page.until(f"return {explorer}.querySelectorAll('[data-part=list] button').length === 1")
+    page.run(f"{explorer}.querySelector('[data-part=list] button').click()")
+    page.until(f"return {explorer}.querySelector('[data-part=asked]').textContent.includes('palm tree')")
+    right = f"{explorer}.querySelectorAll('[data-part=lists] li .mark.right').length"
+    page.until(f"return {right} > 0")
+    page.run(
+        f"""const s = {explorer}.querySelector('[data-choice=correctness]');
+            s.value = [...s.options].find((o) => o.textContent === 'wrong').value;
+            s.dispatchEvent(new Event('change'));"""
+    )
+    page.until(f"return {right} === 0")
 
 
 def test_a_second_demo_in_the_same_folder_does_nothing_again(demo):

@@ -143,6 +143,29 @@ def test_the_release_is_read_in_its_layout(tmp_path):
     assert benchmark.images.pictures([0])[0].size == (4, 4)
 
 
+def test_the_hub_is_asked_only_when_named(tmp_path, monkeypatch):
+    import huggingface_hub
+
+    folder, asked = release(tmp_path / "r"), []
+
+    def download(name, repo_type):
+        asked.append((name, repo_type))
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert len(load_benchmark(f"3xcm:{folder}").images) == 9
+    assert asked == []
+    assert len(load_benchmark("3xcm:hub").images) == 9
+    assert asked == [("Chula-AI/association_bias_benchmark", "dataset")]
+
+    def refuse(name, repo_type):
+        raise OSError("no route\nto host")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
+    with pytest.raises(InputError, match=r"the hub cannot be reached or refuses \(no route to host\)"):
+        load_benchmark("3xcm:hub")
+
+
 def test_an_image_missing_from_the_metadata_is_named_with_its_row(tmp_path):
     folder = release(tmp_path / "r", query_image_id="gone-1")
     with pytest.raises(InputError, match="row 1: query image 'gone-1' is not in image_metadata"):

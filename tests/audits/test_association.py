@@ -112,6 +112,8 @@ def test_strict_leaves_out_trials_of_the_querys_language(benchmark):
     every, strict = (audited(benchmark, 0.7, strict=strict)[1] for strict in (False, True))
     counts = [one.one("M_sem", direction="text-to-image")["n"] for one in (every, strict)]
     assert counts[0] - counts[1] == shared
+    counted = strict.one("trials sharing the query's language")
+    assert counted["value"] * counted["n"] == pytest.approx(shared)
 
 
 def test_verdicts_follow_the_numbers(benchmark):

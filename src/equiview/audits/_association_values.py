@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from equiview.audits._summary import column_name
+from equiview.audits._summary import column_name, summarise
 from equiview.audits.base import Settings, Values
 from equiview.benchmarks.trials import ROLES
 from equiview.data.countries import countries
@@ -24,6 +24,7 @@ DIRECTIONS: tuple[Direction, ...] = ("text-to-image", "image-to-image")
 RATES = ("M_sem", "M_cul", "M_non")
 PULL = "M_cul - M_non"
 CHANCE = {"M_sem": 1 / 3, "M_cul": 1 / 3, "M_non": 1 / 3, PULL: 0.0, "SP": 1.0}
+SHARED = "trials sharing the query's language"
 GROUPINGS = ("country", "language", "concept")
 
 
@@ -78,7 +79,7 @@ def measure(observations: Observations, settings: AssociationSettings) -> Estima
     extra = [
         Estimates(pl.from_dicts(part, infer_schema_length=None)) for part in (silhouettes, together) if part
     ]
-    return Estimates.concat([estimates, *extra])
+    return Estimates.concat([estimates, _shared_language(observations, settings), *extra])
 
 
 def _rates(trials: pl.DataFrame, direction: Direction, settings: AssociationSettings) -> list[dict[str, Any]]:
@@ -130,6 +131,15 @@ def _row(metric: str, value: float, low: Any, high: Any, n: int) -> dict[str, An
         "chance": chance,
         "excess": float(value) - chance,
     }
+
+
+def _shared_language(observations: Observations, settings: AssociationSettings) -> Estimates:
+    """Share of trials that show a rival of the query's own language, `strict` or not."""
+    trials = observations["trials"].unique("trial_id", keep="first", maintain_order=True)
+    table = trials.select("shares_language", query_id="trial_id", cluster="query_id").select(
+        "query_id", "cluster", pl.col("shares_language").cast(pl.Float64).alias(SHARED)
+    )
+    return summarise("association", Values(table), {}, settings)
 
 
 def _silhouettes(observations: Observations, settings: AssociationSettings) -> list[dict[str, Any]]:

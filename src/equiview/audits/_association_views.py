@@ -8,6 +8,7 @@ import polars as pl
 from equiview.audits._association_values import (
     PULL,
     RATES,
+    SHARED,
     AssociationSettings,
     scored,
     sp_and_silhouette,
@@ -242,7 +243,17 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
         question=QUESTION,
         finding=finding,
         answer=answer,
-        evidence=tuple(filter(None, (right, _worst(estimates, direction), _together(estimates, direction)))),
+        evidence=tuple(
+            filter(
+                None,
+                (
+                    right,
+                    _worst(estimates, direction),
+                    _together(estimates, direction),
+                    _shared(estimates, settings),
+                ),
+            )
+        ),
         advice=_advice(finding),
         limits=LIMITS,
     )
@@ -269,6 +280,14 @@ def _together(estimates: Estimates, direction: str) -> str:
         f"Across {row['n']} countries SP goes with how far the language's words stand apart: "
         f"Pearson {row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]."
     )
+
+
+def _shared(estimates: Estimates, settings: AssociationSettings) -> str:
+    row = estimates.one(SHARED)
+    if not row["value"]:
+        return ""
+    done = "they are left out" if settings.strict else "--strict leaves them out"
+    return f"{row['value']:.0%} of trials show a rival image of the query's own language; {done}."
 
 
 def _advice(finding: str) -> tuple[str, ...]:

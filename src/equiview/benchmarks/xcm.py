@@ -1,9 +1,10 @@
 """`3xcm:DIR`: the released Cross-Cultural Cross-Modal benchmark of P, in its published layout.
 
-A folder with the two configurations of the release, each as Parquet or CSV: `benchmark` (the trials) and
-`image_metadata` (the images' labels), as `NAME.csv`, `NAME.parquet` or `NAME/*.parquet`. Pictures are in the
-metadata's `image` column, as the release exports them, or in `images/IMAGE_ID.*`. The release is for research
-only (CC BY-NC-SA 4.0) and is not part of equiview.
+`3xcm:hub` downloads it first, since that is what it asks for. A folder has the two configurations of the
+release, each as Parquet or CSV: `benchmark` (the trials) and `image_metadata` (the images' labels), as
+`NAME.csv`, `NAME.parquet` or `NAME/*.parquet`. Pictures are in the metadata's `image` column, as the release
+exports them, or in `images/IMAGE_ID.*`. The release is for research only (CC BY-NC-SA 4.0) and is not part of
+equiview.
 """
 
 from __future__ import annotations
@@ -57,11 +58,13 @@ METADATA = Schema(
 
 
 @benchmark(
-    "3xcm", usage=("3xcm:DIR",), about="3XCM, 11,723 trials of association bias (local copy of the release)"
+    "3xcm",
+    usage=("3xcm:DIR", "3xcm:hub"),
+    about="3XCM, 11,723 trials of association bias (local copy of the release)",
 )
 def xcm(argument: str) -> Benchmark:
     """Read the release; InputError says what is missing, in which file and row."""
-    place, _ = RELEASE.open(argument)
+    place = _from_hub() if argument == "hub" else RELEASE.open(argument)[0]
     trials, metadata = _read(place, "benchmark", TRIALS), _read(place, "image_metadata", METADATA)
     images = _images(place, metadata)
     texts = _texts(metadata)
@@ -99,6 +102,21 @@ def xcm(argument: str) -> Benchmark:
         licence=RELEASE.licence,
         tables={"trials": with_languages(table, images)},
     )
+
+
+def _from_hub() -> Path:
+    """The release as the Hugging Face hub has it, downloaded once to the hub's own cache."""
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise InputError("3xcm:hub needs huggingface_hub: pip install 'equiview[hf]'") from None
+    try:
+        return Path(snapshot_download(RELEASE.source.partition("/datasets/")[2], repo_type="dataset"))
+    except Exception as error:  # the hub's library raises its own, its client's and the system's errors
+        reason = " ".join(str(error).split())[:160]
+        raise InputError(
+            f"3xcm:hub: the hub cannot be reached or refuses ({reason}); 3xcm:DIR reads a copy"
+        ) from None
 
 
 def _read(place: Path, name: str, schema: Schema) -> pl.DataFrame:

@@ -104,6 +104,13 @@ def test_the_closed_form_is_the_simple_slope_when_small() -> None:
     assert gap_bound([0.5], [0.5]) == pytest.approx(np.sqrt(2))
 
 
+@pytest.mark.parametrize("tiny", [1e-155, 8e-232, 5e-324])
+def test_captions_closer_than_squares_can_tell_keep_the_bound(tiny: float) -> None:
+    image, text, other = np.ones((1, 3)), np.array([[0.0, 1.0, 1.0]]), np.array([[tiny, 1.0, 1.0]])
+    assert 0 <= similarity_gap(image, text, other)[0] <= text_distance(text, other, unit=True)[0]
+    assert text_distance(text, other).tolist() == [tiny]
+
+
 def test_vectors_said_to_be_of_length_1_that_are_not_cannot_break_the_bound() -> None:
     one, other = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
     with pytest.raises(ArithmeticError, match="exceeds the chord"):

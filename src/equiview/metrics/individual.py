@@ -23,6 +23,8 @@ from equiview.metrics.errors import MetricInputError, UndefinedMetricError
 
 TOLERANCE = 1e-9
 """Share of the chord by which rounding may exceed it: far above 2**-52 x width, far below any finding."""
+SQUARES = 1e-140
+"""Lengths below which squares lose digits, or all of them."""
 
 
 def similarity_gap(
@@ -44,7 +46,7 @@ def similarity_gap(
     )
     difference = one - other
     gap = np.abs(np.einsum("ij,ij->i", seen, difference))
-    chord = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+    chord = _lengths(difference)
     if (gap > chord * (1 + TOLERANCE)).any():
         row = int((gap > chord * (1 + TOLERANCE)).argmax())
         raise ArithmeticError(
@@ -71,7 +73,7 @@ def text_distance(
     """
     one, other = _together({"texts": texts, "others": others}, checked=normalised, unit=unit)
     difference = one - other
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", difference, difference)))
+    return _lengths(difference)
 
 
 def fairness_ratio(
@@ -130,6 +132,17 @@ def gap_bound(distances: ArrayLike, lengths: ArrayLike) -> NDArray[np.float64]:
     share = rho / length
     # 2 - 2 sqrt(1 - x^2) in a form that keeps its digits where x is small.
     return np.asarray(share * np.sqrt(2 / (1 + np.sqrt((1 - share) * (1 + share)))))
+
+
+def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Euclidean length of each row, right even where its squares are too small to be numbers."""
+    lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    tiny = np.flatnonzero(lengths < SQUARES)
+    if len(tiny):
+        largest = np.abs(vectors[tiny]).max(axis=1)
+        scaled = vectors[tiny] / np.where(largest > 0, largest, 1.0)[:, None]
+        lengths[tiny] = largest * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    return lengths
 
 
 def _together(arrays: dict[str, ArrayLike], *, checked: bool, unit: bool) -> list[NDArray[np.float64]]:

@@ -1,20 +1,29 @@
 """Live vector databases: what they return for vectors that are given, as result lists.
 
-    qdrant:PLACE,collection=NAME,queries=DIR    Qdrant, a server's address or the folder of its embedded mode
-    lancedb:PLACE,table=NAME,queries=DIR        LanceDB, the folder or address of a database
+    qdrant:PLACE,collection=NAME,queries=DIR    in qdrant.py
+    lancedb:PLACE,table=NAME,queries=DIR        in lancedb.py
+    pgvector:DSN,table=NAME,queries=DIR         in pgvector.py
+    milvus:PLACE,collection=NAME,queries=DIR    in milvus.py
 
 The database holds the items (captions); DIR holds the queries' vectors, `images.npy` beside `images.csv`, as
-for `embeddings:DIR`. `id=FIELD` names the field that holds an item's id in the benchmark (default `id`), and
-`vector=NAME` one of several vectors. The database searches as it is set up, approximately if so: that is what
-its users get.
+for `embeddings:DIR`. `id=FIELD` names the field that holds an item's id in the benchmark (default `id`),
+`vector=NAME` one of several vectors, and `depth=K` cuts the lists. The database searches as it is set up, by
+its own metric and approximately if so: that is what its users get.
+
+A kind of database is a `Database` with one method, `opened`, which says what a collection is like and how it
+is searched. Nothing is ever written to it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import abstractmethod
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -22,150 +31,163 @@ from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
 from equiview.data.arguments import split_argument
-from equiview.data.errors import InputError
-from equiview.subjects._checkpoint import require
-from equiview.subjects.base import encoder
+from equiview.data.errors import InputError, unknown_name
 from equiview.subjects.embeddings import Embeddings
 from equiview.subjects.finished import ResultLists, fitting
 
-DEPTH = 100
 TOGETHER = 64
 """Queries sent in one request."""
-Found = list[tuple[str, float]]
+METRICS = ("cosine", "dot", "euclidean", "manhattan")
+Found = list[tuple[Any, float]]
+"""Ids and scores of one list, best first: the higher the score the better."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What an opened collection is like, and how it is searched."""
+
+    count: int
+    width: int
+    metric: str
+    """What it ranks by, one of METRICS."""
+    search: Callable[[NDArray[np.float32], int], Iterable[Found]]
+    """For each vector the ids and scores of the best so many items."""
 
 
 class Database(ResultLists):
-    """Result lists of a database; a kind says how it is opened and searched."""
+    """Result lists of a collection of a database."""
 
-    scheme: str
-    collection_option: str
+    scheme: ClassVar[str]
+    title: ClassVar[str]
+    holder: ClassVar[str] = "collection"
+    """What it calls a set of items, which is also the option that names it."""
+    extra_options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        allowed = (self.collection_option, "queries", "id", "depth", "vector")
-        self.place, options = split_argument(argument, self.scheme, allowed)
-        for name in (self.collection_option, "queries"):
-            if not self.place or name not in options:
+        allowed = (self.holder, "queries", "id", "depth", "vector", *self.extra_options)
+        self.place, self.options = split_argument(argument, self.scheme, allowed)
+        for name in (self.holder, "queries"):
+            if not self.place or name not in self.options:
                 raise InputError(
-                    f"subject {self.scheme!r} is typed {self.scheme}:PLACE,{self.collection_option}=NAME,"
-                    f"queries=DIR; {name if self.place else 'PLACE'} is missing"
+                    f"subject {self.scheme!r} is typed {self.scheme}:PLACE,{self.holder}=NAME,queries=DIR; "
+                    f"{name if self.place else 'PLACE'} is missing"
                 )
-        self.collection = options[self.collection_option]
-        self.queries = Embeddings(options["queries"])
-        self.field = options.get("id", "id")
-        self.vector = options.get("vector")
-        self.source = f"{self.scheme}:{self.place}, {self.collection}"
-        if not options.get("depth", "1").isdecimal() or options.get("depth") == "0":
+        if re.search(r"://[^/@]*:[^/@]+@|\bpassword\s*=", self.place):
             raise InputError(
-                f"{self.scheme!r}: depth is {options['depth']!r}; expected a whole number from 1"
+                f"subject {self.scheme!r}: the address holds a password, which a run would keep; "
+                "give it in the environment as docs/finished-runs.md says"
             )
-        self.depth = int(options.get("depth", DEPTH))
+        self.collection = self.options[self.holder]
+        self.queries = Embeddings(self.options["queries"])
+        self.field = self.options.get("id", "id")
+        self.source = f"{self.scheme}:{self.place}, {self.holder} {self.collection!r}"
+        depth = self.options.get("depth")
+        if depth is not None and not (depth.isdecimal() and int(depth)):
+            raise InputError(f"{self.scheme!r}: depth is {depth!r}; expected a whole number from 1")
+        self.depth = None if depth is None else int(depth)
+        with self.opened() as held:
+            self.count, self.width, self.metric = held.count, held.width, held.metric
+        if not self.count:
+            raise InputError(f"{self.source}: holds nothing")
+
+    @abstractmethod
+    def opened(self) -> AbstractContextManager[Collection]:
+        """The collection for as long as it is needed; InputError says what is missing."""
+
+    @property
+    def about(self) -> str:
+        """What it is and what it ranks by, as the run keeps it."""
+        return (
+            f"lists of the {self.title} {self.holder} {self.collection!r}: {self.count:,} items, "
+            f"{self.width} wide, ranked by {self.metric}"
+        )
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what is asked and of how many items there are; a database may change all the same."""
-        what = f"{self.scheme}\0{self.place}\0{self.collection}\0{self.queries.fingerprint}\0{self.count()}"
-        return hashlib.sha256(f"{what}\0{self.depth}".encode()).hexdigest()[:16]
+        """A hash of what is asked and what is known of the collection; its items may change all the same."""
+        known = (self.argument, self.queries.fingerprint, self.count, self.width, self.metric)
+        return hashlib.sha256("\0".join(map(str, known)).encode()).hexdigest()[:16]
 
     def on(self, benchmark: Benchmark, depth: int | None = None) -> pl.DataFrame:
-        """Ask for every image of the benchmark; as many results as the database and `depth` allow."""
+        """Ask for every image of the benchmark; as many results as the database and `depth` allow.
+
+        InputError for vectors of another width than the items', for lists with fewer results than asked for,
+        with an item twice or without an id, and for an item that the benchmark does not have.
+        """
         images = benchmark.images
         vectors = self.queries.embed(images)
-        most = min(self.depth, depth or self.depth, self.count())
-        rows = []
-        for start in range(0, len(images), TOGETHER):
-            part = np.ascontiguousarray(vectors[start : start + TOGETHER], dtype=np.float32)
-            for place, found in enumerate(self.search(part, most), start=start):
-                rows += [(images.ids[place], rank, *one) for rank, one in enumerate(found, start=1)]
+        if vectors.shape[1] != self.width:
+            raise InputError(
+                f"{self.queries.folder / 'images.npy'}: vectors are {vectors.shape[1]} wide, those of "
+                f"{self.source} are {self.width}; both must come from one model"
+            )
+        asked = min(wanted for wanted in (self.depth, depth, self.count) if wanted is not None)
+        known = set(benchmark.texts.ids)
+        rows: list[tuple[str, int, str, float]] = []
+        with self.opened() as held:
+            for start in range(0, len(images), TOGETHER):
+                part = np.ascontiguousarray(vectors[start : start + TOGETHER], dtype=np.float32)
+                for query, found in zip(images.ids[start:], held.search(part, asked), strict=False):
+                    names = self._names(query, found, asked)
+                    for rank, (name, (_, score)) in enumerate(zip(names, found, strict=True), start=1):
+                        if name not in known:
+                            raise InputError(
+                                f"{self.source}: query {query!r}, rank {rank}: item {name!r} is not in "
+                                f"{benchmark.texts.source}; is {self.field!r} the field of the benchmark's "
+                                "ids (id=FIELD)?"
+                            )
+                        rows.append((query, rank, name, score))
         columns = {"query_id": pl.String, "rank": pl.Int32, "item_id": pl.String, "score": pl.Float64}
         lists = pl.DataFrame(rows, schema=columns, orient="row").with_row_index("row", offset=1)
         return fitting(lists, benchmark, self.source)
 
-    @abstractmethod
-    def count(self) -> int:
-        """How many items it holds."""
-
-    @abstractmethod
-    def search(self, vectors: NDArray[np.float32], depth: int) -> list[Found]:
-        """For each vector the ids and scores of the best `depth` items, best first."""
-
-    def named(self, fields: Any) -> str:
-        """The id of an item among its fields; InputError when it has none."""
-        if self.field not in (fields or {}):
-            have = ", ".join(fields or {}) or "none"
+    def _names(self, query: str, found: Found, asked: int) -> list[str]:
+        """The ids of a list, checked."""
+        where = f"{self.source}: query {query!r}"
+        if len(found) < asked:
             raise InputError(
-                f"{self.source}: items have no field {self.field!r} (they have: {have}); use id=FIELD"
+                f"{where}: {len(found)} results came back for the {asked} asked for, of {self.count} items; "
+                f"let its index search wider, or ask for fewer with depth={max(len(found), 1)}"
             )
-        return str(fields[self.field])
+        names: dict[str, int] = {}
+        for rank, (name, score) in enumerate(found, start=1):
+            if name is None:
+                raise InputError(f"{where}, rank {rank}: the item has no {self.field!r}")
+            if not isfinite(score):
+                raise InputError(f"{where}, rank {rank}: score {score} is not a number")
+            if names.setdefault(str(name), rank) != rank:
+                raise InputError(f"{where}: item {name!r} stands at ranks {names[str(name)]} and {rank}")
+        return list(names)
 
+    def one_of(self, kind: str, name: str | None, known: Iterable[str]) -> str:
+        """`name` if it is known, or the only one there is if none was given; InputError otherwise."""
+        names = list(known)
+        if name is None and len(names) == 1:
+            return names[0]
+        if name is None:
+            have = ", ".join(map(repr, names)) or "none"
+            raise InputError(f"{self.source}: which {kind} is to be searched? {kind}=NAME, of these: {have}")
+        if name not in names:
+            raise InputError(f"{self.place}: {unknown_name(kind, name, names)}")
+        return name
 
-@encoder("qdrant", usage=("qdrant:PLACE,collection=NAME,queries=DIR",), about="lists of a Qdrant collection")
-class Qdrant(Database):
-    """Result lists of a Qdrant collection."""
+    def chosen_metric(self, indexed: str | None) -> str:
+        """The metric of the index; where there is none, the option's, or cosine."""
+        wanted = self.options.get("metric")
+        if wanted is not None and wanted not in METRICS:
+            raise InputError(f"{self.scheme!r}: {unknown_name('metric', wanted, METRICS)}")
+        if wanted is not None and indexed is not None and wanted != indexed:
+            raise InputError(f"{self.source}: its index ranks by {indexed}; metric={wanted} would not use it")
+        return indexed or wanted or "cosine"
 
-    scheme, collection_option = "qdrant", "collection"
-
-    def __init__(self, argument: str = "") -> None:
-        super().__init__(argument)
-        module = require("qdrant_client", "qdrant")
-        self.models = module.models
-        place = Path(self.place).expanduser()
-        if "://" in self.place:
-            self.client = module.QdrantClient(url=self.place)
-        elif place.is_dir():
-            self.client = module.QdrantClient(path=str(place))
-        else:
-            raise InputError(f"{self.place}: neither a folder nor an address such as http://localhost:6333")
-        if not self.client.collection_exists(self.collection):
-            have = ", ".join(one.name for one in self.client.get_collections().collections) or "none"
-            raise InputError(f"{self.place}: has no collection {self.collection!r} (it has: {have})")
-
-    def count(self) -> int:
-        """How many points the collection holds."""
-        return int(self.client.count(self.collection).count)
-
-    def search(self, vectors: NDArray[np.float32], depth: int) -> list[Found]:
-        """The nearest points of each vector, by the collection's own distance."""
-        asked = [
-            self.models.QueryRequest(
-                query=vector.tolist(), limit=depth, with_payload=[self.field], using=self.vector
-            )
-            for vector in vectors
-        ]
-        answers = self.client.query_batch_points(self.collection, requests=asked)
-        return [
-            [(self.named(point.payload), float(point.score)) for point in answer.points] for answer in answers
-        ]
-
-
-@encoder("lancedb", usage=("lancedb:PLACE,table=NAME,queries=DIR",), about="lists of a LanceDB table")
-class LanceDB(Database):
-    """Result lists of a LanceDB table, by cosine; a score is one less the distance."""
-
-    scheme, collection_option = "lancedb", "table"
-
-    def __init__(self, argument: str = "") -> None:
-        super().__init__(argument)
-        module = require("lancedb", "lancedb")
-        if "://" not in self.place and not Path(self.place).expanduser().is_dir():
-            raise InputError(f"{self.place}: no such folder")
-        database = module.connect(self.place)
+    @contextmanager
+    def reached(self, *failures: type[Exception]) -> Iterator[None]:
+        """Say a failure of the database in one line."""
         try:
-            self.table = database.open_table(self.collection)
-        except (ValueError, FileNotFoundError, RuntimeError):
-            raise InputError(f"{self.place}: has no table {self.collection!r}") from None
-
-    def count(self) -> int:
-        """How many rows the table holds."""
-        return int(self.table.count_rows())
-
-    def search(self, vectors: NDArray[np.float32], depth: int) -> list[Found]:
-        """The nearest rows of each vector."""
-        if self.field not in self.table.schema.names:
-            self.named(dict.fromkeys(self.table.schema.names))
-        made = []
-        for vector in vectors:
-            found = self.table.search(vector, vector_column_name=self.vector).distance_type("cosine")
-            rows = found.limit(depth).select([self.field, "_distance"]).to_list()
-            made.append([(self.named(row), 1 - float(row["_distance"])) for row in rows])
-        return made
+            yield
+        except InputError:
+            raise
+        except failures as error:
+            said = " ".join(str(getattr(error, "message", "") or error).split()) or type(error).__name__
+            raise InputError(f"{self.source}: {said}") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 from tests.conftest import write_world
 
@@ -251,6 +252,29 @@ def test_a_defect_of_ours_exits_with_2(monkeypatch, capsys):
         cli.main()
     assert stop.value.code == 2
     assert "defect of equiview" in capsys.readouterr().err
+
+
+def test_an_unreadable_picture_stops_the_audit_or_is_left_out_by_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "cache"))
+    place = tmp_path / "photos"
+    place.mkdir()
+    for index in range(12):
+        Image.new("RGB", (8, 8), (20 * index, 0, 0)).save(place / f"{index}.png")
+    (place / "3.png").write_bytes(b"no picture")
+    images = pl.DataFrame({"id": [f"i{n}" for n in range(12)], "path": [f"{n}.png" for n in range(12)]})
+    images.write_csv(place / "images.csv")
+    rows = [(f"i{n}-{c}", f"red {n} {c}", c, f"i{n}") for n in range(12) for c in ("en", "sw")]
+    texts = pl.DataFrame(rows, schema=["id", "text", "language", "image_id"], orient="row")
+    texts.write_csv(place / "texts.csv")
+    words = ("audit", "pictogram:aligned", "--benchmark", f"folder:{place}", "--audit", "prevalence")
+    code, _, errors = equiview(*words, "--out", tmp_path / "stopped")
+    assert (code, "picture of 'i3' cannot be read" in errors) == (1, True)
+    code, _, errors = equiview(*words, "--out", tmp_path / "skipped", "--on-error", "skip")
+    assert (code, "left_out.csv" in errors) == (0, True)
+    assert pl.read_csv(tmp_path / "skipped" / "left_out.csv")["id"].to_list() == ["i3"]
+    card = json.loads((tmp_path / "skipped" / "manifest.json").read_text())["benchmark"]
+    assert (card["images"], card["texts"], "without 1 images" in card["name"]) == (11, 22, True)
+    assert "did you mean 'skip'" in equiview(*words, "--out", tmp_path / "x", "--on-error", "skpi")[2]
 
 
 def test_the_cache_can_be_listed_verified_and_pruned(monkeypatch, tmp_path):

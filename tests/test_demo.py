@@ -28,7 +28,7 @@ def demo(tmp_path_factory):
 
 
 def of(out: Path, name: str, audit: str) -> Run:
-    return Run.open(out / f"{name}-{audit}")
+    return Run.open(out / f"{name}-{'pictograms-culture' if audit == 'association' else 'pictograms'}")
 
 
 def test_skewed_is_biased_above_chance_and_aligned_much_less(demo):
@@ -109,9 +109,20 @@ def _explore(page):
 
 def test_a_second_demo_in_the_same_folder_does_nothing_again(demo):
     out, _ = demo
-    report = (out / "skewed-prevalence" / "report.html").stat().st_mtime_ns
+    report = (out / "skewed-pictograms" / "report.html").stat().st_mtime_ns
     done = subprocess.run(
         [sys.executable, "-m", "equiview", "demo", "--out", str(out)], capture_output=True, check=False
     )
     assert done.returncode == 0
-    assert (out / "skewed-prevalence" / "report.html").stat().st_mtime_ns == report
+    assert (out / "skewed-pictograms" / "report.html").stat().st_mtime_ns == report
+
+
+def test_alignment_buys_parity(demo):
+    _, printed = demo
+    rows = pl.from_dicts(printed["comparison"]).filter(
+        audit="parity", a="pictogram:skewed", b="pictogram:aligned"
+    )
+    assert rows["p_holm"].max() < 0.05
+    gap = rows.filter(metric="gap to pivot [task=image-to-text]").row(0, named=True)
+    assert gap["high"] < 0
+    assert {run["verdicts"][1]["audit"] for run in printed["runs"][:3]} == {"parity"}

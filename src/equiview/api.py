@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -21,11 +21,11 @@ from equiview.data.run import Run
 from equiview.data.tables import write_bytes, write_parquet
 from equiview.report import page
 from equiview.report.paper import FORMATS, render
-from equiview.search.cached import cached
+from equiview.search.cached import cached, readable_part
 from equiview.subjects import ENCODERS, Encoder, load_encoder
 from equiview.subjects.known import known_models
 
-DEMO = {"pictograms": ("prevalence",), "pictograms-culture": ("association",)}
+DEMO = {"pictograms": ("prevalence", "parity"), "pictograms-culture": ("association",)}
 DEMO_SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
 
 
@@ -39,18 +39,26 @@ def audit(
     seed: int = 0,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     cache: bool = True,
+    on_error: Literal["stop", "skip"] = "stop",
     progress: Progress = silent,
 ) -> Run:
     """Audit one subject on one benchmark into the folder `out`, report included; continue what was begun.
 
     With `cache` vectors are kept in the embedding store (`$EQUIVIEW_CACHE`), so that another audit of the
-    same encoder encodes nothing again.
+    same encoder encodes nothing again. An image that cannot be read stops the audit, or with
+    `on_error="skip"` is left out and named in `left_out.csv` of the folder; what is left is then another
+    benchmark, and says so in its name.
     """
     encoder = load_encoder(subject) if isinstance(subject, str) else subject
     encoder = cached(encoder) if cache else encoder
     called = name or (subject if isinstance(subject, str) else type(subject).__name__)
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
+    left_out = None
+    if on_error == "skip":
+        items, left_out = readable_part(encoder, items, progress)
     run = execute(called, encoder, items, audits, out, seed=seed, settings=settings, progress=progress)
+    if left_out is not None and len(left_out):
+        write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
     write_report(run)
     return run
 
@@ -91,14 +99,14 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
     for benchmark, audits in DEMO.items():
         items = load_benchmark(benchmark)
         for name in DEMO_SUBJECTS:
-            short = f"{name.partition(':')[2]}-{audits[0]}"
+            short = f"{name.partition(':')[2]}-{benchmark}"
 
             def told(label: str, done: int, total: int, short: str = short) -> None:
                 progress(f"{short}: {label}", done, total)
 
             run = audit(name, items, audits, out / short, seed=seed, cache=False, progress=told)
             runs.append(run)
-            progress("audits", len(runs), len(DEMO) * len(DEMO_SUBJECTS))
+            progress("runs", len(runs), len(DEMO) * len(DEMO_SUBJECTS))
     return runs, write_comparison(runs, out, progress)
 
 

@@ -87,6 +87,9 @@ def audit(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Encode everything again and keep no vectors.")
     ] = False,
+    on_error: Annotated[
+        str, typer.Option(help="An image that cannot be read: stop, or skip it and name it in left_out.csv.")
+    ] = "stop",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -103,8 +106,11 @@ def audit(
             seed=seed,
             settings=settings,
             cache=not no_cache,
+            on_error=_one_of("--on-error", on_error, ("stop", "skip")),  # type: ignore[arg-type]
             progress=progress,
         )
+    if (run.folder / "left_out.csv").exists() and not as_json:
+        _complain(f"some images could not be read and are left out: {run.folder / 'left_out.csv'}")
     _show([run], None, run.folder / "report.html", as_json)
 
 
@@ -220,6 +226,14 @@ def _front(
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
+    from equiview.data.errors import unknown_name
+
+    if value not in choices:
+        raise unknown_name(f"value of {option}", value, choices)
+    return value
 
 
 def _settings(given: list[str]) -> dict[str, dict[str, Any]]:

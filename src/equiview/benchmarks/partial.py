@@ -41,7 +41,8 @@ def without_images(benchmark: Benchmark, ids: Iterable[str]) -> Benchmark:
         n_items=len(texts),
     )
     tables = {name: _without(table, gone) for name, table in benchmark.tables.items()}
-    return replace(benchmark, images=images, texts=texts, relevance=relevance, tables=tables)
+    name = f"{benchmark.name} without {int((~stay).sum())} images"
+    return replace(benchmark, name=name, images=images, texts=texts, relevance=relevance, tables=tables)
 
 
 def _without(table: pl.DataFrame, gone: set[str]) -> pl.DataFrame:

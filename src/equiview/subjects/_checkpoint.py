@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from equiview.data.arguments import split_argument
 from equiview.data.errors import InputError
 from equiview.data.tables import checksum, write_bytes
 
@@ -52,7 +53,7 @@ class Checkpoint:
         Raises InputError for an unknown option, a folder that is missing or incomplete, and a repository
         that is neither in the hub's cache nor within reach.
         """
-        name, given = split_options(argument, scheme, (*COMMON, *options))
+        name, given = split_argument(argument, scheme, (*COMMON, *options))
         if not name:
             raise InputError(f"subject {scheme!r} needs a checkpoint: {scheme}:ID_OR_PATH")
         folder = Path(name).expanduser()
@@ -107,20 +108,6 @@ class Checkpoint:
 
 
 COMMON = ("device", "dtype", "batch")
-
-
-def split_options(argument: str, scheme: str, allowed: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Split `NAME,option=value,...`; InputError for an option that is not among `allowed`.
-
-    >>> split_options("org/model@main,dtype=float32", "hf", ["dtype"])
-    ('org/model@main', {'dtype': 'float32'})
-    """
-    name, *rest = re.split(r",(?=\w+=)", argument)
-    given = dict(part.split("=", 1) for part in rest)
-    for option in given:
-        if option not in allowed:
-            raise InputError(f"subject {scheme!r} has no option {option!r}; it has: {', '.join(allowed)}")
-    return name, given
 
 
 def _fetch(name: str, extra: str) -> Path:

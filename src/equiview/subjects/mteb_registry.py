@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from equiview.data.arguments import split_argument
 from equiview.data.errors import InputError
 from equiview.data.vectors import TokenVectors
-from equiview.subjects._checkpoint import require, split_options
+from equiview.subjects._checkpoint import require
 from equiview.subjects._torch import chosen_device, library_bars_off, readable
 from equiview.subjects.base import Encoder, encoder
 
@@ -33,7 +34,7 @@ class MtebModel(Encoder):
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        name, self.given = split_options(argument, "mteb", ("device", "batch", "task"))
+        name, self.given = split_argument(argument, "mteb", ("device", "batch", "task"))
         self.name, _, self.revision = name.partition("@")
         if not self.name:
             raise InputError("subject 'mteb' needs a model: mteb:NAME")

@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.ahead import ahead
+from equiview.data.arguments import split_argument
 from equiview.data.errors import InputError
-from equiview.subjects._checkpoint import require, split_options
+from equiview.subjects._checkpoint import require
 from equiview.subjects._torch import readable
 from equiview.subjects.base import Encoder, encoder
 
@@ -57,7 +58,7 @@ class EmbeddingService(Encoder):
 
     def __init__(self, argument: str = "", clock: Clock | None = None) -> None:
         super().__init__(argument)
-        self.model, given = split_options(argument, "openai", ("url", "rate", "price", "batch", "revision"))
+        self.model, given = split_argument(argument, "openai", ("url", "rate", "price", "batch", "revision"))
         if not self.model:
             raise InputError("subject 'openai' needs the name of a model: openai:MODEL")
         self.url = given.get("url", "https://api.openai.com/v1").rstrip("/")

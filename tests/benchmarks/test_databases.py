@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from equiview import api
 from equiview.audits.prevalence import PrevalenceSettings, observe
 from equiview.benchmarks import load_benchmark
 from equiview.data.errors import InputError
@@ -226,8 +225,11 @@ def test_lists_are_by_the_metric_of_the_database_and_the_run_says_which(filled, 
 
 def test_a_database_is_audited_into_a_whole_report(filled, tmp_path):
     name = f"{filled.scheme}:{filled.place},{filled.holder}=captions,queries={filled.world}"
-    api.audit(name, f"folder:{filled.world}", ["prevalence"], tmp_path / "out",
-              settings={"prevalence": {"replicates": 100}})  # fmt: skip
+    command = ["audit", name, "--benchmark", f"folder:{filled.world}", "--audit", "prevalence"]
+    command = [sys.executable, "-m", "equiview", *command, "--out", str(tmp_path / "out")]
+    # In a process of its own, which knows nothing of how the database was filled.
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
     assert "ranked by cosine" in Run.open(tmp_path / "out").manifest.subject.about
 

@@ -63,6 +63,8 @@ class Milvus(Database):
             raise InputError(
                 f"{self.source}: {column!r} has no index by cosine, IP or L2, which Milvus needs"
             )
+        if "://" not in self.place:
+            client.load_collection(name)  # a file is loaded by whoever opens it, a server by those who run it
         if client.get_load_state(name)["state"].name != "Loaded":
             raise InputError(f"{self.source}: is not loaded; load it, so that it can be searched")
         count = int(client.query(name, filter="", output_fields=["count(*)"])[0]["count(*)"])

@@ -1,0 +1,283 @@
+"""Encoding with a small CLIP of random weights, beside a bare loop and beside libraries that do the same.
+
+Pictures are JPEG files of mixed sizes, read from disk; texts have 3 to 70 tokens. Every contender reads the
+same checkpoint and works in the same batches. The bare loop decodes, prepares and runs the model's forward
+pass, one batch after the other and texts in the order given: no sorting, no checks. sentence-transformers and
+mteb run as their users run them, if installed.
+
+Contenders take turns, in one process, the order reversed every other round, so that a slow moment of the
+machine hits all. A ratio is of one round, a contender's seconds over the bare loop's: below 1 is faster. The
+medians are printed, of the clock and of processor time (which other work on the machine disturbs less), and
+the largest difference to the bare loop's vectors.
+
+    python bench/encode.py [--images 256] [--texts 2000] [--batch 32] [--pairs 7] [--of pictures texts]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import logging
+import os
+import statistics
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+import transformers as hf
+from numpy.typing import NDArray
+from PIL import Image
+
+from equiview.data.items import Items
+from equiview.subjects import load_encoder
+
+Array = NDArray[Any]
+Contender = Callable[[], Any]
+BARE = "bare loop"
+SIZES = ((320, 240), (640, 480), (480, 640), (1024, 683), (768, 1024), (500, 375))
+SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnpqrstvwxz" for vowel in "aeiou"]
+WARM = 1
+"""Batches that each contender encodes before anything is timed."""
+
+
+def checkpoint(folder: Path, layers: int, width: int, text_width: int) -> None:
+    """A CLIP of ViT-B/32's kind but smaller, with its image preprocessing and a tokenizer of syllables."""
+    letters = sorted({letter for syllable in SYLLABLES for letter in syllable})
+    vocab = letters + [f"{letter}</w>" for letter in letters]
+    vocab += SYLLABLES + [f"{syllable}</w>" for syllable in SYLLABLES] + ["<|startoftext|>", "<|endoftext|>"]
+    merges = [(pair[0], pair[1] + end) for pair in SYLLABLES for end in ("", "</w>")]
+    tokenizer = hf.CLIPTokenizer(
+        vocab={token: index for index, token in enumerate(vocab)}, merges=merges, model_max_length=77
+    )
+
+    def tower(wide: int) -> dict[str, int]:
+        heads = {"num_hidden_layers": layers, "num_attention_heads": wide // 64}
+        return {**heads, "hidden_size": wide, "intermediate_size": 4 * wide}
+
+    text = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": 1}
+    text |= {**tower(text_width), "vocab_size": len(tokenizer), "max_position_embeddings": 77}
+    vision = {**tower(width), "image_size": 224, "patch_size": 32}
+    torch.manual_seed(0)
+    model = hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=vision, projection_dim=width))
+    model.save_pretrained(folder)
+    hf.CLIPProcessor(hf.CLIPImageProcessorPil(), tokenizer).save_pretrained(folder)
+
+
+def pictures(folder: Path, count: int) -> list[Path]:
+    """JPEG files: clouds of colour with some grain, as large as photographs on the web."""
+    rng = np.random.default_rng(0)
+    paths = [folder / f"{row:05}.jpg" for row in range(count)]
+    for row, path in enumerate(paths):
+        width, height = SIZES[row % len(SIZES)]
+        clouds = Image.fromarray(rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+        smooth = np.asarray(clouds.resize((width, height), Image.Resampling.BICUBIC), dtype=np.int16)
+        grain = rng.normal(0, 8, (height, width, 1)).astype(np.int16)
+        Image.fromarray((smooth + grain).clip(0, 255).astype(np.uint8)).save(path, quality=88)
+    return paths
+
+
+def sentences(count: int) -> list[str]:
+    """Distinct texts of 3 to 70 tokens, begin and end included: words of one to three syllables."""
+    rng = np.random.default_rng(0)
+    made: dict[str, None] = {}
+    while len(made) < count:
+        left, words = int(rng.integers(1, 69)), []
+        while left:
+            long = min(left, int(rng.integers(1, 4)))
+            words.append("".join(rng.choice(SYLLABLES, long)))
+            left -= long
+        made[" ".join(words)] = None
+    return list(made)
+
+
+def batches(given: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    """`given` in parts of `size`."""
+    return [given[start : start + size] for start in range(0, len(given), size)]
+
+
+class Bare:
+    """The loop that anybody would write."""
+
+    def __init__(self, folder: Path) -> None:
+        self.model = hf.AutoModel.from_pretrained(folder).eval()
+        self.processor = hf.AutoImageProcessor.from_pretrained(folder, backend="pil")
+        self.tokenizer = hf.AutoTokenizer.from_pretrained(folder)
+
+    def images(self, paths: Sequence[Path], batch: int) -> Any:
+        """Vectors of picture files."""
+        made = []
+        with torch.inference_mode():
+            for part in batches(paths, batch):
+                opened = [Image.open(path).convert("RGB") for path in part]
+                inputs = self.processor(images=opened, return_tensors="pt")
+                made.append(self.model.get_image_features(**inputs).pooler_output)
+        return torch.cat(made)
+
+    def texts(self, texts: Sequence[str], batch: int) -> Any:
+        """Vectors of texts, each batch filled up to its longest."""
+        made = []
+        with torch.inference_mode():
+            for part in batches(texts, batch):
+                inputs = self.tokenizer(list(part), padding=True, truncation=True, return_tensors="pt")
+                made.append(self.model.get_text_features(**inputs).pooler_output)
+        return torch.cat(made)
+
+
+def ours(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What encodes pictures and texts here."""
+    subject = load_encoder(f"hf:{folder},device=cpu,batch={image_batch}")
+
+    def images(paths: Sequence[Path]) -> Any:
+        table = pl.DataFrame({"id": [path.name for path in paths], "path": [str(path) for path in paths]})
+        return subject.embed(Items("image", table))
+
+    def texts(given: Sequence[str]) -> Any:
+        ids = [str(row) for row in range(len(given))]
+        return subject.embed(Items("text", pl.DataFrame({"id": ids, "text": given, "language": "en"})))
+
+    return images, texts
+
+
+def sentence_transformers(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What encodes pictures and texts in sentence-transformers; it opens the files and sorts texts itself."""
+    made = importlib.import_module("sentence_transformers").SentenceTransformer(str(folder), device="cpu")
+
+    def images(paths: Sequence[Path]) -> Any:
+        return made.encode([str(path) for path in paths], batch_size=image_batch, show_progress_bar=False)
+
+    def texts(given: Sequence[str]) -> Any:
+        return made.encode(list(given), batch_size=4 * image_batch, show_progress_bar=False)
+
+    return images, texts
+
+
+def mteb(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What encodes pictures and texts in mteb: its CLIP, given the loaders that its tasks would make."""
+    clip = importlib.import_module("mteb.models.model_implementations.clip_models").CLIPModel
+    create = importlib.import_module("mteb._create_dataloaders").create_dataloader
+    prompt = importlib.import_module("mteb.types").PromptType
+    task = importlib.import_module("mteb").get_task("XM3600T2IRetrieval").metadata
+    datasets = importlib.import_module("datasets")
+    datasets.disable_progress_bars()
+    made = clip(str(folder), None, device="cpu")
+
+    def encode(rows: Any, role: Any, batch: int) -> Any:
+        loader = create(rows, task_metadata=task, prompt_type=role, batch_size=batch)
+        about = {"task_metadata": task, "hf_split": "test", "hf_subset": "default", "prompt_type": role}
+        return made.encode(loader, **about, batch_size=batch, show_progress_bar=False)
+
+    def images(paths: Sequence[Path]) -> Any:
+        files = [str(path) for path in paths]
+        rows = datasets.Dataset.from_dict({"id": files, "image": files})
+        return encode(rows.cast_column("image", datasets.Image()), prompt.document, image_batch)
+
+    def texts(given: Sequence[str]) -> Any:
+        ids = [str(row) for row in range(len(given))]
+        rows = datasets.Dataset.from_dict({"id": ids, "text": list(given)})
+        return encode(rows, prompt.query, 4 * image_batch)
+
+    return images, texts
+
+
+OTHERS = {"sentence-transformers": sentence_transformers, "mteb": mteb}
+
+
+def compare(what: str, count: int, batch: int, pairs: int, contenders: dict[str, Contender]) -> None:
+    """Let the contenders take turns `pairs` times and print the outcome."""
+    clock: dict[str, list[float]] = {name: [] for name in contenders}
+    busy: dict[str, list[float]] = {name: [] for name in contenders}
+    vectors: dict[str, Array] = {}
+    for turn in range(pairs):
+        for name in list(contenders)[:: -1 if turn % 2 else 1]:
+            begin, cpu = time.perf_counter(), time.process_time()
+            made = contenders[name]()
+            clock[name].append(time.perf_counter() - begin)
+            busy[name].append(time.process_time() - cpu)
+            vectors[name] = unit(made)
+    print(f"\n{count:,} {what}, batches of {batch}, {pairs} rounds, load {os.getloadavg()[0]:.1f}")
+    print(" " * 24 + "  seconds   ratio    from      to    cpu s   ratio  a second    apart")
+    for name, times in clock.items():
+        ratios = [mine / bare for mine, bare in zip(times, clock[BARE], strict=True)]
+        worked = [mine / bare for mine, bare in zip(busy[name], busy[BARE], strict=True)]
+        middle = statistics.median(times)
+        apart = float(np.abs(vectors[name] - vectors[BARE]).max())
+        print(
+            f"{name:24}{middle:9.3f}{statistics.median(ratios):8.3f}{min(ratios):8.3f}{max(ratios):8.3f}"
+            f"{statistics.median(busy[name]):9.3f}{statistics.median(worked):8.3f}"
+            f"{count / middle:10.1f}{apart:9.0e}",
+            flush=True,
+        )
+
+
+def unit(made: Any) -> Array:
+    """Vectors of length 1."""
+    whole: Array = np.array(made, dtype=np.float32)
+    whole /= np.linalg.norm(whole, axis=1, keepdims=True)
+    return whole
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--images", type=int, default=256)
+    parser.add_argument("--texts", type=int, default=2000)
+    parser.add_argument("--batch", type=int, default=32, help="pictures in a pass; texts: 4 times that")
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--width", type=int, default=384)
+    parser.add_argument("--text-width", type=int, default=128)
+    parser.add_argument("--of", nargs="+", choices=("pictures", "texts"), default=("pictures", "texts"))
+    parser.add_argument("--alone", action="store_true", help="leave the other libraries out")
+    options = parser.parse_args()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    hf.logging.disable_progress_bar()
+    with tempfile.TemporaryDirectory() as place:
+        folder, shown = Path(place) / "clip", Path(place) / "pictures"
+        shown.mkdir()
+        checkpoint(folder, options.layers, options.width, options.text_width)
+        paths, said = pictures(shown, options.images), sentences(options.texts)
+        batch, text_batch = options.batch, 4 * options.batch
+        bare = Bare(folder)
+        encode_images, encode_texts = ours(folder, batch)
+        of_images: dict[str, Callable[..., Any]] = {
+            BARE: lambda given: bare.images(given, batch),
+            "equiview": encode_images,
+        }
+        of_texts: dict[str, Callable[..., Any]] = {
+            BARE: lambda given: bare.texts(given, text_batch),
+            "equiview": encode_texts,
+        }
+        for name, make in OTHERS.items():
+            if importlib.util.find_spec(name.replace("-", "_")) is None:
+                print(f"{name} is not installed")
+            elif not options.alone:
+                of_images[name], of_texts[name] = make(folder, batch)
+        print(
+            f"CLIP of {options.layers} layers, {options.width} and (texts) {options.text_width} wide, "
+            f"float32; torch {torch.__version__} on {torch.get_num_threads()} threads, "
+            f"transformers {hf.__version__}"
+        )
+        for what, given, size, makers in (
+            ("pictures", paths, batch, of_images),
+            ("texts", said, text_batch, of_texts),
+        ):
+            if what not in options.of:
+                continue
+            for maker in makers.values():
+                maker(given[: WARM * size])
+            timed: dict[str, Contender] = {name: partial(maker, given) for name, maker in makers.items()}
+            compare(what, len(given), size, options.pairs, timed)
+
+
+if __name__ == "__main__":
+    main()

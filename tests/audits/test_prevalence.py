@@ -5,9 +5,10 @@ import polars as pl
 import pytest
 
 from equiview.audits.execute import execute
-from equiview.audits.prevalence import PREVALENCE, blind_order
+from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
 from equiview.data.errors import InputError
+from equiview.data.items import blind_order
 from equiview.data.progress import silent
 from equiview.subjects import load_encoder
 from tests.conftest import LANGUAGES, write_world

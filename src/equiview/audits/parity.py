@@ -19,11 +19,10 @@ from equiview.audits._parity_values import measure, values
 from equiview.audits._parity_views import QUESTION, draw
 from equiview.audits._parity_words import judge
 from equiview.audits.base import Audit, register
-from equiview.audits.prevalence import blind_order
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.errors import InputError
-from equiview.data.items import Items
+from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
 from equiview.data.tables import Column, Schema

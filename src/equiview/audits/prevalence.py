@@ -6,8 +6,6 @@ is compared with what it would hold if languages shared it evenly (LBKL, DLBKL) 
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -17,7 +15,7 @@ from equiview.audits._prevalence_views import QUESTION, draw, judge
 from equiview.audits.base import Audit, register
 from equiview.benchmarks import Benchmark
 from equiview.data.errors import InputError
-from equiview.data.items import Items
+from equiview.data.items import Items, blind_order
 from equiview.data.languages import TIERS, tiers_of
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
@@ -131,16 +129,6 @@ def observe(
         "targets": language_ranks,
     }
     return Observations("prevalence", tables)
-
-
-def blind_order(ids: pl.Series) -> NDArray[np.int64]:
-    """An order of items that knows nothing of them: by a hash of the id.
-
-    Equal scores stand in row order, and a name that several languages share word for word scores equally in
-    all of them; in the reader's order the first language would always win.
-    """
-    keys = [hashlib.blake2b(str(name).encode(), digest_size=16).digest() for name in ids]
-    return np.asarray(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
 
 def _language_ranks(

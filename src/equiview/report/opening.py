@@ -20,6 +20,13 @@ from equiview.report.words import Term, interval, keyed, number, probability, sp
 
 FINDINGS = {"biased": ("▲", "biased"), "fair": ("✓", "fair"), "unclear": ("?", "not decided")}
 WORST = 5
+MORALS = {
+    (True, True): "The top is uneven, and languages are served unequally.",
+    (True, False): "The top is uneven though each language is served alike: scores differ between languages.",
+    (False, True): "The top is even, and still some languages are served worse.",
+    (False, False): "Even by both.",
+}
+"""What exposure (uneven or not) and accuracy (apart or not) say together."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,48 @@ def cards(runs: Sequence[Run], comparison: pl.DataFrame | None) -> list[Card]:
     """One card an audit, in the order in which the runs hold them."""
     audits = list(dict.fromkeys(audit for run in runs for audit in run.manifest.audits))
     return [_card(audit, runs, comparison) for audit in audits]
+
+
+@dataclass(frozen=True)
+class Together:
+    """What prevalence and accuracy say of one subject when read together."""
+
+    subject: str
+    sentence: str
+
+
+def together(runs: Sequence[Run]) -> tuple[Together, ...]:
+    """Exposure beside accuracy, for each run of prevalence: an even top can hide a language that fails.
+
+    LBKL and DLBKL see only whose captions are shown. An aligned model in P's table has nearly none of either
+    and yet finds captions of some languages far less often than those of others.
+    """
+    said = []
+    for run in runs:
+        table = run.estimates.table.filter(pl.col("audit") == "prevalence")
+        even = headline("prevalence", table)
+        if even is None or even["chance"] is None or "language" not in table.columns:
+            continue
+        by_language = table.filter((pl.col("metric") == "R@1") & pl.col("language").is_not_null())
+        if not len(by_language):
+            continue
+        ordered = by_language.sort("value", "language")
+        worst_off, best_off = ordered.row(0, named=True), ordered.row(-1, named=True)
+        uneven, apart = even["low"] > even["chance"], worst_off["high"] < best_off["low"]
+        shown = "above chance" if uneven else "not above chance"
+        served = ", ".join(
+            f"{tongues()[row['language']][0] if row['language'] in tongues() else row['language']} "
+            f"{number(row['value'], True)}"
+            for row in (worst_off, best_off)
+        )
+        said.append(
+            Together(
+                run.name,
+                f"{even['spoken']} {number(even['value'])} is {shown}; R@1 within a language: {served}. "
+                + MORALS[uneven, apart],
+            )
+        )
+    return tuple(said)
 
 
 def headline(audit: str, table: pl.DataFrame) -> dict[str, Any] | None:

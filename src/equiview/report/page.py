@@ -73,6 +73,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
             explorers=found,
             pictures=pictures.pieces(),
             pictures_a_piece=pictures.size,
+            together=opening.together(runs),
             published=published.beside(runs),
             paper=published.papers()["source"],
             style=Markup(embed.asset("page.css") + _palette()),

@@ -66,6 +66,14 @@ TERMS = (
         "lower",
         True,
     ),
+    Term(
+        "relative gap",
+        "how far a caption's language moves its similarity to the image, over what a right image has on "
+        "a wrong one; 0 is not at all",
+        "lower",
+    ),
+    Term("gap to pivot", "accuracy lost against the pivot language, as a mean over languages", "lower", True),
+    Term("accuracy", "share of pictures named rightly", "higher", True),
 )
 _KEYS = {"grouping": "by {}", "direction": "{}"}
 _BY_NAME = {term.name.lower(): term for term in TERMS}

@@ -108,16 +108,22 @@ def fill_pgvector(place, name, ids, vectors, metric, field):
 
 
 def fill_milvus(place, name, ids, vectors, metric, field):
-    from pymilvus import MilvusClient
+    from pymilvus import DataType, MilvusClient
 
     known = {"cosine": "COSINE", "euclidean": "L2", "dot": "IP"}[metric]
     with contextlib.closing(MilvusClient(place)) as client:
-        client.create_collection(
-            name, dimension=vectors.shape[1], metric_type=known, primary_field_name="key", auto_id=True
-        )
+        shape = client.create_schema(auto_id=True, enable_dynamic_field=True)
+        shape.add_field("key", DataType.INT64, is_primary=True)
+        shape.add_field("vector", DataType.FLOAT_VECTOR, dim=vectors.shape[1])
+        index = client.prepare_index_params()
+        index.add_index("vector", index_type="FLAT", metric_type=known)  # others are approximate
+        client.create_collection(name, schema=shape, index_params=index)
         rows = [{field: item, "vector": vector.tolist()} for item, vector in zip(ids, vectors, strict=True)]
         if rows:
             client.insert(name, rows)
+    from milvus_lite.server_manager import server_manager_instance
+
+    server_manager_instance.release_server(place)  # or no other process can open it
 
 
 @pytest.fixture(scope="session")

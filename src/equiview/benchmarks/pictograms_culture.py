@@ -100,7 +100,7 @@ def _flagged(chosen: pl.DataFrame) -> pl.DataFrame:
         drawing = PIL.Image.open(io.BytesIO(row["picture"]))
         for code, flag in drawn.items():
             buffer = io.BytesIO()
-            with_flag(drawing, flag).save(buffer, "PNG")
+            with_flag(drawing, flag).save(buffer, "PNG", compress_level=1)
             name = called[row["concept"]]
             rows.append((f"{name}:{code}", buffer.getvalue(), name, country_of[code], row["group"]))
     return pl.DataFrame(rows, schema=["id", "picture", "concept", "country", "group"], orient="row")

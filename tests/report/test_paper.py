@@ -18,7 +18,6 @@ EVERY = figures_of_every_kind(estimates(0.5), 0.5)
 
 @pytest.mark.parametrize("figure", EVERY, ids=lambda figure: figure.name)
 def test_every_figure_is_drawn_the_same_twice(figure: Figure) -> None:
-    pytest.importorskip("matplotlib")
     # Both formats are tried on every other figure each: drawing takes most of a second.
     format: Literal["svg", "pdf"] = "svg" if EVERY.index(figure) % 2 else "pdf"
     drawn = render(figure, format)
@@ -28,7 +27,6 @@ def test_every_figure_is_drawn_the_same_twice(figure: Figure) -> None:
 
 @pytest.mark.parametrize(("format", "date"), [("svg", rb"<dc:date>"), ("pdf", rb"/CreationDate|/ModDate")])
 def test_files_hold_no_date_and_pdf_embeds_truetype(format: Literal["svg", "pdf"], date: bytes) -> None:
-    pytest.importorskip("matplotlib")
     drawn = render(EVERY[0], format)
     assert not re.search(date, drawn)
     assert b"/Type3" not in drawn

@@ -52,7 +52,8 @@ def test_alignment_serves_every_language(demo):
     out, _ = demo
     recall = (
         of(out, "aligned", "prevalence")
-        .estimates.table.filter(metric="R@1")
+        .estimates.of("prevalence")
+        .table.filter(metric="R@1")
         .filter(pl.col("language").is_not_null())
     )
     assert len(recall) == 36

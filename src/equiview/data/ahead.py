@@ -24,12 +24,12 @@ def ahead(make: Callable[[Given], Made], given: Iterable[Given], *, depth: int) 
     """
     source = iter(given)
     workers = min(depth, 8, os.cpu_count() or 1)
-    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="equiview-ahead") as pool:
+    pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="equiview-ahead")
+    try:
         waiting: deque[Future[Made]] = deque(pool.submit(make, one) for one in islice(source, depth))
-        try:
-            while waiting:
-                waiting.extend(pool.submit(make, one) for one in islice(source, 1))
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            waiting.extend(pool.submit(make, one) for one in islice(source, 1))
+            yield waiting.popleft().result()
+    finally:
+        # Not waited for: a generator left before its end may be collected in one of these very threads.
+        pool.shutdown(wait=False, cancel_futures=True)

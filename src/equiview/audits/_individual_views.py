@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from equiview.audits._individual_values import EQUAL, IMAGES, RATIOS, IndividualSettings, is_unit
-from equiview.audits._languages import name_of, square
+from equiview.audits._languages import name_of, points_by_language, square
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
 from equiview.data.languages import languages
@@ -134,7 +134,8 @@ def _by_language(estimates: Estimates, metric: str) -> Chart | None:
     if not len(table):
         return None
     gap = metric == "similarity gap"
-    return Chart(
+    return points_by_language(
+        table,
         name="gap-by-language" if gap else "similarity-by-language",
         title="Mean similarity gap of each language to all others"
         if gap
@@ -143,17 +144,8 @@ def _by_language(estimates: Estimates, metric: str) -> Chart | None:
         if gap
         else "Captions say the same of the same images, so level points are what is fair. A language that "
         "lies low loses against all others wherever languages share one pool.",
-        table=table.select("name", "language", "tier", "value", "low", "high", "n"),
-        mark="points",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
-        color="tier",
-        palette="tier",
-        label="language",
-        x_title="language, from most to least written on the web",
         y_title=metric,
+        percent=False,
     )
 
 

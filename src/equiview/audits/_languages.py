@@ -1,9 +1,10 @@
-"""Languages by name, and pairs of them as a matrix."""
+"""Languages by name, as points of one chart, and pairs of them as a matrix."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from equiview.data.figures import Chart
 from equiview.data.languages import languages
 
 
@@ -17,6 +18,33 @@ def by_family() -> dict[str, int]:
 def name_of() -> dict[str, str]:
     """English names of languages by code."""
     return dict(languages().select("code", "name").iter_rows())
+
+
+def points_by_language(
+    table: pl.DataFrame, *, name: str, title: str, see: str, y_title: str, percent: bool
+) -> Chart:
+    """A point with its interval for each language, from the most to the least written, coloured by tier.
+
+    `table` has name, language, tier, value, low, high and n, and may have chance.
+    """
+    columns = [*("name", "language", "tier", "value", "low", "high", "n"), "chance"]
+    return Chart(
+        name=name,
+        title=title,
+        see=see,
+        table=table.select(column for column in columns if column in table.columns),
+        mark="points",
+        x="name",
+        y="value",
+        low="low",
+        high="high",
+        color="tier",
+        palette="tier",
+        label="language",
+        x_title="language, from most to least written on the web",
+        y_title=y_title,
+        percent=percent,
+    )
 
 
 def square(rows: pl.DataFrame, *, sign: int) -> pl.DataFrame:

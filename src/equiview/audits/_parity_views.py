@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from equiview.audits._languages import name_of, square
+from equiview.audits._languages import name_of, points_by_language, square
 from equiview.audits._parity_answers import DIRECTIONS, ParitySettings
 from equiview.audits._parity_groups import PARTS, value_order
 from equiview.data.estimates import Estimates
@@ -99,21 +99,12 @@ def _accuracy(estimates: Estimates, task: str) -> Chart | None:
         if task == DIRECTIONS[0]
         else "Does each caption find its image"
     )
-    return Chart(
+    return points_by_language(
+        table,
         name=f"accuracy-{task}",
         title=f"{what}, language by language?",
         see="Every language has a pool of its own with equally many candidates, so level points are what is "
         "fair. Bars are 95% intervals.",
-        table=table.select("name", "language", "tier", "value", "low", "high", "n", "chance"),
-        mark="points",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
-        color="tier",
-        palette="tier",
-        label="language",
-        x_title="language, from most to least written on the web",
         y_title=f"R@1, {title_of(task)}",
         percent=True,
     )

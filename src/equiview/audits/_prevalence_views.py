@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from equiview.audits._languages import points_by_language
 from equiview.audits._prevalence_values import PrevalenceSettings, values
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
@@ -105,21 +106,12 @@ def _recall_by_language(estimates: Estimates) -> Chart | None:
     table = _per_language(estimates, "R@1")
     if not len(table):
         return None
-    return Chart(
+    return points_by_language(
+        table,
         name="recall-by-language",
         title="Does the image find its own caption, language by language?",
         see="R@1 among captions of one language alone: no other language competes, so a low point means the "
         "encoder does not know the language. Bars are 95% intervals.",
-        table=table.select("name", "language", "tier", "value", "low", "high", "n", "chance"),
-        mark="points",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
-        color="tier",
-        palette="tier",
-        label="language",
-        x_title="language, from most to least written on the web",
         y_title="R@1 within the language",
         percent=True,
     )

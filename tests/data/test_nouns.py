@@ -97,6 +97,20 @@ def test_a_stage_that_fails_leaves_no_trace(tmp_path):
     assert sorted(path.name for path in run.folder.iterdir()) == ["manifest.json"]
 
 
+def test_leftovers_of_a_killed_process_are_swept_away(tmp_path):
+    run = Run.start(tmp_path / "run", manifest())
+    (run.folder / ".manifest.json.abc.part").write_text("half")
+    (run.folder / ".measure.part").mkdir()
+    (run.folder / ".measure.part" / "estimates.parquet").write_text("half")
+    Run.start(run.folder, manifest())
+    assert sorted(path.name for path in run.folder.iterdir()) == ["manifest.json"]
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / ".manifest.json.abc.part").write_text("half")
+    Run.start(bare, manifest())
+    assert sorted(path.name for path in bare.iterdir()) == ["manifest.json"]
+
+
 def test_a_folder_of_another_run_is_not_overwritten(tmp_path):
     Run.start(tmp_path / "run", manifest())
     with pytest.raises(InputError, match="holds a run that differs in seed"):

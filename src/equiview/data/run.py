@@ -115,6 +115,7 @@ class Run:
         path = folder / "manifest.json"
         if path.exists():
             run = cls.open(folder)
+            _sweep(folder)
             if different := manifest.differs_from(run.manifest):
                 raise InputError(
                     f"{folder}: holds a run that differs in {', '.join(different)}; choose another folder"
@@ -122,6 +123,7 @@ class Run:
             return run
         if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
             raise InputError(f"{folder}: is not empty and holds no run; choose another folder")
+        _sweep(folder)
         run = cls(folder, manifest)
         run._save()
         return run
@@ -216,3 +218,12 @@ class Run:
     def figures(self, audit: str) -> list[Figure]:
         """The figures of one audit, in the order they are meant to be read."""
         return [read_figure(path) for path in sorted((self.folder / "figures").glob(f"{audit}.*.json"))]
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a process killed while it was writing left half done."""
+    for left in folder.glob(".*.part"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# A busy machine is slow, not wrong.
-settings.register_profile("equiview", deadline=None)
+# A busy machine is slow, not wrong; and the same tests try the same examples everywhere.
+settings.register_profile(
+    "equiview", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("equiview")
 
 LANGUAGES = ("en", "de", "sw", "mi")

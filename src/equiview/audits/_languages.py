@@ -20,6 +20,19 @@ def name_of() -> dict[str, str]:
     return dict(languages().select("code", "name").iter_rows())
 
 
+def named(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the languages' names and tiers, and sort from most to least written on the web."""
+    known = languages().select("code", "name", "tier", "commoncrawl_percent")
+    return (
+        rows.drop("tier", strict=False)
+        .join(known, left_on="language", right_on="code", how="left")
+        .with_columns(pl.col("name").fill_null(pl.col("language")), pl.col("tier").fill_null("unknown"))
+        .sort(
+            "commoncrawl_percent", "language", descending=[True, False], nulls_last=True, maintain_order=True
+        )
+    )
+
+
 def points_by_language(
     table: pl.DataFrame, *, name: str, title: str, see: str, y_title: str, percent: bool
 ) -> Chart:

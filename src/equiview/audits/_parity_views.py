@@ -6,12 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from equiview.audits._languages import name_of, points_by_language, square
+from equiview.audits._languages import name_of, named, points_by_language, square
 from equiview.audits._parity_answers import DIRECTIONS, ParitySettings
 from equiview.audits._parity_groups import PARTS, value_order
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
-from equiview.data.languages import languages
 from equiview.data.observations import Observations
 
 QUESTION = "Is accuracy equal across languages, and across people within and across languages?"
@@ -75,19 +74,6 @@ def metric_of(task: str) -> str:
 def title_of(task: str) -> str:
     """A task in words."""
     return {DIRECTIONS[0]: "image to text", DIRECTIONS[1]: "text to image"}.get(task, f"{task}, zero-shot")
-
-
-def named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the languages' names and tiers, and sort from most to least written on the web."""
-    known = languages().select("code", "name", "tier", "commoncrawl_percent")
-    return (
-        rows.drop("tier")
-        .join(known, left_on="language", right_on="code", how="left")
-        .with_columns(pl.col("name").fill_null(pl.col("language")), pl.col("tier").fill_null("unknown"))
-        .sort(
-            "commoncrawl_percent", "language", descending=[True, False], nulls_last=True, maintain_order=True
-        )
-    )
 
 
 def _accuracy(estimates: Estimates, task: str) -> Chart | None:

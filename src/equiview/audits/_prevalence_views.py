@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from equiview.audits._languages import points_by_language
+from equiview.audits._languages import named, points_by_language
 from equiview.audits._prevalence_values import PrevalenceSettings, values
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
-from equiview.data.languages import TIERS, languages
+from equiview.data.languages import TIERS
 from equiview.data.observations import Observations
 from equiview.data.run import Verdict
 
@@ -65,12 +65,7 @@ def _tier_by_rank(observations: Observations) -> Chart:
 
 def _per_language(estimates: Estimates, metric: str) -> pl.DataFrame:
     rows = estimates.table.filter((pl.col("metric") == metric) & pl.col("language").is_not_null())
-    return (
-        rows.select("language", "value", "low", "high", "n", "chance")
-        .join(languages(), left_on="language", right_on="code", how="left")
-        .with_columns(pl.col("name").fill_null(pl.col("language")))
-        .sort("commoncrawl_percent", "language", descending=[True, False], nulls_last=True)
-    )
+    return named(rows.select("language", "value", "low", "high", "n", "chance"))
 
 
 def _language_histogram(estimates: Estimates) -> Chart | None:

@@ -22,8 +22,8 @@ from equiview.benchmarks.pictograms import (
     pictograms,
     with_flag,
 )
-from equiview.data.errors import InputError
 from equiview.data.languages import languages
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from equiview.subjects.pictogram import BUCKETS, NAMES, Pictogram, padded, text_features
 

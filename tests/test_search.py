@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.search import best, ranks_within, score_blocks, top_k, unit
 
 

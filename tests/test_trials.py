@@ -11,8 +11,8 @@ from PIL import Image
 from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.trials import ROLES, make_trials
 from equiview.data.countries import countries, languages_of
-from equiview.data.errors import InputError
 from equiview.data.items import Items
+from equiview.errors import InputError
 
 COUNTRIES = countries()["country"].to_list()
 

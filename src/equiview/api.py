@@ -13,12 +13,12 @@ from equiview.audits.compare import compare
 from equiview.audits.execute import execute, finish
 from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
 from equiview.benchmarks.release import RELEASES
-from equiview.data.errors import unknown_name
 from equiview.data.figures import read_figure
 from equiview.data.progress import Progress, silent
 from equiview.data.registry import Registry
 from equiview.data.run import Run
 from equiview.data.tables import write_bytes, write_parquet
+from equiview.errors import unknown_name
 from equiview.report import page
 from equiview.report.paper import FORMATS, render
 from equiview.search.cached import cached, readable_part

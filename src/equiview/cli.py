@@ -43,7 +43,7 @@ def main() -> None:
         _complain("stopped; run the same command again to continue where it was")
         sys.exit(1)
     except Exception as error:
-        from equiview.data.errors import InputError
+        from equiview.errors import InputError
 
         if isinstance(error, InputError):
             _complain(str(error))
@@ -180,7 +180,7 @@ def cache(
     as_json: AsJson = False,
 ) -> None:
     """List, verify or prune the vectors kept from earlier audits."""
-    from equiview.data.errors import unknown_name
+    from equiview.errors import unknown_name
     from equiview.search.store import Store
 
     store = Store()
@@ -229,7 +229,7 @@ def _front(
 
 
 def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
-    from equiview.data.errors import unknown_name
+    from equiview.errors import unknown_name
 
     if value not in choices:
         raise unknown_name(f"value of {option}", value, choices)
@@ -238,7 +238,7 @@ def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
 
 def _settings(given: list[str]) -> dict[str, dict[str, Any]]:
     """Read AUDIT.NAME=VALUE; a value is JSON where it can be, numbers with commas are a list, else text."""
-    from equiview.data.errors import InputError
+    from equiview.errors import InputError
 
     read: dict[str, dict[str, Any]] = {}
     for text in given:

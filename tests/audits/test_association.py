@@ -9,10 +9,10 @@ from equiview.audits.execute import execute
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.trials import make_trials
 from equiview.data.countries import countries
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.progress import silent
 from equiview.data.relevance import Relevance
+from equiview.errors import InputError
 from equiview.subjects import Encoder
 
 CONCEPTS = [f"c{number}" for number in range(8)]

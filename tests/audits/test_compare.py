@@ -4,7 +4,7 @@ import pytest
 from equiview.audits.compare import COLUMNS, _of_ratios, compare
 from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from tests.conftest import write_world
 

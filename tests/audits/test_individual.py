@@ -11,9 +11,9 @@ from equiview.audits._captions import captions_of
 from equiview.audits.execute import execute
 from equiview.audits.individual import INDIVIDUAL, SCHEMAS
 from equiview.benchmarks import load_benchmark
-from equiview.data.errors import InputError
 from equiview.data.observations import Observations
 from equiview.data.progress import silent
+from equiview.errors import InputError
 from equiview.metrics import fairness_ratio, similarity_gap, text_distance
 from equiview.subjects import load_encoder
 from tests.conftest import LANGUAGES, write_world

@@ -9,10 +9,10 @@ from equiview.audits.execute import execute
 from equiview.audits.parity import PARITY, SCHEMAS, table_1
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.prompts import shipped_prompts
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.progress import silent
 from equiview.data.relevance import Relevance
+from equiview.errors import InputError
 from equiview.subjects import Encoder, load_encoder
 from tests.audits.test_individual import several
 from tests.conftest import LANGUAGES, write_world

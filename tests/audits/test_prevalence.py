@@ -7,9 +7,9 @@ import pytest
 from equiview.audits.execute import execute
 from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
-from equiview.data.errors import InputError
 from equiview.data.items import blind_order
 from equiview.data.progress import silent
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from tests.conftest import LANGUAGES, write_world
 

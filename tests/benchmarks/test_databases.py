@@ -21,9 +21,9 @@ import pytest
 
 from equiview.audits.prevalence import PrevalenceSettings, observe
 from equiview.benchmarks import load_benchmark
-from equiview.data.errors import InputError
 from equiview.data.progress import silent
 from equiview.data.run import Run
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from equiview.subjects.base import ENCODERS
 from equiview.subjects.databases import Database

@@ -8,8 +8,8 @@ import pytest
 from equiview import api
 from equiview.audits.prevalence import PREVALENCE, SCHEMAS, PrevalenceSettings, observe
 from equiview.benchmarks import load_benchmark
-from equiview.data.errors import InputError
 from equiview.data.progress import silent
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from equiview.subjects.finished import FinishedRun, read_lists
 from tests.conftest import write_world

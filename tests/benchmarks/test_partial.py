@@ -3,7 +3,7 @@ import pytest
 
 from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.partial import without_images
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from tests.benchmarks.layouts import coco, fairface
 from tests.conftest import write_world
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from equiview.benchmarks.prompts import SHIPPED, check_prompts, read_prompts, shipped_prompts
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 LANGUAGES = ["de", "en", "es", "fr", "ja", "ru", "tr", "zh"]
 WEATHER = """

@@ -7,7 +7,7 @@ import pytest
 
 from equiview.benchmarks import BENCHMARKS, load_benchmark
 from equiview.benchmarks.release import RELEASES
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from tests.benchmarks import layouts
 from tests.benchmarks.layouts import LAYOUTS
 

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from equiview.data.errors import InputError
 from equiview.data.items import Items
+from equiview.errors import InputError
 
 
 def encoded(image, kind="PNG"):

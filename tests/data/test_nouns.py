@@ -2,7 +2,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from equiview.data.errors import InputError
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Gallery, read_figure, write_figure
 from equiview.data.languages import languages, tiers_of
@@ -10,6 +9,7 @@ from equiview.data.rankings import Rankings
 from equiview.data.registry import Registry
 from equiview.data.relevance import Relevance
 from equiview.data.run import BenchmarkCard, Manifest, Run, Subject
+from equiview.errors import InputError
 
 
 def manifest(seed=0):

@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from equiview.data.errors import InputError, unknown_name
 from equiview.data.tables import Column, Schema, atomic, checksum, read_table, write_parquet
+from equiview.errors import InputError, unknown_name
 
 SCHEMA = Schema(
     "people",

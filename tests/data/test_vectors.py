@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from equiview.data.errors import InputError
 from equiview.data.vectors import TokenVectors, one_each, rows_with
+from equiview.errors import InputError
 
 
 def two(dtype=np.float32):

@@ -4,7 +4,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from equiview.metrics import MetricInputError, UndefinedMetricError, self_preference, win_rates, wins
+from equiview.errors import MetricInputError, UndefinedMetricError
+from equiview.metrics import self_preference, win_rates, wins
 
 TRIALS = np.array(
     [

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from equiview import metrics
+from equiview.errors import MetricInputError, UndefinedMetricError
 
 Rows = tuple[np.ndarray, ...]
 
@@ -213,7 +214,7 @@ def test_input_types_and_memory_order_do_not_matter(case: Case) -> None:
 
 @every_metric
 def test_nothing_to_measure_is_an_error(case: Case) -> None:
-    with pytest.raises(metrics.UndefinedMetricError) as error:
+    with pytest.raises(UndefinedMetricError) as error:
         case.call(*(array[:0] for array in draw(case)))
     assert "\n" not in str(error.value)
 
@@ -222,7 +223,7 @@ def test_nothing_to_measure_is_an_error(case: Case) -> None:
 def test_a_wrong_number_of_dimensions_is_an_error(case: Case) -> None:
     arrays = draw(case)
     for wrong in ([array[None] for array in arrays], [array[0] for array in arrays]):
-        with pytest.raises(metrics.MetricInputError):
+        with pytest.raises(MetricInputError):
             case.call(*wrong)
 
 
@@ -233,6 +234,6 @@ def test_a_value_that_is_not_finite_is_an_error(case: Case, bad: float) -> None:
     if arrays[0].dtype.kind != "f":
         arrays[0] = arrays[0].astype(float)
     arrays[0][(7, *[0] * (arrays[0].ndim - 1))] = bad
-    with pytest.raises(metrics.MetricInputError) as error:
+    with pytest.raises(MetricInputError) as error:
         case.call(*arrays)
     assert "\n" not in str(error.value)

@@ -4,7 +4,8 @@ import scipy.stats
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from equiview.metrics import MetricInputError, UndefinedMetricError, pearson, spearman
+from equiview.errors import MetricInputError, UndefinedMetricError
+from equiview.metrics import pearson, spearman
 
 values = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=3, max_size=20)
 

@@ -4,14 +4,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from equiview.metrics import (
-    MetricInputError,
-    UndefinedMetricError,
-    fairness_ratio,
-    gap_bound,
-    similarity_gap,
-    text_distance,
-)
+from equiview.errors import MetricInputError, UndefinedMetricError
+from equiview.metrics import fairness_ratio, gap_bound, similarity_gap, text_distance
 
 numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
 triples = arrays(np.float64, st.tuples(st.just(3), st.integers(1, 6), st.integers(1, 5)), elements=numbers)
@@ -73,9 +67,10 @@ def test_which_caption_comes_first_does_not_matter(vectors: np.ndarray) -> None:
 def test_the_ratio_is_bounded_by_the_mean_length_at_any_distance(vectors: np.ndarray) -> None:
     _, text, other = vectors
     assume(whole(vectors))
-    assume((np.linalg.norm(text - other, axis=1) > 1e-3).all())
+    apart = np.linalg.norm(text - other, axis=1) > 1e-3
     limit = 2 / (np.linalg.norm(text, axis=1) + np.linalg.norm(other, axis=1))
-    assert (fairness_ratio(*vectors) <= limit * (1 + 1e-9)).all()
+    if apart.any():
+        assert (fairness_ratio(*vectors[:, apart]) <= limit[apart] * (1 + 1e-9)).all()
 
 
 @given(triples)

@@ -7,14 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from equiview.metrics import (
-    MetricInputError,
-    UndefinedMetricError,
-    cross_lingual_gaps,
-    gap_parts,
-    gini,
-    group_rate_gap,
-)
+from equiview.errors import MetricInputError, UndefinedMetricError
+from equiview.metrics import cross_lingual_gaps, gap_parts, gini, group_rate_gap
 
 PUBLISHED = json.loads((Path(__file__).parents[1] / "data" / "fairness.json").read_text())
 answers = arrays(np.int64, st.tuples(st.integers(2, 30), st.just(3)), elements=st.integers(0, 1))

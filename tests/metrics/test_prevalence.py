@@ -4,14 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from equiview.metrics import (
-    MetricInputError,
-    UndefinedMetricError,
-    dlbkl,
-    group_exposure,
-    lbkl,
-    single_group_share,
-)
+from equiview.errors import MetricInputError, UndefinedMetricError
+from equiview.metrics import dlbkl, group_exposure, lbkl, single_group_share
 
 N_GROUPS = 4
 lists = arrays(

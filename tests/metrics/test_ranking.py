@@ -5,14 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from equiview.metrics import (
-    MetricInputError,
-    UndefinedMetricError,
-    accuracy_at_k,
-    average_precision_at_k,
-    ndcg_at_k,
-    recall_at_k,
-)
+from equiview.errors import MetricInputError, UndefinedMetricError
+from equiview.metrics import accuracy_at_k, average_precision_at_k, ndcg_at_k, recall_at_k
 
 RELEVANT = np.array(
     [

@@ -6,7 +6,8 @@ import sklearn.metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equiview.metrics import MetricInputError, UndefinedMetricError, silhouette, silhouette_samples
+from equiview.errors import MetricInputError, UndefinedMetricError
+from equiview.metrics import silhouette, silhouette_samples
 
 METRICS = ("euclidean", "sqeuclidean", "cosine")
 

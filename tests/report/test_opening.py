@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from report_runs import comparison, make_run
 
-from equiview.data.errors import InputError
 from equiview.data.run import Run
 from equiview.data.tables import write_parquet
+from equiview.errors import InputError
 from equiview.report import opening, page, published
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 from report_runs import estimates, figures_of_every_kind
 
-from equiview.data.errors import InputError
 from equiview.data.figures import Figure
+from equiview.errors import InputError
 from equiview.report.paper import render
 
 EVERY = figures_of_every_kind(estimates(0.5), 0.5)

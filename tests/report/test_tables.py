@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from report_runs import make_run
 
-from equiview.data.errors import InputError
 from equiview.data.run import Run
 from equiview.data.tables import write_parquet
+from equiview.errors import InputError
 from equiview.report import FORMATS, export
 
 NASTY = r"50%_of|a&b\c{d}#$^~<i>"

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equiview.data.errors import InputError
 from equiview.data.vectors import TokenVectors
+from equiview.errors import InputError
 from equiview.search import score_blocks, top_k, unit
 from equiview.search.pairs import pair_scores
 

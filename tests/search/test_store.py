@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from equiview.benchmarks import Benchmark, same_image
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors
+from equiview.errors import InputError
 from equiview.search.cached import Cached, cached, readable_part
 from equiview.search.store import Store, cache_folder, keys_of
 from equiview.subjects import Encoder

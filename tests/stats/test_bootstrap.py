@@ -5,14 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from equiview.stats import (
-    StatsInputError,
-    UndefinedStatisticError,
-    bootstrap,
-    bootstrap_interval,
-    bootstrap_means,
-    interval,
-)
+from equiview.errors import StatsInputError, UndefinedStatisticError
+from equiview.stats import bootstrap, bootstrap_interval, bootstrap_means, interval
 
 tables = arrays(
     np.float64, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=st.floats(-100, 100, width=32)

@@ -8,16 +8,9 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equiview.errors import StatsInputError, UndefinedStatisticError
 from equiview.metrics import accuracy_at_k, dlbkl, lbkl, ndcg_at_k, recall_at_k
-from equiview.stats import (
-    StatsInputError,
-    UndefinedStatisticError,
-    blind_rankings,
-    chance_floor,
-    chance_ndcg,
-    chance_recall,
-    chance_success,
-)
+from equiview.stats import blind_rankings, chance_floor, chance_ndcg, chance_recall, chance_success
 
 pools = st.lists(st.integers(0, 5), min_size=1, max_size=6).filter(any)
 

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equiview.stats import StatsInputError, UndefinedStatisticError, holm
+from equiview.errors import StatsInputError, UndefinedStatisticError
+from equiview.stats import holm
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from equiview.stats import StatsInputError, UndefinedStatisticError, pearson_interval, spearman_interval
+from equiview.errors import StatsInputError, UndefinedStatisticError
+from equiview.stats import pearson_interval, spearman_interval
 
 
 def correlated(n: int, rho: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equiview.stats import StatsInputError, UndefinedStatisticError, paired, sign_flip_test
+from equiview.errors import StatsInputError, UndefinedStatisticError
+from equiview.stats import paired, sign_flip_test
 
 differences = st.lists(st.integers(-5, 5), min_size=1, max_size=9)
 

@@ -13,8 +13,8 @@ import torch
 import transformers as hf
 from safetensors.torch import load_file, save_file
 
-from equiview.data.errors import InputError
 from equiview.data.items import Items
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, keeps_its_promises

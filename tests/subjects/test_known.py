@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects import ENCODERS, load_encoder
 from equiview.subjects.known import in_full, known_models
 

@@ -12,7 +12,7 @@ import torch
 import transformers as hf
 from safetensors.torch import load_file, save_file
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from equiview.subjects._qwen import widened
 from tests.subjects import tiny

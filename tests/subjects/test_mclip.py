@@ -11,7 +11,7 @@ import torch
 import transformers as hf
 from torch.nn import functional
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, keeps_its_promises

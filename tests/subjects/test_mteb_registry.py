@@ -16,8 +16,8 @@ with warnings.catch_warnings():
     from mteb.models.get_model_meta import MODEL_REGISTRY
     from mteb.models.model_meta import ModelMeta
 
-from equiview.data.errors import InputError
 from equiview.data.vectors import TokenVectors
+from equiview.errors import InputError
 from equiview.subjects import Encoder, load_encoder
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE

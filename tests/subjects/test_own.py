@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from tests.subjects import tiny
 

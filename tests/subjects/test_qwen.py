@@ -10,7 +10,7 @@ import torch
 import transformers as hf
 from safetensors.torch import load_file, save_file
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, flat, keeps_its_promises

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sentence_transformers as st
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, flat, keeps_its_promises

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from equiview.subjects.service import TRIES, Clock, EmbeddingService
 from tests.subjects import tiny

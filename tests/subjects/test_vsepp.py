@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects import load_encoder
 from equiview.subjects.vsepp import WIDTHS, read_vocabulary
 from tests.subjects import tiny

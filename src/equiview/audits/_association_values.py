@@ -12,10 +12,10 @@ from equiview.audits._summary import column_name, summarise
 from equiview.audits.base import Settings, Values
 from equiview.benchmarks.trials import ROLES
 from equiview.data.countries import countries
-from equiview.data.errors import InputError
 from equiview.data.estimates import Estimates
 from equiview.data.observations import Observations
 from equiview.data.seeds import seed_for
+from equiview.errors import InputError
 from equiview.metrics import wins
 from equiview.stats import bootstrap_interval, bootstrap_means, interval, pearson_interval
 

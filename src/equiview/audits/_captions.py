@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 Choice = Literal["each", "first", "length"]
 CHOICE_ABOUT = (

@@ -14,10 +14,10 @@ from pydantic import Field
 from equiview.audits._captions import CHOICE_ABOUT, Choice
 from equiview.audits._summary import cluster_labels, column_name, summarise
 from equiview.audits.base import Settings, Values
-from equiview.data.errors import InputError
 from equiview.data.estimates import Estimates
 from equiview.data.observations import Observations
 from equiview.data.seeds import seed_for
+from equiview.errors import InputError
 from equiview.stats import bootstrap_interval, bootstrap_means, interval
 
 IMAGES = ("matched", "shuffled")

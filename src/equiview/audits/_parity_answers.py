@@ -9,9 +9,9 @@ from pydantic import Field, field_validator
 
 from equiview.audits._captions import CHOICE_ABOUT, Choice
 from equiview.audits.base import Settings
-from equiview.data.errors import InputError
 from equiview.data.observations import Observations
 from equiview.data.seeds import seed_for
+from equiview.errors import InputError
 from equiview.stats import bootstrap_means
 
 DIRECTIONS = ("image-to-text", "text-to-image")

@@ -12,11 +12,11 @@ from pydantic import Field, field_validator
 
 from equiview.audits._summary import column_name, keys_of, summarise
 from equiview.audits.base import Settings, Values
-from equiview.data.errors import InputError
 from equiview.data.estimates import Estimates
 from equiview.data.languages import TIERS
 from equiview.data.observations import Observations
 from equiview.data.seeds import seed_for
+from equiview.errors import InputError
 from equiview.metrics import accuracy_at_k, dlbkl, group_exposure, lbkl, ndcg_at_k, single_group_share
 from equiview.stats import chance_floor, chance_ndcg, chance_success
 

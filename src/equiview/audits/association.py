@@ -28,12 +28,12 @@ from equiview.audits.base import Audit, register
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.trials import ROLES
 from equiview.benchmarks.trials import SCHEMA as TRIALS
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
 from equiview.data.tables import Column, Schema
 from equiview.data.vectors import Vectors, one_each
+from equiview.errors import InputError
 from equiview.search import unit
 from equiview.search.pairs import pair_scores
 from equiview.subjects import Encoder

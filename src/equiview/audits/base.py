@@ -19,7 +19,6 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equiview.benchmarks import Benchmark
-from equiview.data.errors import InputError
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Figure
 from equiview.data.observations import Observations
@@ -27,6 +26,7 @@ from equiview.data.progress import Progress
 from equiview.data.registry import Registry
 from equiview.data.run import Verdict
 from equiview.data.tables import Schema
+from equiview.errors import InputError
 from equiview.subjects import Encoder
 
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from equiview.audits._summary import cluster_labels, matrix
 from equiview.audits.base import AUDITS, Values
 from equiview.audits.execute import observations_of
-from equiview.data.errors import InputError
 from equiview.data.run import Run
 from equiview.data.seeds import seed_for
+from equiview.errors import InputError
 from equiview.stats import bootstrap_interval, bootstrap_means, holm, interval, sign_flip_test
 
 Columns = NDArray[np.float64]

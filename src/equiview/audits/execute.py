@@ -9,13 +9,13 @@ from typing import Any
 
 from equiview.audits.base import AUDITS, Audit, Settings
 from equiview.benchmarks import Benchmark
-from equiview.data.errors import InputError
 from equiview.data.estimates import Estimates
 from equiview.data.figures import write_figure
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress, silent
 from equiview.data.run import BenchmarkCard, Manifest, Run, Subject, versions
 from equiview.data.tables import write_bytes, write_parquet
+from equiview.errors import InputError
 from equiview.subjects import Encoder
 
 

@@ -21,12 +21,12 @@ from equiview.audits._individual_values import IMAGES, IndividualSettings, measu
 from equiview.audits._individual_views import QUESTION, draw, judge
 from equiview.audits.base import Audit, register
 from equiview.benchmarks import Benchmark
-from equiview.data.errors import InputError
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
 from equiview.data.seeds import seed_for
 from equiview.data.tables import Column, Schema
 from equiview.data.vectors import TokenVectors
+from equiview.errors import InputError
 from equiview.metrics import similarity_gap, text_distance
 from equiview.subjects import Encoder
 

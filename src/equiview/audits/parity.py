@@ -21,12 +21,12 @@ from equiview.audits._parity_words import judge
 from equiview.audits.base import Audit, register
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
-from equiview.data.errors import InputError
 from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
 from equiview.data.tables import Column, Schema
 from equiview.data.vectors import TokenVectors, Vectors
+from equiview.errors import InputError
 from equiview.search import score_blocks, unit
 from equiview.subjects import Encoder
 

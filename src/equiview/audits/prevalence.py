@@ -14,13 +14,13 @@ from equiview.audits._prevalence_values import PrevalenceSettings, measure, valu
 from equiview.audits._prevalence_views import QUESTION, draw, judge
 from equiview.audits.base import Audit, register
 from equiview.benchmarks import Benchmark
-from equiview.data.errors import InputError
 from equiview.data.items import Items, blind_order
 from equiview.data.languages import TIERS, tiers_of
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
 from equiview.data.relevance import Relevance
 from equiview.data.tables import Column, Schema
+from equiview.errors import InputError
 from equiview.search import best, ranks_within, score_blocks, unit
 from equiview.subjects import Encoder
 from equiview.subjects.finished import ResultLists, prevalence_observations

@@ -19,10 +19,10 @@ from functools import cached_property
 
 import polars as pl
 
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.registry import Registry
 from equiview.data.relevance import Relevance
+from equiview.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_image
 from equiview.benchmarks.release import Release, field, image_items, one_of, read_json, seek, text_items
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 COCO = Release(
     name="coco",

@@ -12,8 +12,8 @@ import polars as pl
 from equiview.benchmarks.base import Benchmark, benchmark, same_image
 from equiview.benchmarks.coco import coco_captions, coco_file, coco_objects
 from equiview.benchmarks.release import Release, image_items, one_of, seek, text_items, without_texts
-from equiview.data.errors import InputError
 from equiview.data.tables import Column, Schema, read_table
+from equiview.errors import InputError
 
 ZHAO = Release(
     name="coco-people",

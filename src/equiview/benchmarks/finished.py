@@ -19,10 +19,10 @@ import polars as pl
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import read_lines, seek
 from equiview.data.arguments import split_argument
-from equiview.data.errors import InputError
 from equiview.data.items import IMAGES, TEXTS, Items
 from equiview.data.relevance import Relevance
 from equiview.data.tables import Schema, read_table
+from equiview.errors import InputError
 
 OPTIONS = ("items", "qrels", "queries", "depth", "partial")
 ANY = Schema("any", ())

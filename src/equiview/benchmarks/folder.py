@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_image
-from equiview.data.errors import InputError
 from equiview.data.items import IMAGES, TEXTS, Items
 from equiview.data.tables import read_table
+from equiview.errors import InputError
 
 
 @benchmark("folder", usage=("folder:DIR",), about="your own images and texts, as tables in a folder")

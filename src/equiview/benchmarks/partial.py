@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark
-from equiview.data.errors import InputError
 from equiview.data.relevance import Relevance
+from equiview.errors import InputError
 
 
 def without_images(benchmark: Benchmark, ids: Iterable[str]) -> Benchmark:

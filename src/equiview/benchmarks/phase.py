@@ -14,7 +14,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_image
 from equiview.benchmarks.release import Release, field, image_items, one_of, read_json, text_items
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 PHASE = Release(
     name="phase",

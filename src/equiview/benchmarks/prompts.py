@@ -35,8 +35,8 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from equiview.data.errors import InputError
 from equiview.data.languages import languages
+from equiview.errors import InputError
 
 SHIPPED = ("gender", "race", "age")
 SCRIPTS = {

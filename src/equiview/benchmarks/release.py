@@ -18,9 +18,9 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark
 from equiview.data.arguments import split_argument
-from equiview.data.errors import InputError
 from equiview.data.items import Items, no_texts
 from equiview.data.relevance import Relevance
+from equiview.errors import InputError
 
 RELEASES: dict[str, Release] = {}
 """Every release by the name of its benchmark."""

@@ -14,10 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.data.countries import languages_of
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.seeds import seed_for
 from equiview.data.tables import Column, Schema
+from equiview.errors import InputError
 
 ROLES = ("semantic", "cultural", "nonrelevant")
 

@@ -20,7 +20,7 @@ from equiview.benchmarks.release import (
     seek,
     without_texts,
 )
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 VQAV2 = Release(
     name="vqav2",

@@ -17,10 +17,10 @@ from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release
 from equiview.benchmarks.trials import ROLES, with_languages
 from equiview.data.countries import languages_of
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.data.tables import Column, Schema, read_table
+from equiview.errors import InputError
 
 RELEASE = Release(
     name="3xcm",

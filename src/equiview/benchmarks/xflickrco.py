@@ -10,7 +10,7 @@ from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_image
 from equiview.benchmarks.release import Release, field, image_items, read_json_lines, text_items
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 XFLICKRCO = Release(
     name="xflickrco",

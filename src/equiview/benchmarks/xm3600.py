@@ -11,8 +11,8 @@ from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_image
 from equiview.benchmarks.release import Release, field, image_items, read_json_lines, text_items
-from equiview.data.errors import InputError
 from equiview.data.languages import languages
+from equiview.errors import InputError
 
 XM3600 = Release(
     name="xm3600",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_image
 from equiview.benchmarks.release import Release, image_items, read_lines, text_items
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 XTD = Release(
     name="xtd",

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import polars as pl
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 
 @cache

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from equiview.data.errors import InputError
 from equiview.data.tables import Column, Schema
+from equiview.errors import InputError
 
 SCHEMA = Schema(
     "estimates",

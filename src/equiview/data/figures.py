@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from equiview.data.errors import InputError
 from equiview.data.tables import write_bytes
+from equiview.errors import InputError
 
 Mark = Literal["bars", "stacked", "lines", "points", "scatter", "heatmap"]
 

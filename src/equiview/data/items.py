@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.data.errors import InputError
 from equiview.data.pictures import decoded
 from equiview.data.tables import Column, Schema
+from equiview.errors import InputError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

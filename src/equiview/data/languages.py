@@ -11,7 +11,7 @@ from typing import Literal
 
 import polars as pl
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 Tier = Literal["high", "medium", "low"]
 TIERS: tuple[Tier, ...] = ("high", "medium", "low")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.data.errors import InputError
 from equiview.data.tables import Schema, read_table, write_parquet
+from equiview.errors import InputError
 
 
 @dataclass(frozen=True)

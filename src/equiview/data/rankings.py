@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
-from equiview.data.errors import unknown_name
+from equiview.errors import unknown_name
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Entry(Generic[T]):
 
 @dataclass
 class Registry(Generic[T]):
-    """Named things of one kind, found in a package of ours and in entry points of other packages."""
+    """Named things of one kind, found in a package of ours, its subpackages, and entry points of others."""
 
     kind: str
     package: str
@@ -51,8 +51,8 @@ class Registry(Generic[T]):
         if not self._complete:
             # An entry point of another package is loaded after ours, so that it can replace one on purpose.
             package = importlib.import_module(self.package)
-            for module in pkgutil.iter_modules(package.__path__):
-                importlib.import_module(f"{self.package}.{module.name}")
+            for module in pkgutil.walk_packages(package.__path__, f"{self.package}."):
+                importlib.import_module(module.name)
             for point in entry_points(group=self.package):
                 value = point.load()
                 if point.name not in self.entries:

@@ -26,10 +26,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from equiview.data.errors import InputError
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
 from equiview.data.tables import checksum, read_table, write_bytes
+from equiview.errors import InputError
 
 LAYOUT = 1
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Schema:
     >>> schema.check(pl.DataFrame({"id": ["a", "a"]}), "people.csv")
     Traceback (most recent call last):
     ...
-    equiview.data.errors.InputError: people.csv: column 'id' repeats 'a' in rows 1 and 2; it must be distinct
+    equiview.errors.InputError: people.csv: column 'id' repeats 'a' in rows 1 and 2; it must be distinct
     """
 
     name: str

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 
 CHUNK = 2**22
 """Numbers looked at together when a large array is checked or averaged."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equiview.metrics.errors import MetricInputError, UndefinedMetricError
+from equiview.errors import MetricInputError, UndefinedMetricError
 
 SHARES_TOLERANCE = 1e-6
 

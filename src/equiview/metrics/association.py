@@ -18,8 +18,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.errors import MetricInputError, UndefinedMetricError
 from equiview.metrics._check import as_table, one_of
-from equiview.metrics.errors import MetricInputError, UndefinedMetricError
 
 Ties = Literal["first", "all", "split"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equiview.metrics.errors import MetricInputError, UndefinedMetricError
+from equiview.errors import MetricInputError, UndefinedMetricError
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> float:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.errors import MetricInputError, UndefinedMetricError
 from equiview.metrics._check import as_table
-from equiview.metrics.errors import MetricInputError, UndefinedMetricError
 
 TOLERANCE = 1e-9
 """Share of the chord by which rounding may exceed it: far above 2**-52 x width, far below any finding."""

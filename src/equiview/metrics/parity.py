@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.errors import MetricInputError, UndefinedMetricError
 from equiview.metrics._check import as_table
-from equiview.metrics.errors import MetricInputError, UndefinedMetricError
 
 
 def cross_lingual_gaps(correct: ArrayLike, pivot: int = 0) -> NDArray[np.float64]:

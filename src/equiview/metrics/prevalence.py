@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.errors import MetricInputError
 from equiview.metrics._check import as_groups, as_shares, one_of
-from equiview.metrics.errors import MetricInputError
 
 Prior = Literal["uniform", "pool"] | ArrayLike
 

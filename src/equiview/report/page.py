@@ -15,8 +15,8 @@ import polars as pl
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from equiview.data.errors import InputError
 from equiview.data.run import Run
+from equiview.errors import InputError
 from equiview.report import colours, embed, figures, opening, published
 from equiview.report.explorer import explorers
 from equiview.report.tables import estimates_table

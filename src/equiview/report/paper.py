@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from equiview.data.errors import InputError
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.languages import languages
+from equiview.errors import InputError
 from equiview.report import colours
 from equiview.report.charts import FEW, MANY, Series, fitted, series, title_of
 from equiview.report.words import number

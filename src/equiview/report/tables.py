@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from equiview.data.errors import unknown_name
 from equiview.data.estimates import BASE
 from equiview.data.run import Run
+from equiview.errors import unknown_name
 from equiview.report.words import interval, number, term
 
 LATEX = {

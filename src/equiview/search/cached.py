@@ -10,10 +10,10 @@ import polars as pl
 
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.partial import without_images
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
 from equiview.data.vectors import Vectors
+from equiview.errors import InputError
 from equiview.search.shards import Precision
 from equiview.search.store import Shelf, Store, keys_of
 from equiview.subjects.base import Encoder, checked_vectors

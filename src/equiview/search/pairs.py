@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.errors import InputError
 from equiview.data.vectors import TokenVectors, Vectors
+from equiview.errors import InputError
 from equiview.search.maxsim import maxsim_pair
 
 BLOCK = 65_536

@@ -26,9 +26,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.data.errors import InputError
 from equiview.data.tables import Column, Schema, read_table, write_parquet
 from equiview.data.vectors import TokenVectors, Vectors, rows_with
+from equiview.errors import InputError
 
 try:
     import fcntl

@@ -26,10 +26,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.tables import write_bytes
 from equiview.data.vectors import TokenVectors, Vectors
+from equiview.errors import InputError
 from equiview.search.shards import (
     Precision,
     Writer,

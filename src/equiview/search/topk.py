@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.errors import InputError
 from equiview.data.rankings import Rankings
 from equiview.data.vectors import TokenVectors, Vectors
+from equiview.errors import InputError
 from equiview.search.maxsim import maxsim_blocks
 
 BLOCK_BYTES = 64 * 2**20

@@ -1,6 +1,7 @@
 """Statistics: intervals, paired tests, correction and chance floors; pure functions of NumPy arrays.
 
-Nothing of the project is imported. Everything random takes a `seed` and gives the same bytes for it.
+Nothing of the project is imported but its errors. Everything random takes a `seed` and gives the same bytes
+for it.
 """
 
 from equiview.stats.bootstrap import BootstrapInterval, bootstrap_interval, bootstrap_means, interval
@@ -14,15 +15,12 @@ from equiview.stats.chance import (
 )
 from equiview.stats.correction import holm
 from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
-from equiview.stats.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats.paired import sign_flip_test
 
 __all__ = [
     "BootstrapInterval",
     "ChanceFloor",
     "Correlation",
-    "StatsInputError",
-    "UndefinedStatisticError",
     "blind_rankings",
     "bootstrap_interval",
     "bootstrap_means",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equiview.stats.errors import StatsInputError, UndefinedStatisticError
+from equiview.errors import StatsInputError, UndefinedStatisticError
 
 EXACT_BITS = 52  # whole numbers up to 2**53 are exact in float64; one bit is kept in hand
 

@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats._check import add_up, as_columns, cluster_rows, exact_sums, whole_number
-from equiview.stats.errors import StatsInputError, UndefinedStatisticError
 
 BLOCK_BYTES = 16 * 2**20
 DRAWS_AT_ONCE = 16_384

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats._check import whole_number
-from equiview.stats.errors import StatsInputError, UndefinedStatisticError
 
 
 @dataclass(frozen=True)

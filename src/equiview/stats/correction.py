@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equiview.stats.errors import StatsInputError, UndefinedStatisticError
+from equiview.errors import StatsInputError, UndefinedStatisticError
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

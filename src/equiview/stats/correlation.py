@@ -13,9 +13,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats._check import whole_number
 from equiview.stats.bootstrap import interval
-from equiview.stats.errors import StatsInputError, UndefinedStatisticError
 
 
 @dataclass(frozen=True)

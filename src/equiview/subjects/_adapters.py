@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import SAFE, Checkpoint, require
 from equiview.subjects._torch import from_files, loaded, state_of
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from equiview.data.arguments import split_argument
-from equiview.data.errors import InputError
 from equiview.data.tables import checksum, write_bytes
+from equiview.errors import InputError
 
 READ = ("*.json", "*.txt", "*.model", "*.spm", "*.py", "*.jinja")
 """Small files that decide what a model does: configuration, tokenizer, preprocessing, prompts, code."""

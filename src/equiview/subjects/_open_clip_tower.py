@@ -12,7 +12,7 @@ from functools import cached_property
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import Checkpoint, require
 from equiview.subjects._torch import Inputs, filled, state_of
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.ahead import ahead
-from equiview.data.errors import InputError
 from equiview.data.vectors import TokenVectors
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import Checkpoint, require
 from equiview.subjects.base import Encoder
 

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.data.ahead import ahead
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
 from equiview.data.registry import Registry
 from equiview.data.vectors import TokenVectors, Vectors, rows_with
+from equiview.errors import InputError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

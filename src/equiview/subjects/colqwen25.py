@@ -11,7 +11,7 @@ import hashlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects._adapters import adapted, backbone, linear, tensors_of
 from equiview.subjects._checkpoint import Checkpoint
 from equiview.subjects._qwen import PLACE, QwenEncoder

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
 from equiview.data.arguments import split_argument
-from equiview.data.errors import InputError, unknown_name
+from equiview.errors import InputError, unknown_name
 from equiview.subjects.embeddings import Embeddings
 from equiview.subjects.finished import ResultLists, fitting
 

@@ -16,10 +16,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks.folder import read_images, read_texts
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
 from equiview.data.tables import checksum
+from equiview.errors import InputError
 from equiview.subjects.base import Encoder, checked_vectors, encoder
 
 if TYPE_CHECKING:

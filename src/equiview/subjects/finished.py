@@ -23,12 +23,12 @@ import polars as pl
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.release import read_lines
 from equiview.data.arguments import split_argument
-from equiview.data.errors import InputError
 from equiview.data.items import Items
 from equiview.data.languages import tiers_of
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress, silent
 from equiview.data.tables import Column, Schema, checksum, read_table
+from equiview.errors import InputError
 from equiview.subjects.base import Encoder, encoder
 
 if TYPE_CHECKING:

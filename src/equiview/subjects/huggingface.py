@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import require
 from equiview.subjects._torch import (
     LENGTH_LIMIT,

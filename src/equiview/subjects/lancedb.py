@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import require
 from equiview.subjects.base import encoder
 from equiview.subjects.databases import Collection, Database, Found

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import require
 from equiview.subjects._qwen import LONGEST, widened
 from equiview.subjects._torch import Inputs, Tokens, TorchEncoder, from_files, loaded, pad, tokenizer_of

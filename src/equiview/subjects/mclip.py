@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import Checkpoint, require
 from equiview.subjects._open_clip_tower import OpenClipTower
 from equiview.subjects._torch import Inputs, Tokens, TorchEncoder, filled, pad, state_of, tokenizer_of

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.arguments import split_argument
-from equiview.data.errors import InputError
 from equiview.data.vectors import TokenVectors
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import require
 from equiview.subjects._torch import chosen_device, library_bars_off, readable
 from equiview.subjects.base import Encoder, encoder

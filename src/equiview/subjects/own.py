@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.errors import InputError
 from equiview.data.tables import checksum
+from equiview.errors import InputError
 from equiview.subjects.base import Encoder
 
 if TYPE_CHECKING:

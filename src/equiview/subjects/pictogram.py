@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.errors import unknown_name
+from equiview.errors import unknown_name
 from equiview.subjects.base import Encoder, encoder
 
 if TYPE_CHECKING:

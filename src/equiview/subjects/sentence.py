@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.errors import InputError
 from equiview.data.vectors import TokenVectors
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import Checkpoint, require
 from equiview.subjects._torch import chosen_device, chosen_dtype, library_bars_off, readable
 from equiview.subjects.base import Encoder, encoder

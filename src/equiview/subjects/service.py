@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from equiview.data.ahead import ahead
 from equiview.data.arguments import split_argument
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import require
 from equiview.subjects._torch import readable
 from equiview.subjects.base import Encoder, encoder

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.errors import InputError
+from equiview.errors import InputError
 from equiview.subjects._checkpoint import require
 from equiview.subjects._qwen import widened
 from equiview.subjects._torch import Inputs, Tokens, TorchEncoder, filled, pad

@@ -1,4 +1,4 @@
-"""The one error that a person can mend: bad input, said in one line."""
+"""Errors that a person can correct: each says in one line what was wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -11,6 +11,22 @@ class InputError(ValueError):
 
     The command line prints its message and exits with 1; anything else that escapes is a defect of ours.
     """
+
+
+class MetricInputError(InputError):
+    """An argument is not what the metric is defined for; the message says which, in one line."""
+
+
+class UndefinedMetricError(MetricInputError):
+    """The metric is over nothing: no query, no relevant item, one group. It never becomes 0 or nan."""
+
+
+class StatsInputError(InputError):
+    """An argument is not what the statistic is defined for; the message says which, in one line."""
+
+
+class UndefinedStatisticError(StatsInputError):
+    """The statistic is over nothing: no query, a column nobody was asked. It never becomes 0 or nan."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:

@@ -1,12 +1,14 @@
-"""What an audit is, and how one is added: a file of functions for one question.
+"""What an audit is, and how one is added: a folder (or a package of somebody else's) for one question.
 
-    observe(subject, benchmark, settings) -> Observations    slow, runs the model
-    values(observations, settings) -> Values                 one number per query and metric
-    measure(observations, settings) -> Estimates             intervals, chance floors
+    observe(subject, benchmark, settings, progress) -> Observations    slow, runs the subject
+    values(observations, settings) -> Values                           one number per query and quantity
+    measure(observations, settings) -> Estimates                       intervals, chance floors
     draw(observations, estimates, settings) -> figures
-    judge(estimates, settings) -> Verdict                    the answer in words
+    judge(estimates, settings) -> Verdict                              the answer in words
+    explore(observations) -> RankedLists | None                        what the explorer shows
 
-Everything after `observe` is pure and can be redone without the model.
+Everything after `observe` is pure and can be redone without the subject. Whatever the report shows of an audit
+comes with it: its metrics, its headlines, whom to list as worst off, how its keys are read.
 """
 
 from __future__ import annotations
@@ -15,19 +17,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Figure
+from equiview.data.headline import Headline
+from equiview.data.lists import RankedLists
+from equiview.data.metric import Metric, Quantity
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
 from equiview.data.registry import Registry
-from equiview.data.run import Verdict
+from equiview.data.seeds import seed_for
 from equiview.data.tables import Schema
+from equiview.data.values import Values
+from equiview.data.verdict import Finding, Verdict
 from equiview.errors import InputError
-from equiview.subjects import Encoder
+from equiview.subjects import Subject
 
 
 class Settings(BaseModel):
@@ -37,51 +43,56 @@ class Settings(BaseModel):
 
     seed: int = 0
     replicates: int = Field(default=10_000, ge=100, description="bootstrap and permutation replicates")
+    _space: str = PrivateAttr(default="")
+
+    def seed_of(self, purpose: str) -> int:
+        """A seed of its own for one purpose of this audit."""
+        return seed_for(self.seed, f"{self._space}.{purpose}")
 
 
+Sub = TypeVar("Sub", bound=Subject)
 S = TypeVar("S", bound=Settings)
 
 
-@dataclass(frozen=True)
-class Values:
-    """One row a query: `query_id`, `cluster`, then a metric a column.
-
-    Rows that share a cluster are not independent. A null says the metric was not asked of that query.
-    """
-
-    table: pl.DataFrame
-
-    @property
-    def metrics(self) -> list[str]:
-        """The metric columns."""
-        return [name for name in self.table.columns if name not in {"query_id", "cluster"}]
+def no_lists(_: Observations) -> RankedLists | None:
+    """What an audit without ranked lists shows in the explorer: nothing."""
+    return None
 
 
 @dataclass(frozen=True)
-class Audit(Generic[S]):
+class Audit(Generic[Sub, S]):
     """One question and the functions that answer it.
 
-    `headline` names the metrics by which runs are compared, `schemas` the observed tables. `ratios` names
-    headline metrics that are not means but one mean over another: the columns of `Values` to divide.
+    `question` is phrased so that "Yes" means biased. `subject` is the kind of subject it is about, or several.
+    `schemas` are of the observed tables, `metrics` of everything it reports. Runs are summed up and compared by
+    `headlines`, the first of which opens the report. `worst_by` names keys with the quantity by which to list
+    who is worst off; of several for one key the first that was measured counts. `key_formats` says how keys
+    are read (`{"grouping": "by {}"}`); `packages` are distributions, beyond the core's, whose version can
+    change what is observed.
     """
 
     name: str
     question: str
     source: str
+    subject: type[Sub] | tuple[type[Sub], ...]
     settings: type[S]
     schemas: Mapping[str, Schema]
-    headline: tuple[str, ...]
-    observe: Callable[[Encoder, Benchmark, S, Progress], Observations]
+    metrics: tuple[Metric, ...]
+    headlines: tuple[Headline, ...]
+    observe: Callable[[Sub, Benchmark, S, Progress], Observations]
     values: Callable[[Observations, S], Values]
     measure: Callable[[Observations, S], Estimates]
     draw: Callable[[Observations, Estimates, S], list[Figure]]
     judge: Callable[[Estimates, S], Verdict]
-    ratios: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    worst_by: tuple[tuple[str, Quantity], ...] = ()
+    key_formats: Mapping[str, str] = field(default_factory=dict)
+    explore: Callable[[Observations], RankedLists | None] = no_lists
+    packages: tuple[str, ...] = ()
 
     def configure(self, given: Mapping[str, Any]) -> S:
         """Settings from what the user gave; InputError says which one is wrong and which there are."""
         try:
-            return self.settings.model_validate(dict(given))
+            settings = self.settings.model_validate(dict(given))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "settings"
@@ -89,12 +100,32 @@ class Audit(Generic[S]):
             raise InputError(
                 f"audit {self.name!r}, setting {where!r}: {first['msg'].lower()} (settings: {known})"
             ) from None
+        settings._space = self.name
+        return settings
+
+    def check_subject(self, subject: Subject) -> None:
+        """InputError when the subject is of a kind that this audit is not about."""
+        kinds = self.subject if isinstance(self.subject, tuple) else (self.subject,)
+        if not isinstance(subject, kinds):
+            wanted = " or ".join(kind.kind for kind in kinds)
+            raise InputError(
+                f"audit {self.name!r} takes {wanted}; {subject.name!r} is {subject.kind}, which it cannot audit"
+            )
+
+    def metric(self, name: str) -> Metric | None:
+        """One of its metrics by name."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
 
 
-AUDITS: Registry[Audit[Any]] = Registry("audit", "equiview.audits")
+def decide(*, biased: bool, fair: bool) -> Finding:
+    """The finding of a verdict: biased where the numbers show it, fair where they exclude it, else unclear."""
+    return "biased" if biased else "fair" if fair else "unclear"
 
 
-def register(audit: Audit[S]) -> Audit[S]:
+AUDITS: Registry[Audit[Any, Any]] = Registry("audit", "equiview.audits")
+
+
+def register(audit: Audit[Sub, S]) -> Audit[Sub, S]:
     """Make an audit known by its name."""
     AUDITS.register(audit.name, about=audit.question)(audit)
     return audit

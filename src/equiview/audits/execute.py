@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,20 @@ from equiview.data.estimates import Estimates
 from equiview.data.figures import write_figure
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress, silent
-from equiview.data.run import BenchmarkCard, Manifest, Run, Subject, versions
+from equiview.data.run import BenchmarkCard, Failure, Manifest, Run, SubjectCard, versions
 from equiview.data.tables import write_bytes, write_parquet
+from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError
-from equiview.subjects import Encoder
+from equiview.subjects import Subject
 
 
 def execute(
-    name: str,
-    subject: Encoder,
+    subject: Subject,
     benchmark: Benchmark,
     audits: Sequence[str],
     folder: Path,
     *,
+    name: str | None = None,
     seed: int = 0,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     progress: Progress = silent,
@@ -33,7 +35,8 @@ def execute(
     """Observe, measure and draw, doing only what is not done yet; returns the run, its report still to write.
 
     `settings` gives, by audit, what differs from its defaults. Raises InputError for an unknown audit or
-    setting, and for a folder that holds another run.
+    setting, for a subject of a kind that an audit is not about, and for a folder that holds another run. An
+    audit that cannot be measured is named in `Run.failures`; the others are kept.
     """
     chosen = {audit: AUDITS.get(audit) for audit in audits}
     if not chosen:
@@ -41,16 +44,18 @@ def execute(
     given = dict(settings or {})
     if stray := sorted(set(given) - set(chosen)):
         raise InputError(f"settings are given for {', '.join(stray)}, which is not among the audits to run")
+    for audit in chosen.values():
+        audit.check_subject(subject)
     configured = {
         key: audit.configure({"seed": seed} | dict(given.get(key, {}))) for key, audit in chosen.items()
     }
-    run = Run.start(folder, _manifest(name, subject, benchmark, configured, seed))
+    run = Run.start(folder, _manifest(name or subject.name, subject, benchmark, chosen, configured, seed))
 
     for key, audit in chosen.items():
 
-        def observe(work: Path, audit: Audit[Any] = audit, key: str = key) -> None:
-            observed = audit.observe(subject, benchmark, configured[key], progress)
-            observed.write(work / "observations")
+        def observe(work: Path, audit: Audit[Any, Any] = audit, key: str = key) -> None:
+            observations = audit.observe(subject, benchmark, configured[key], progress)
+            observations.write(work / "observations", key)
 
         run.stage(f"observe.{key}", observe)
     finish(run, progress)
@@ -58,22 +63,40 @@ def execute(
 
 
 def finish(run: Run, progress: Progress = silent) -> None:
-    """Measure and draw what is observed: everything here can be redone without the subject."""
+    """Measure and draw what is observed: everything here can be redone without the subject.
+
+    An audit whose measuring fails costs only itself; InputError when all of them fail.
+    """
 
     def measure(work: Path) -> None:
-        parts, verdicts = [], []
-        for key, audit, options in _audits_of(run):
-            part = audit.measure(observations_of(run, key), options)
-            parts.append(part)
-            verdicts.append(audit.judge(part, options).model_dump(mode="json"))
-            progress("measuring", len(parts), len(run.manifest.audits))
+        parts: list[Estimates] = []
+        verdicts: list[Verdict] = []
+        failures: list[Failure] = []
+        for done, (key, audit, settings) in enumerate(_audits_of(run), start=1):
+            try:
+                estimates = audit.measure(observations_of(run, key), settings)
+                verdicts.append(audit.judge(estimates, settings).stamped(key, audit.question))
+                parts.append(estimates.stamped(key))
+            except InputError as error:
+                failures.append(Failure(audit=key, message=str(error)))
+            except Exception as error:  # a defect of one audit must not cost the others
+                said = " ".join(f"{type(error).__name__}: {error}".split())
+                failures.append(Failure(audit=key, message=said, trace=traceback.format_exc()))
+            progress("measuring", done, len(run.manifest.audits))
+        if not parts:
+            raise _all_failed(failures)
         write_parquet(Estimates.concat(parts).table, work / "estimates.parquet")
-        write_bytes(json.dumps(verdicts, indent=1, ensure_ascii=False).encode(), work / "verdicts.json")
+        _write_records(verdicts, work / "verdicts.json")
+        if failures:
+            _write_records(failures, work / "failures.json")
 
     def draw(work: Path) -> None:
-        for key, audit, options in _audits_of(run):
-            drawn = audit.draw(observations_of(run, key), run.estimates.of(key), options)
-            for index, figure in enumerate(drawn, start=1):
+        failed = {failure.audit for failure in run.failures}
+        for key, audit, settings in _audits_of(run):
+            if key in failed:
+                continue
+            figures = audit.draw(observations_of(run, key), run.estimates.of(key), settings)
+            for index, figure in enumerate(figures, start=1):
                 write_figure(figure, work / "figures" / f"{key}.{index:02d}-{figure.name}.json")
 
     run.stage("measure", measure)
@@ -85,29 +108,48 @@ def observations_of(run: Run, audit: str) -> Observations:
     return Observations.read(run.folder / "observations", audit, AUDITS.get(audit).schemas)
 
 
-def _audits_of(run: Run) -> list[tuple[str, Audit[Any], Settings]]:
-    return [
-        (key, AUDITS.get(key), AUDITS.get(key).configure(run.manifest.settings[key]))
-        for key in run.manifest.audits
-    ]
+def _audits_of(run: Run) -> Iterator[tuple[str, Audit[Any, Any], Settings]]:
+    for key in run.manifest.audits:
+        audit = AUDITS.get(key)
+        yield key, audit, audit.configure(run.manifest.settings[key])
+
+
+def _all_failed(failures: Sequence[Failure]) -> Exception:
+    first = failures[0]
+    if first.trace:
+        return RuntimeError(f"audit {first.audit!r} failed: {first.message}\n{first.trace}")
+    others = f" (nor could {', '.join(failure.audit for failure in failures[1:])})" if failures[1:] else ""
+    return InputError(f"audit {first.audit!r} could not be measured{others}: {first.message}")
+
+
+def _write_records(records: Sequence[Frozen], path: Path) -> None:
+    content = [record.model_dump(mode="json") for record in records]
+    write_bytes(json.dumps(content, indent=1, ensure_ascii=False).encode(), path)
 
 
 def _manifest(
-    name: str, subject: Encoder, benchmark: Benchmark, configured: Mapping[str, Settings], seed: int
+    name: str,
+    subject: Subject,
+    benchmark: Benchmark,
+    audits: Mapping[str, Audit[Any, Any]],
+    configured: Mapping[str, Settings],
+    seed: int,
 ) -> Manifest:
+    packages = sorted({package for audit in audits.values() for package in audit.packages})
     return Manifest(
-        subject=Subject(name=name, fingerprint=subject.fingerprint, about=subject.about),
+        subject=SubjectCard(
+            name=name, fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
+        ),
         benchmark=BenchmarkCard(
             name=benchmark.name,
             fingerprint=benchmark.fingerprint,
-            images=len(benchmark.images),
-            texts=len(benchmark.texts),
+            counts=benchmark.counts,
             about=benchmark.about,
             source=benchmark.source,
             licence=benchmark.licence,
         ),
         audits=tuple(configured),
-        settings={key: options.model_dump(mode="json") for key, options in configured.items()},
+        settings={key: settings.model_dump(mode="json") for key, settings in configured.items()},
         seed=seed,
-        versions=versions(),
+        versions=versions(*packages) | dict(subject.versions),
     )

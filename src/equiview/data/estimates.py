@@ -1,66 +1,175 @@
-"""Estimates: numbers that carry their interval, their n, their chance floor and what they are of."""
+"""Estimates: numbers that carry their interval, their n, their chance floor and what they are about."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
+from equiview.data.metric import Quantity, quantity
 from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 
 SCHEMA = Schema(
     "estimates",
     (
-        Column("audit", pl.String, "which audit made it"),
-        Column("metric", pl.String, "the field's name of the metric, cutoff included, e.g. DLBKL@10"),
+        Column("audit", pl.String, "the audit that measured it"),
+        Column("metric", pl.String, "the field's name of the metric, e.g. DLBKL"),
+        Column("k", pl.Int32, "rank at which lists are cut, where the metric has a cutoff", nullable=True),
         Column("value", pl.Float64, "the estimate"),
         Column("low", pl.Float64, "lower end of the 95% interval"),
         Column("high", pl.Float64, "upper end of the 95% interval"),
         Column("n", pl.Int64, "how many queries, trials or pairs it is over"),
         Column("chance", pl.Float64, "what a system blind to the question would score", nullable=True),
         Column("excess", pl.Float64, "value minus chance", nullable=True),
+        Column("p", pl.Float64, "p value of the test of no effect, where there is one", nullable=True),
+        Column("p_holm", pl.Float64, "p corrected over the family of tests (Holm)", nullable=True),
+        Column("judged", pl.Boolean, "whether there is enough to judge by; null: not decided", nullable=True),
     ),
 )
 BASE = tuple(column.name for column in SCHEMA.columns)
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """One estimate. Formatted, it prints its value and its interval.
+
+    >>> f"{Estimate(quantity('R', k=1), value=0.5, low=0.4, high=0.6, n=10):.0%}"
+    '50% [40%, 60%]'
+    """
+
+    quantity: Quantity
+    value: float
+    low: float
+    high: float
+    n: int
+    chance: float | None = None
+    excess: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    judged: bool | None = None
+
+    def __format__(self, spec: str) -> str:
+        return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Estimate:
+        """Make it of a row of the table."""
+        keys = {name: value for name, value in row.items() if name not in BASE and value is not None}
+        numbers = {name: row[name] for name in BASE[3:]}
+        return cls(quantity(row["metric"], row["k"], **keys), **numbers)
+
+
+@dataclass(frozen=True)
 class Estimates:
     """A long table of estimates; columns past the schema's are the keys that say what a row is about.
 
-    >>> frame = pl.DataFrame({"audit": "a", "metric": "R@1", "value": 0.5, "low": 0.4, "high": 0.6,
-    ...                       "n": 10, "chance": 0.1, "excess": 0.4, "language": "sw"})
-    >>> Estimates(frame).one("R@1", language="sw")["value"]
-    0.5
+    Columns of the schema that may be null need not be given; `excess` is value minus chance.
+
+    >>> frame = pl.DataFrame({"metric": "R", "k": 1, "value": 0.5, "low": 0.4, "high": 0.6, "n": 10,
+    ...                       "chance": 0.1, "language": ["sw"]})
+    >>> Estimates(frame).one("R", k=1, language="sw").excess
+    0.4
     """
 
     table: pl.DataFrame
     source: str = "memory"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "table", SCHEMA.check(self.table, self.source))
+        table = self.table
+        if "audit" not in table.columns:
+            table = table.with_columns(audit=pl.lit(""))
+        for column in SCHEMA.columns:
+            if column.nullable and column.name not in table.columns:
+                table = table.with_columns(pl.lit(None, dtype=column.dtype).alias(column.name))
+        if "excess" not in self.table.columns:
+            table = table.with_columns(excess=pl.col("value") - pl.col("chance"))
+        object.__setattr__(self, "table", SCHEMA.check(table, self.source))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return (Estimate.of(row) for row in self.table.iter_rows(named=True))
 
     @property
     def keys(self) -> list[str]:
         """The key columns, those past the schema's own."""
         return [name for name in self.table.columns if name not in BASE]
 
-    def where(self, metric: str | None = None, **keys: str | None) -> pl.DataFrame:
-        """Rows of one metric whose key columns have exactly these values; keys not given must be null."""
-        rows = self.table if metric is None else self.table.filter(pl.col("metric") == metric)
-        for name in self.keys:
-            wanted = keys.get(name)
-            rows = rows.filter(pl.col(name).is_null() if wanted is None else pl.col(name) == wanted)
-        return rows
+    def where(self, metric: str, k: int | None = None, **keys: str | None) -> Estimates:
+        """The rows of one quantity: keys that are not named must be null, and so must `k` if it is not."""
+        return self.by((), metric, k, **keys)
 
-    def one(self, metric: str, **keys: str | None) -> Mapping[str, float]:
-        """The single row of one metric and these keys; InputError when there is none or more than one."""
-        rows = self.where(metric, **keys)
+    def by(
+        self, key: str | tuple[str, ...], metric: str, k: int | None = None, **keys: str | None
+    ) -> Estimates:
+        """The rows of one quantity for every value of `key` (or of several keys).
+
+        Keys that are named in neither place must be null; no row where the table lacks the key.
+        """
+        broken_down = (key,) if isinstance(key, str) else key
+        if set(broken_down) - set(self.keys) or any(keys[name] for name in set(keys) - set(self.keys)):
+            return Estimates(self.table.clear(), self.source)
+        conditions = [pl.col("metric") == metric, pl.col("k").eq_missing(pl.lit(k, dtype=pl.Int32))]
+        for name in self.keys:
+            if name in broken_down:
+                conditions.append(pl.col(name).is_not_null())
+            else:
+                conditions.append(pl.col(name).eq_missing(pl.lit(keys.get(name), dtype=pl.String)))
+        return Estimates(self.table.filter(*conditions), self.source)
+
+    def one(self, metric: str, k: int | None = None, **keys: str | None) -> Estimate:
+        """The single row of one quantity; InputError when there is none or more than one."""
+        rows = self.where(metric, k, **keys)
         if len(rows) != 1:
-            raise InputError(f"{self.source}: {len(rows)} estimates of {metric!r} with {keys}; expected one")
-        return rows.row(0, named=True)
+            wanted = quantity(metric, k, **{name: value for name, value in keys.items() if value}).label()
+            raise InputError(f"{self.source}: {len(rows)} estimates of {wanted!r}; expected one")
+        return next(iter(rows))
+
+    def maybe(self, metric: str, k: int | None = None, **keys: str | None) -> Estimate | None:
+        """The single row of one quantity, or None when there is none."""
+        return self.one(metric, k, **keys) if len(self.where(metric, k, **keys)) else None
+
+    def at(self, wanted: Quantity) -> Estimate | None:
+        """The row of a quantity, or None."""
+        return self.maybe(wanted.metric, wanted.k, **wanted.keys)
+
+    def gap(self, a: Quantity, b: Quantity) -> Estimate:
+        """Value of `a` less that of `b`. Its interval is at least 90%: it holds whenever both of theirs do.
+
+        A gap whose interval must be sharp is measured from replicates (`Replicates.gap` of an audit).
+
+        >>> frame = pl.DataFrame({"metric": "R", "k": 1, "value": [0.5, 0.2], "low": [0.4, 0.1],
+        ...                       "high": [0.6, 0.3], "n": 10, "language": ["en", "sw"]})
+        >>> f"{Estimates(frame).gap(quantity('R', 1, language='en'), quantity('R', 1, language='sw')):.1f}"
+        '0.3 [0.1, 0.5]'
+        """
+        return self._combined("gap", a, b, operator.sub)
+
+    def ratio(self, a: Quantity, b: Quantity) -> Estimate:
+        """Value of `a` over that of `b`, both positive; the interval as in `gap`.
+
+        InputError when the interval of `b` reaches 0.
+        """
+        if (below := self.at(b)) is not None and below.low <= 0:
+            raise InputError(f"{self.source}: {b.label()} may be 0, so nothing can be divided by it")
+        return self._combined("ratio", a, b, operator.truediv)
+
+    def _combined(
+        self, name: str, a: Quantity, b: Quantity, function: Callable[[float, float], float]
+    ) -> Estimate:
+        first, second = (self.one(entry.metric, entry.k, **entry.keys) for entry in (a, b))
+        return Estimate(
+            quantity(f"{name} of {a.label()} and {b.label()}"),
+            value=function(first.value, second.value),
+            low=function(first.low, second.high),
+            high=function(first.high, second.low),
+            n=min(first.n, second.n),
+        )
 
     def of(self, audit: str) -> Estimates:
         """What one audit measured, without the keys that only others have."""
@@ -68,7 +177,17 @@ class Estimates:
         unused = [name for name in self.keys if rows[name].null_count() == len(rows)]
         return Estimates(rows.drop(unused), self.source)
 
+    def stamped(self, audit: str) -> Estimates:
+        """The same estimates as those of `audit`."""
+        return Estimates(self.table.with_columns(audit=pl.lit(audit)), self.source)
+
     @classmethod
     def concat(cls, parts: list[Estimates]) -> Estimates:
-        """Put the estimates of several audits in one table; keys an audit lacks are null."""
+        """Put several tables in one; keys that a part lacks are null in its rows."""
         return cls(pl.concat([part.table for part in parts], how="diagonal_relaxed"))
+
+    @classmethod
+    def of_rows(cls, rows: list[dict[str, Any]]) -> Estimates:
+        """Make it of rows as dictionaries; keys that a row lacks are null."""
+        nullable = {column.name: column.dtype for column in SCHEMA.columns if column.nullable}
+        return cls(pl.from_dicts(rows, infer_schema_length=None, schema_overrides=nullable))

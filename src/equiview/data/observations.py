@@ -16,25 +16,25 @@ from equiview.errors import InputError
 class Observations:
     """The tables one audit observed, by name. Everything after observation needs only these."""
 
-    audit: str
     tables: Mapping[str, pl.DataFrame]
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self.tables:
             have = ", ".join(sorted(self.tables))
-            raise InputError(f"observations of {self.audit!r} have no table {name!r}; they have: {have}")
+            raise InputError(f"the observations have no table {name!r}; they have: {have}")
         return self.tables[name]
 
-    def write(self, folder: Path) -> list[Path]:
+    def write(self, folder: Path, audit: str) -> list[Path]:
         """Write each table to `folder/AUDIT.TABLE.parquet` and return the paths."""
         paths = []
         for name, table in sorted(self.tables.items()):
-            paths.append(folder / f"{self.audit}.{name}.parquet")
+            paths.append(folder / f"{audit}.{name}.parquet")
             write_parquet(table, paths[-1])
         return paths
 
     @classmethod
     def read(cls, folder: Path, audit: str, schemas: Mapping[str, Schema]) -> Observations:
         """Read and check the tables that `schemas` names."""
-        tables = {name: read_table(folder / f"{audit}.{name}.parquet", s) for name, s in schemas.items()}
-        return cls(audit, tables)
+        return cls(
+            {name: read_table(folder / f"{audit}.{name}.parquet", schema) for name, schema in schemas.items()}
+        )

@@ -4,6 +4,7 @@
     observations/*.parquet   what happened: the only product of running a model
     estimates.parquet        numbers with intervals
     verdicts.json            the answers in words
+    failures.json            audits that could not be measured, and why; only if there are any
     figures/*.json           figures as data
     report.html              the page
     timings.json             clock times, kept apart so that everything else is the same bytes every time
@@ -14,72 +15,65 @@ manifest say it is done. A killed run therefore continues at the stage it was in
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
 from equiview.data.tables import checksum, read_table, write_bytes
+from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError
 
-LAYOUT = 1
+LAYOUT = 2
+CORE_PACKAGES = ("equiview", "numpy", "pillow", "polars", "scipy")
 
 
-class Frozen(BaseModel):
-    """A record that is checked when made and never changed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Subject(Frozen):
-    """What was audited."""
+class SubjectCard(Frozen):
+    """What was audited. `parent` is the fingerprint of the subject it was derived from, if it was."""
 
     name: str
     fingerprint: str
     about: str = ""
+    parent: str | None = None
 
 
 class BenchmarkCard(Frozen):
-    """What it was audited on."""
+    """What it was audited on; `counts` says how many images, texts and rows of each table it holds."""
 
     name: str
     fingerprint: str
-    images: int
-    texts: int
+    counts: dict[str, int]
     about: str = ""
     source: str = ""
     licence: str = ""
 
 
-class Verdict(Frozen):
-    """An audit's answer in words: one plain sentence, then what it rests on, then what may be done.
+class Failure(Frozen):
+    """An audit whose observations could not be measured: the error in one line.
 
-    `finding` is what the sentence says: "biased", "fair", or "unclear" when the interval does not decide.
+    `trace` is empty for an error that a person can correct; for a defect it is the traceback.
     """
 
     audit: str
-    question: str
-    finding: str
-    answer: str
-    evidence: tuple[str, ...] = ()
-    advice: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
+    message: str
+    trace: str = ""
 
 
 class Manifest(Frozen):
     """What a run is. Two runs with equal manifests hold equal bytes."""
 
     layout: int = LAYOUT
-    subject: Subject
+    subject: SubjectCard
     benchmark: BenchmarkCard
     audits: tuple[str, ...]
     settings: dict[str, dict[str, Any]]
@@ -96,10 +90,13 @@ class Manifest(Frozen):
         ]
 
 
-def versions() -> dict[str, str]:
-    """Versions of what can change a number."""
-    packages = ("equiview", "numpy", "onnxruntime", "polars")
-    return {"python": platform.python_version()} | {name: version(name) for name in packages}
+def versions(*packages: str) -> dict[str, str]:
+    """Versions of what can change a number: the core's libraries, and `packages` where installed."""
+    found = {"python": platform.python_version()} | {name: version(name) for name in CORE_PACKAGES}
+    for name in packages:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 @dataclass
@@ -214,6 +211,14 @@ class Run:
             return [Verdict.model_validate(entry) for entry in json.loads(path.read_bytes())]
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: cannot be read ({error}); run the audit again") from None
+
+    @property
+    def failures(self) -> list[Failure]:
+        """The audits that could not be measured, with the reason."""
+        path = self.folder / "failures.json"
+        if "failures.json" not in self.manifest.stages.get("measure", {}):
+            return []
+        return [Failure.model_validate(entry) for entry in json.loads(path.read_bytes())]
 
     def figures(self, audit: str) -> list[Figure]:
         """The figures of one audit, in the order they are meant to be read."""

@@ -1,0 +1,164 @@
+"""From one number per query to estimates with intervals, for every audit alike.
+
+`summarise` is enough for an audit of means. `Replicates` holds bootstrap draws of chosen columns, from which
+gaps, ratios and other functions of several means get sharp intervals; `Rows` collects the estimates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits.base import Settings
+from equiview.data.estimates import Estimates
+from equiview.data.headline import Headline
+from equiview.data.metric import Quantity
+from equiview.data.values import COLUMN_BASE, Values
+from equiview.stats import bootstrap_interval, bootstrap_means, holm, interval
+
+Floats = NDArray[np.float64]
+TOGETHER = 128
+"""Estimates whose intervals are computed together, so that memory does not grow with the table."""
+FAMILY = "_family"
+
+
+def summarise(values: Values, settings: Settings) -> Estimates:
+    """Mean, clustered bootstrap interval, n, chance and excess of every column of `values`."""
+    intervals = bootstrap_interval(
+        values.matrix,
+        clusters=values.clusters,
+        replicates=settings.replicates,
+        seed=settings.seed_of("bootstrap"),
+    )
+    keys = [name for name in values.columns.columns if name not in COLUMN_BASE]
+    return Estimates(
+        values.columns.select(
+            "metric", "k", "chance", *keys,
+            value=pl.Series(intervals.value), low=pl.Series(intervals.low), high=pl.Series(intervals.high),
+            n=pl.Series(intervals.n),
+        )
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Means of columns with their bootstrap draws: `value` is `(n,)`, `draws` `(replicates, n)`.
+
+    Made from one set of draws, so that differences and ratios of them are of the same resampled queries.
+
+    >>> from equiview.audits.base import Settings
+    >>> en, sw = Replicates.of(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), Settings(), "example").split()
+    >>> round(float(en.gap(sw).value), 3), en.gap(sw).draws.shape
+    (0.667, (10000,))
+    """
+
+    value: Floats
+    draws: Floats
+
+    @classmethod
+    def of(
+        cls,
+        matrix: Floats,
+        settings: Settings,
+        purpose: str = "bootstrap",
+        clusters: NDArray[np.int64] | None = None,
+    ) -> Replicates:
+        """Draw the means of the columns of `matrix`, `(n_queries, n)`, nan where not asked."""
+        draws = bootstrap_means(
+            matrix, clusters=clusters, replicates=settings.replicates, seed=settings.seed_of(purpose)
+        )
+        return cls(np.nanmean(matrix, axis=0), draws)
+
+    def __getitem__(self, column: Any) -> Replicates:
+        return Replicates(self.value[column], self.draws[:, column])
+
+    def split(self) -> list[Replicates]:
+        """One for each column."""
+        return [self[column] for column in range(self.draws.shape[1])]
+
+    def gap(self, other: Replicates) -> Replicates:
+        """This less the other."""
+        return Replicates(self.value - other.value, self.draws - other.draws)
+
+    def ratio(self, other: Replicates) -> Replicates:
+        """This over the other; infinite over 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Replicates(self.value / other.value, self.draws / other.draws)
+
+    def headline(self, headline: Headline) -> Replicates:
+        """`combine` of a headline, of the columns it is computed from."""
+        return Replicates(headline.combine(self.value), headline.combine(self.draws))
+
+
+class Rows:
+    """Estimates as they are collected: a quantity with its value and replicates at a time."""
+
+    def __init__(self) -> None:
+        self._rows: list[dict[str, Any]] = []
+        self._waiting: list[tuple[dict[str, Any], Floats]] = []
+
+    def add(
+        self,
+        wanted: Quantity,
+        measured: Replicates,
+        n: int,
+        chance: float | None = None,
+        *,
+        p: float | None = None,
+        judged: bool | None = None,
+        family: str = "",
+    ) -> None:
+        """One estimate; its interval is that of the percentiles of the replicates.
+
+        `p` is of the test of no effect. Tests of one `family` are corrected together (`p_holm`).
+        """
+        row = _row(wanted, float(measured.value), int(n), chance) | {"p": p, "judged": judged, FAMILY: family}
+        self._waiting.append((row, measured.draws))
+        if len(self._waiting) == TOGETHER:
+            self._finish()
+
+    def add_known(
+        self,
+        wanted: Quantity,
+        ends: tuple[float, float, float],
+        n: int,
+        chance: float | None = None,
+    ) -> None:
+        """One estimate whose interval is known already: `ends` are (value, low, high)."""
+        value, low, high = map(float, ends)
+        self._rows.append(_row(wanted, value, int(n), chance) | {"low": low, "high": high})
+
+    def _finish(self) -> None:
+        if not self._waiting:
+            return
+        low, high = interval(np.stack([draws for _, draws in self._waiting], axis=1))
+        for (row, _), below, above in zip(self._waiting, low.tolist(), high.tolist(), strict=True):
+            # A percentile interval may miss a value that is a maximum or a range of several means.
+            self._rows.append(row | {"low": min(below, row["value"]), "high": max(above, row["value"])})
+        self._waiting = []
+
+    def estimates(self) -> Estimates | None:
+        """The table, or None when nothing was added."""
+        self._finish()
+        if not self._rows:
+            return None
+        rows = [row.copy() for row in self._rows]
+        for name in dict.fromkeys(row.get(FAMILY, "") for row in rows):
+            tested = [row for row in rows if row.get(FAMILY, "") == name and row.get("p") is not None]
+            for row, p in zip(tested, holm([row["p"] for row in tested]) if tested else (), strict=True):
+                row["p_holm"] = float(p)
+        return Estimates.of_rows([{k: v for k, v in row.items() if k != FAMILY} for row in rows])
+
+
+def joined(parts: Sequence[Estimates | None] | Iterable[Estimates | None]) -> Estimates:
+    """The estimates of several parts, those that have none left out."""
+    return Estimates.concat([part for part in parts if part is not None])
+
+
+def _row(wanted: Quantity, value: float, n: int, chance: float | None) -> dict[str, Any]:
+    return {"metric": wanted.metric, "k": wanted.k, "value": value, "n": n, "chance": chance} | wanted.keys

@@ -1,0 +1,66 @@
+"""Headlines: the quantities by which an audit is summed up and runs are compared.
+
+Most are the mean of one column of `Values`. Some are a function of several means, such as a ratio; its interval
+and its test must vary all of them, so a headline carries the function and not its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equiview.data.metric import Quantity
+from equiview.data.values import Values
+
+Means: TypeAlias = NDArray[Any]
+STEP = 1e-30
+
+
+def first(means: Means) -> Means:
+    """The only mean there is."""
+    return means[..., 0]
+
+
+def ratio(means: Means) -> Means:
+    """The first mean over the second; infinite over 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(means[..., 0] / means[..., 1])
+
+
+@dataclass(frozen=True)
+class Headline:
+    """`quantity` is `combine` of the means of the columns `of`, by default the mean of its own column.
+
+    `combine` takes means `(..., len(of))` and returns `(...)`; it must be smooth and made of arithmetic that
+    holds for complex numbers as well (no abs or rounding), because its slopes are taken with a complex step.
+
+    >>> from equiview.data.metric import quantity
+    >>> sp = Headline(quantity("SP"), of=(quantity("M_cul"), quantity("M_sem")), combine=ratio)
+    >>> float(sp.combine(np.array([0.2, 0.8])))
+    0.25
+    >>> sp.slopes(np.array([0.2, 0.8])).round(4).tolist()
+    [1.25, -0.3125]
+    """
+
+    quantity: Quantity
+    of: tuple[Quantity, ...] = ()
+    combine: Callable[[Means], Means] = first
+
+    @property
+    def columns(self) -> tuple[Quantity, ...]:
+        """The columns of `Values` it is computed from."""
+        return self.of or (self.quantity,)
+
+    def is_in(self, values: Values) -> bool:
+        """Whether `values` hold all its columns."""
+        return all(entry in values for entry in self.columns)
+
+    def slopes(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How much it changes with each mean, `(len(of),)`, at `means`; exact to rounding (complex step)."""
+        steps = means + 1j * STEP * np.eye(len(means))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.imag(self.combine(steps)) / STEP, dtype=np.float64)

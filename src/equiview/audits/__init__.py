@@ -1,5 +1,5 @@
 """Audits: one question each, from observation to answer."""
 
-from equiview.audits.base import AUDITS, Audit, Settings, Values, register
+from equiview.audits.base import AUDITS, Audit, Settings, decide, register
 
-__all__ = ["AUDITS", "Audit", "Settings", "Values", "register"]
+__all__ = ["AUDITS", "Audit", "Settings", "decide", "register"]

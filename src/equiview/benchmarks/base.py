@@ -50,6 +50,16 @@ class Benchmark:
                 f"but there are {len(self.images)} and {len(self.texts)}"
             )
 
+    def need_texts(self) -> Items:
+        return self.texts
+
+    def need_relevance(self) -> Relevance:
+        return self.relevance
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {"images": len(self.images), "texts": len(self.texts)}
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything in it: two runs are comparable when theirs agree."""

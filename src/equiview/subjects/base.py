@@ -36,7 +36,17 @@ Unreadable = Callable[[int, InputError], None]
 V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
 
 
-class Encoder(ABC):
+class Subject(ABC):
+    kind = "a subject"
+    parent: str | None = None
+    versions: dict[str, str] = {}
+    name = "subject"
+    fingerprint: Any
+    about: Any
+
+
+class Encoder(Subject):
+    kind = "an encoder"
     """Images and texts to vectors. A subclass needs two methods; the rest has defaults."""
 
     similarity: Literal["cosine", "dot", "maxsim"] = "cosine"

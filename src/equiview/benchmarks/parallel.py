@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.benchmarks import Benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.errors import InputError
 
 Choice = Literal["each", "first", "length"]

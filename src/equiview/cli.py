@@ -79,11 +79,8 @@ def audit(
     out: Annotated[Path, typer.Option(help="Folder of the run; a run begun there is continued.")],
     audits: Annotated[list[str], typer.Option("--audit", help="Which audit; may be given several times.")],
     setting: Annotated[
-        list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. prevalence.prior=pool; may be repeated.")
+        list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, a setting of an audit; may be repeated.")
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Short for --setting association.strict=true.")
-    ] = False,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Encode everything again and keep no vectors.")
     ] = False,
@@ -96,7 +93,7 @@ def audit(
     """Audit one subject on one benchmark."""
     from equiview import api
 
-    settings = _settings([*(setting or []), *(["association.strict=true"] if strict else [])])
+    settings = _settings(setting or [])
     with _progress(as_json) as progress:
         run = api.audit(
             subject,

@@ -76,7 +76,7 @@ class Estimates:
     """
 
     table: pl.DataFrame
-    source: str = "memory"
+    source: str = "estimates"
 
     def __post_init__(self) -> None:
         table = self.table

@@ -52,7 +52,7 @@ class Items:
 
     kind: Literal["image", "text"]
     table: pl.DataFrame
-    source: str = "memory"
+    source: str = "items"
     may_be_empty: bool = False
 
     def __post_init__(self) -> None:

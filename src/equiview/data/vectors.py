@@ -22,7 +22,7 @@ CHUNK = 2**22
 class TokenVectors:
     """Several vectors an item: rows `offsets[i]` to `offsets[i + 1]` of `values` belong to item `i`.
 
-    `values` is `(total_tokens, width)`, float16 or float32, in memory or mapped from a file; `offsets` is
+    `values` is `(total_tokens, width)`, float16 or float32, loaded or mapped from a file; `offsets` is
     `(n_items + 1,)`, from 0 up to `total_tokens`. Every item has at least one vector.
 
     >>> two = TokenVectors.of([[[1, 0]], [[0, 1], [1, 1]]])

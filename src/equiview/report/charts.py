@@ -1,4 +1,4 @@
-"""Charts as plotly reads them: plain dictionaries, made without plotly, drawn by the page's script.
+"""Charts as plotly reads them: plain dictionaries, built without plotly, drawn by the page's script.
 
 Colours of ground, grid and letters are not here: the page sets them, and again when its theme changes.
 """
@@ -17,7 +17,7 @@ from equiview.data.figures import Chart
 from equiview.report import colours
 from equiview.report.words import number
 
-FEW = 40  # labelled points up to which labels stand beside them, where there is room
+FEW = 40  # labelled points up to which labels are drawn beside them, where there is room
 MANY = 12  # categories beyond which a narrow screen lays a chart on its side
 
 Spec = dict[str, Any]
@@ -38,7 +38,7 @@ def spec(chart: Chart, subjects: Sequence[str] = ()) -> Spec:
     """A chart as `{data, layout, flip, cards}`.
 
     `subjects` fixes the colours of audited systems. `flip` says that a narrow screen should lay the chart on
-    its side; `cards` holds, row by row, the lines said of marks that have pictures.
+    its side; `cards` holds, row by row, the lines shown for marks that have pictures.
     """
     draw = {
         "bars": _bars,
@@ -48,16 +48,14 @@ def spec(chart: Chart, subjects: Sequence[str] = ()) -> Spec:
         "scatter": _scatter,
         "heatmap": _heatmap,
     }[chart.mark]
-    made = series(chart, subjects)
-    data = (
-        _heatmap(chart, made) if chart.mark == "heatmap" else [t for one in made for t in draw(chart, [one])]
-    )
+    coloured = series(chart, subjects)
+    data = [trace for rows in coloured for trace in draw(chart, rows)]
     if chart.marker:
         data += _markers(chart)
     categories = _categories(chart.table[chart.x])
     return {
         "data": data,
-        "layout": _layout(chart, made, categories),
+        "layout": _layout(chart, coloured, categories),
         "flip": chart.mark in {"bars", "stacked", "points"} and len(categories or ()) > MANY,
         "cards": _cards(chart),
     }
@@ -100,8 +98,8 @@ def fitted(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]
     return float(slope), float(intercept), float(np.corrcoef(xs, ys)[0, 1])
 
 
-def said(chart: Chart, row: dict[str, Any]) -> list[str]:
-    """What hovering over a mark says, line by line."""
+def hover(chart: Chart, row: dict[str, Any]) -> list[str]:
+    """The lines shown when the pointer is over a mark."""
     lines = [str(row[chart.label])] if chart.label and row[chart.label] is not None else []
     if chart.color and chart.mark != "heatmap" and not any(str(row[chart.color]) in line for line in lines):
         lines.append(str(row[chart.color]))
@@ -141,23 +139,22 @@ def _categories(column: pl.Series) -> list[str] | None:
     return [_safe(value) for value in column.cast(pl.String).unique(maintain_order=True)]
 
 
-def _base(chart: Chart, one: Series) -> Spec:
-    rows = one.table.iter_rows(named=True)
+def _base(chart: Chart, rows: Series) -> Spec:
     return {
-        "name": _safe(one.name),
-        "x": _values(one.table[chart.x]),
-        "y": _values(one.table[chart.y]),
-        "hovertext": ["<br>".join(map(_safe, said(chart, row))) for row in rows],
+        "name": _safe(rows.name),
+        "x": _values(rows.table[chart.x]),
+        "y": _values(rows.table[chart.y]),
+        "hovertext": ["<br>".join(map(_safe, hover(chart, row))) for row in rows.table.iter_rows(named=True)],
         "hoverinfo": "text",
-        "legendgroup": _safe(one.name),
+        "legendgroup": _safe(rows.name),
     }
 
 
-def _errors(chart: Chart, one: Series) -> Spec | None:
+def _errors(chart: Chart, rows: Series) -> Spec | None:
     if not (chart.low and chart.high):
         return None
-    y = one.table[chart.y].cast(pl.Float64)
-    above, below = (one.table[chart.high] - y).clip(0), (y - one.table[chart.low]).clip(0)
+    y = rows.table[chart.y].cast(pl.Float64)
+    above, below = (rows.table[chart.high] - y).clip(0), (y - rows.table[chart.low]).clip(0)
     return {
         "type": "data",
         "symmetric": False,
@@ -168,27 +165,27 @@ def _errors(chart: Chart, one: Series) -> Spec | None:
     }
 
 
-def _bars(chart: Chart, one: list[Series]) -> list[Spec]:
-    trace = _base(chart, one[0]) | {"type": "bar", "marker": {"color": one[0].colour}}
-    if chart.mark == "bars" and (errors := _errors(chart, one[0])):
+def _bars(chart: Chart, rows: Series) -> list[Spec]:
+    trace = _base(chart, rows) | {"type": "bar", "marker": {"color": rows.colour}}
+    if chart.mark == "bars" and (errors := _errors(chart, rows)):
         trace["error_y"] = errors
     return [trace]
 
 
-def _points(chart: Chart, one: list[Series]) -> list[Spec]:
-    marker = {"color": one[0].colour, "symbol": one[0].symbol, "size": 8}
-    trace = _base(chart, one[0]) | {"type": "scatter", "mode": "markers", "marker": marker}
-    if errors := _errors(chart, one[0]):
-        trace["error_y"] = errors | {"color": one[0].colour}
+def _points(chart: Chart, rows: Series) -> list[Spec]:
+    marker = {"color": rows.colour, "symbol": rows.symbol, "size": 8}
+    trace = _base(chart, rows) | {"type": "scatter", "mode": "markers", "marker": marker}
+    if errors := _errors(chart, rows):
+        trace["error_y"] = errors | {"color": rows.colour}
     return [trace]
 
 
-def _lines(chart: Chart, one: list[Series]) -> list[Spec]:
-    line = _base(chart, one[0]) | {
+def _lines(chart: Chart, rows: Series) -> list[Spec]:
+    line = _base(chart, rows) | {
         "type": "scatter",
-        "mode": "lines+markers" if len(one[0].table) <= 30 else "lines",
-        "line": {"color": one[0].colour, "width": 2},
-        "marker": {"color": one[0].colour, "symbol": one[0].symbol, "size": 6},
+        "mode": "lines+markers" if len(rows.table) <= 30 else "lines",
+        "line": {"color": rows.colour, "width": 2},
+        "marker": {"color": rows.colour, "symbol": rows.symbol, "size": 6},
     }
     if not (chart.low and chart.high):
         return [line]
@@ -201,25 +198,25 @@ def _lines(chart: Chart, one: list[Series]) -> list[Spec]:
         "x": line["x"],
         "legendgroup": line["legendgroup"],
     }
-    fill = {"fill": "tonexty", "fillcolor": colours.translucent(one[0].colour, 0.2)}
-    lower = edge | {"y": _values(one[0].table[chart.low])}
-    upper = edge | {"y": _values(one[0].table[chart.high])} | fill
+    fill = {"fill": "tonexty", "fillcolor": colours.translucent(rows.colour, 0.2)}
+    lower = edge | {"y": _values(rows.table[chart.low])}
+    upper = edge | {"y": _values(rows.table[chart.high])} | fill
     return [lower, upper, line]
 
 
-def _scatter(chart: Chart, one: list[Series]) -> list[Spec]:
+def _scatter(chart: Chart, rows: Series) -> list[Spec]:
     many = len(chart.table) > 400
-    marker = {"color": one[0].colour, "symbol": one[0].symbol, "size": 5 if many else 9, "opacity": 0.85}
-    trace = _base(chart, one[0]) | {"type": "scatter", "mode": "markers", "marker": marker}
+    marker = {"color": rows.colour, "symbol": rows.symbol, "size": 5 if many else 9, "opacity": 0.85}
+    trace = _base(chart, rows) | {"type": "scatter", "mode": "markers", "marker": marker}
     if chart.picture:
-        trace |= {"customdata": one[0].rows, "hoverinfo": "none"}
+        trace |= {"customdata": rows.rows, "hoverinfo": "none"}
         del trace["hovertext"]
     elif chart.label and len(chart.table) <= FEW:
         trace |= {"mode": "markers+text", "textposition": "top center", "cliponaxis": False}
-        trace["text"] = [_safe(word) for word in one[0].table[chart.label]]
+        trace["text"] = [_safe(word) for word in rows.table[chart.label]]
     traces = [trace]
-    if errors := _errors(chart, one[0]):
-        trace["error_y"] = errors | {"color": one[0].colour}
+    if errors := _errors(chart, rows):
+        trace["error_y"] = errors | {"color": rows.colour}
     line = fitted(trace["x"], trace["y"]) if chart.fit and chart.table[chart.x].dtype.is_numeric() else None
     if line:
         slope, intercept, r = line
@@ -233,20 +230,20 @@ def _scatter(chart: Chart, one: list[Series]) -> list[Spec]:
                 else f"{trace['name']}: r = {number(r)}",
                 "x": ends,
                 "y": [slope * x + intercept for x in ends],
-                "line": {"color": one[0].colour, "dash": "dot", "width": 1.5},
+                "line": {"color": rows.colour, "dash": "dot", "width": 1.5},
                 "hoverinfo": "skip",
             }
         )
     return traces
 
 
-def _heatmap(chart: Chart, _: list[Series]) -> list[Spec]:
+def _heatmap(chart: Chart, _: Series) -> list[Spec]:
     value = chart.color or chart.y
     columns, rows = _categories_or_values(chart.table[chart.x]), _categories_or_values(chart.table[chart.y])
     cells: dict[tuple[Any, Any], tuple[Any, str]] = {}
     keys = zip(_values(chart.table[chart.x]), _values(chart.table[chart.y]), strict=True)
     for key, row in zip(keys, chart.table.iter_rows(named=True), strict=True):
-        cells[key] = (row[value], "<br>".join(map(_safe, said(chart, row))))
+        cells[key] = (row[value], "<br>".join(map(_safe, hover(chart, row))))
     empty = (None, "")
     scale = [[i / (len(colours.SEQUENCE) - 1), colour] for i, colour in enumerate(colours.SEQUENCE)]
     return [
@@ -286,7 +283,7 @@ def _markers(chart: Chart) -> list[Spec]:
     ]
 
 
-def _layout(chart: Chart, made: list[Series], categories: list[str] | None) -> Spec:
+def _layout(chart: Chart, coloured: list[Series], categories: list[str] | None) -> Spec:
     once = chart.table[chart.x].n_unique() == len(chart.table)
     barmode = "stack" if chart.mark == "stacked" else "overlay" if once else "group"
     x_axis: Spec = {"title": {"text": _safe(chart.x_title)}, "automargin": True, "zeroline": False}
@@ -304,7 +301,7 @@ def _layout(chart: Chart, made: list[Series], categories: list[str] | None) -> S
         y_axis |= {"type": "log", "dtick": 1}
     elif chart.mark in {"bars", "stacked"}:
         y_axis["rangemode"] = "tozero"
-    named = len(made) > 1 or chart.marker is not None or chart.fit
+    named = len(coloured) > 1 or chart.marker is not None or chart.fit
     return {
         "barmode": barmode,
         # Thin bars with gaps shimmer: a hundred ranks are drawn as one surface.
@@ -312,7 +309,7 @@ def _layout(chart: Chart, made: list[Series], categories: list[str] | None) -> S
         "height": 380,
         "margin": {"l": 8, "r": 12, "t": 12, "b": 8},
         "hovermode": "closest",
-        # Points of several series at one place stand beside each other.
+        # Points of several series at one place are drawn beside each other.
         "scattermode": "group" if chart.mark == "points" and categories and not once else "overlay",
         "scattergap": 0.35,
         "showlegend": named and chart.mark != "heatmap",
@@ -355,4 +352,4 @@ def _reference_word(label: str, value: float, log: bool) -> Spec:
 def _cards(chart: Chart) -> list[list[str]]:
     if chart.picture is None or chart.mark != "scatter":
         return []
-    return [said(chart, row) for row in chart.table.iter_rows(named=True)]
+    return [hover(chart, row) for row in chart.table.iter_rows(named=True)]

@@ -49,7 +49,7 @@ def symbol_of(name: str, order: Sequence[str]) -> str:
 
 
 def outcome(name: str) -> str:
-    """The short name of an outcome, however a table spells it: `M_sem`, `semantic` and `sem` are one."""
+    """The short name of an outcome, however a table spells it: `M_sem` and `semantic` are both `sem`."""
     return name.lower().removeprefix("m_")[:3]
 
 

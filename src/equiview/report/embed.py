@@ -86,7 +86,7 @@ def _bounded(value: float) -> float | str:
 
 
 def asset(name: str) -> str:
-    """The text of one of our own files."""
+    """The text of a file in `assets/`."""
     return files("equiview.report").joinpath("assets", name).read_text("utf-8")
 
 

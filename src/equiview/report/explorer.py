@@ -16,12 +16,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.data.languages import languages
+from equiview.audits.execute import observations_of
+from equiview.data.languages import TIERS, languages
+from equiview.data.lists import RankedLists
 from equiview.data.run import Run
 from equiview.report import colours
 from equiview.report.embed import Pictures, packed, packed_json
-from equiview.report.lists import Observed, observed
-from equiview.report.words import tongues
+from equiview.report.words import installed, known_languages
 
 QUERIES_A_PIECE = 64
 ITEMS_A_PIECE = 2048
@@ -40,15 +41,15 @@ class Explorer:
     pieces: tuple[tuple[str, str], ...]
 
 
-def explorers(runs: Sequence[Run], pictures: Pictures) -> list[Explorer]:
+def explorers_of(runs: Sequence[Run], pictures: Pictures) -> list[Explorer]:
     """An explorer for each audit that observed lists, of the runs over the same items.
 
     Pictures of queries and items are added to `pictures`.
     """
-    groups: dict[tuple[str, str], list[tuple[Run, Observed]]] = {}
+    groups: dict[tuple[str, str], list[tuple[Run, RankedLists]]] = {}
     for run in runs:
         for audit in run.manifest.audits:
-            lists = observed(run, audit)
+            lists = lists_of(run, audit)
             if lists is not None:
                 groups.setdefault((audit, run.manifest.benchmark.fingerprint), []).append((run, lists))
     names = list(dict.fromkeys(run.name for run in runs))
@@ -58,10 +59,21 @@ def explorers(runs: Sequence[Run], pictures: Pictures) -> list[Explorer]:
     ]
 
 
+def lists_of(run: Run, audit: str) -> RankedLists | None:
+    """The ranked lists of one audit of a run.
+
+    None when it has none, is not installed or failed, or when the run's observations were not kept.
+    """
+    known = installed(audit)
+    failed = any(failure.audit == audit for failure in run.failures)
+    kept = any((run.folder / "observations").glob(f"{audit}.*"))
+    return known.explore(observations_of(run, audit)) if known and kept and not failed else None
+
+
 def _explorer(
     identity: str,
     audit: str,
-    runs: Sequence[tuple[Run, Observed]],
+    runs: Sequence[tuple[Run, RankedLists]],
     names: Sequence[str],
     pictures: Pictures,
 ) -> Explorer:
@@ -70,31 +82,33 @@ def _explorer(
     ranked = [lists.rankings.join(place, on="query_id").sort("query", "rank") for _, lists in runs]
     items = _mentioned([lists.items for _, lists in runs], ranked)
     numbers = items.select("item_id").with_row_index("item")
-    coded = {name: _coded(items[name]) for name in ATTRIBUTES if name in items.columns}
-    asked = {name: _coded(queries[name]) for name in ATTRIBUTES if name in queries.columns}
+    item_attributes = {name: _coded(items[name]) for name in ATTRIBUTES if name in items.columns}
+    query_attributes = {name: _coded(queries[name]) for name in ATTRIBUTES if name in queries.columns}
 
     pieces: list[tuple[str, str]] = []
-    about = []
+    systems = []
     for index, ((run, _), rows) in enumerate(zip(runs, ranked, strict=True)):
         lists = Lists.of(rows.join(numbers, on="item_id", maintain_order="left"), len(queries))
-        about.append(_about(run, names, lists, coded))
+        systems.append(_system(run, names, lists, item_attributes))
         pieces += [(f"{identity}-lists-{index}-{i}", packed(part)) for i, part in enumerate(lists.pieces())]
-    for name, (_, codes) in coded.items():
-        pieces.append((f"{identity}-{name}", packed(codes.astype("<u2").tobytes())))
+    for name, (_, places) in item_attributes.items():
+        pieces.append((f"{identity}-{name}", packed(places.astype("<u2").tobytes())))
     pieces += _pieces(f"{identity}-texts", items["text"].to_list(), ITEMS_A_PIECE)
     pictured = {
         of: [pictures.add(content) for content in table["picture"]] if "picture" in table.columns else None
         for of, table in (("queries", queries), ("items", items))
     }
-    spoken = {code for part in (coded, asked) if "language" in part for code in part["language"][0]}
+    shown = [part["language"][0] for part in (item_attributes, query_attributes) if "language" in part]
+    codes = sorted({code for values in shown for code in values} & known_languages().keys())
     meta = {
         "queries": queries["label"].to_list(),
         "asked": {
-            name: {"values": values, "codes": codes.tolist()} for name, (values, codes) in asked.items()
+            name: {"values": values, "codes": places.tolist()}
+            for name, (values, places) in query_attributes.items()
         },
-        "runs": about,
-        "attributes": {name: values for name, (values, _) in coded.items()},
-        "languages": {code: tongues()[code][:2] for code in sorted(spoken) if code in tongues()},
+        "runs": systems,
+        "attributes": {name: values for name, (values, _) in item_attributes.items()},
+        "languages": {code: known_languages()[code][:2] for code in codes},
         "pictured": pictured,
         "sizes": {"queries": QUERIES_A_PIECE, "items": ITEMS_A_PIECE},
     }
@@ -117,7 +131,7 @@ def _coded(column: pl.Series) -> tuple[list[str], NDArray[np.int64]]:
         order = {code: index for index, code in enumerate(languages()["code"])}
         values.sort(key=lambda code: (order.get(code, len(order)), code))
     elif column.name == "tier":
-        values.sort(key=lambda tier: (list(colours.TIERS).index(tier) if tier in colours.TIERS else 9, tier))
+        values.sort(key=lambda tier: (TIERS.index(tier) if tier in TIERS else len(TIERS), tier))
     places = {value: index for index, value in enumerate(values)}
     return values, np.asarray([places.get(value, LEVELS) for value in column], dtype=np.int64)
 
@@ -151,22 +165,22 @@ class Lists:
         """Some queries a piece: three byte planes of items, two of score differences, one of right."""
         steps = np.diff(self.levels, axis=1, prepend=0) & LEVELS
         for start in range(0, len(self.items), QUERIES_A_PIECE):
-            some = slice(start, start + QUERIES_A_PIECE)
-            planes = [self.items[some] >> shift & 255 for shift in (0, 8, 16)]
-            planes += [steps[some] >> shift & 255 for shift in (0, 8)]
-            yield b"".join(plane.astype(np.uint8).tobytes() for plane in (*planes, self.right[some]))
+            rows = slice(start, start + QUERIES_A_PIECE)
+            planes = [self.items[rows] >> shift & 255 for shift in (0, 8, 16)]
+            planes += [steps[rows] >> shift & 255 for shift in (0, 8)]
+            yield b"".join(plane.astype(np.uint8).tobytes() for plane in (*planes, self.right[rows]))
 
     def first_right(self) -> list[int]:
         """The rank of each query's first right item, 0 where the list holds none."""
         return [int(rank) for rank in np.where(self.right.any(axis=1), self.right.argmax(axis=1) + 1, 0)]
 
 
-def _about(run: Run, names: Sequence[str], lists: Lists, coded: dict[str, Any]) -> dict[str, Any]:
+def _system(run: Run, names: Sequence[str], lists: Lists, item_attributes: dict[str, Any]) -> dict[str, Any]:
     first = lists.items[:, 0] if lists.items.shape[1] else np.full(len(lists.items), NOTHING)
-    spoken = None
-    if "language" in coded:
-        codes = coded["language"][1]
-        spoken = [int(codes[item]) if item != NOTHING else LEVELS for item in first]
+    first_language = None
+    if "language" in item_attributes:
+        codes = item_attributes["language"][1]
+        first_language = [int(codes[item]) if item != NOTHING else LEVELS for item in first]
     return {
         "name": run.name,
         "colour": colours.colour_of("subject", run.name, names),
@@ -174,7 +188,7 @@ def _about(run: Run, names: Sequence[str], lists: Lists, coded: dict[str, Any]) 
         "low": lists.low,
         "high": lists.high,
         "firstRight": lists.first_right(),
-        "firstLanguage": spoken,
+        "firstLanguage": first_language,
     }
 
 

@@ -1,6 +1,6 @@
 """An audit's figures as the page shows them: those of several runs joined, each with its table beside it.
 
-A chart without colours of its own becomes one chart with a colour for each run; a coloured chart is drawn
+A chart without colours becomes one chart with a colour for each run; a coloured chart is drawn
 once a run, side by side on the same scale. The numbers travel with the picture.
 """
 
@@ -15,7 +15,7 @@ import polars as pl
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.report import charts
 from equiview.report.embed import Pictures, columns, packed_json, picture
-from equiview.report.words import number, tongues
+from equiview.report.words import language, number
 
 SUBJECT = "subject"
 
@@ -48,17 +48,17 @@ def blocks(audit: str, figures: Sequence[tuple[str, Figure]], pictures: Pictures
     """
     subjects = list(dict.fromkeys(subject for subject, _ in figures))
     names = list(dict.fromkeys(figure.name for _, figure in figures))
-    made = []
+    shown = []
     for name in names:
         same = [(subject, figure) for subject, figure in figures if figure.name == name]
         identity = "-".join(("figure", audit, name)).replace(".", "-").replace(" ", "-")
         drawn = [(subject, figure) for subject, figure in same if isinstance(figure, Chart)]
         if drawn:
-            made.append(_chart_block(identity, drawn, subjects, pictures))
+            shown.append(_chart_block(identity, drawn, subjects, pictures))
         else:
             lists = [(subject, figure) for subject, figure in same if isinstance(figure, Gallery)]
-            made.append(_gallery_block(identity, lists))
-    return made
+            shown.append(_gallery_block(identity, lists))
+    return shown
 
 
 def joined(drawn: Sequence[tuple[str, Chart]]) -> Chart | None:
@@ -124,12 +124,12 @@ def _stacked(figures: Sequence[tuple[str, Figure]]) -> pl.DataFrame:
 
 
 def _lists(gallery: Gallery) -> list[dict[str, Any]]:
-    made = []
+    lists = []
     for (group,), rows in gallery.table.group_by(["group"], maintain_order=True):
         shown = gallery.pictures.get(str(group))
         ranked = rows.sort("rank", maintain_order=True)
         entries = [_entry(row) for row in ranked.iter_rows(named=True)]
-        made.append(
+        lists.append(
             {
                 "heading": str(rows["heading"][0]) if "heading" in rows.columns else str(group),
                 "picture": None if shown is None else picture(shown),
@@ -137,12 +137,12 @@ def _lists(gallery: Gallery) -> list[dict[str, Any]]:
                 "pictorial": any(entry["picture"] for entry in entries),
             }
         )
-    return made
+    return lists
 
 
 def _entry(row: dict[str, Any]) -> dict[str, Any]:
     code = row.get("language")
-    name, direction, tier = tongues().get(code or "", (code, "auto", None))
+    name, direction, tier = language(code or "")
     shown = row.get("item_picture")
     return {
         "rank": row["rank"],

@@ -18,9 +18,9 @@ from markupsafe import Markup
 from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.report import colours, embed, figures, opening, published
-from equiview.report.explorer import explorers
+from equiview.report.explorer import explorers_of
 from equiview.report.tables import estimates_table
-from equiview.report.words import number
+from equiview.report.words import counted, number
 
 SCRIPTS = ("start.js", "table.js", "figures.js", "explorer.js")
 
@@ -40,22 +40,23 @@ class Section:
 def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     """The page of one or several runs, as UTF-8 HTML.
 
-    `comparison` has a row for each audit, metric and pair of runs: audit, metric, a, b, value_a, value_b,
-    difference (b - a), low, high, p, p_holm, n.
+    `comparison` has a row for each audit, quantity and pair of runs: audit, metric, k, a, b, value_a,
+    value_b, difference (b - a), low, high, p, p_holm, n; other columns are keys. InputError for no run, or for
+    two runs of one subject in one audit.
     """
     if not runs:
         raise InputError("a report needs at least one run")
-    held = [(run.name, audit) for run in runs for audit in run.manifest.audits]
-    if repeated := next((one for one in held if held.count(one) > 1), None):
+    pairs = [(run.name, audit) for run in runs for audit in run.manifest.audits]
+    if repeated := next((pair for pair in pairs if pairs.count(pair) > 1), None):
         raise InputError(
             f"two of the runs are of {repeated[0]!r} in the audit {repeated[1]}; a page holds one"
         )
-    named = list(dict.fromkeys(run.name for run in runs))
+    names = list(dict.fromkeys(run.name for run in runs))
     script = "\n".join(embed.asset(name) for name in SCRIPTS)
     plotly, plotly_hash = embed.plotly()
     pictures = embed.Pictures()
     # Before the figures, so that the pictures of a screenful of queries lie in one piece.
-    found = explorers(runs, pictures)
+    explorers = explorers_of(runs, pictures)
     sections = [
         _section(card, [run for run in runs if card.audit in run.manifest.audits], comparison, pictures)
         for card in opening.cards(runs, comparison)
@@ -70,17 +71,18 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
             sections=sections,
             benchmarks=_benchmarks(runs),
             versions=_versions(runs),
-            explorers=found,
+            explorers=explorers,
             pictures=pictures.pieces(),
             pictures_a_piece=pictures.size,
-            together=opening.together(runs),
+            readings=opening.readings(runs),
             published=published.beside(runs),
+            published_benchmarks=published.benchmarks(),
             paper=published.papers()["source"],
             style=Markup(embed.asset("page.css") + _palette()),
             script=Markup(script),
             policy=_policy(script, plotly_hash),
             plotly=plotly,
-            subject_colour=lambda name: colours.colour_of("subject", name, named),
+            subject_colour=lambda name: colours.colour_of("subject", name, names),
         )
     )
     return (html.rstrip() + "\n").encode()
@@ -95,7 +97,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = number
+    environment.filters |= {"number": number, "counted": counted}
     return environment
 
 
@@ -109,22 +111,25 @@ def _policy(script: str, plotly_hash: str) -> str:
 
 def _palette() -> str:
     """The colours the style sheet shares with the figures."""
-    named = {f"tier-{name}": value for name, value in colours.TIERS.items()}
-    named |= {f"outcome-{name}": value for name, value in colours.OUTCOMES.items()}
-    return ":root{" + "".join(f"--{name}:{value};" for name, value in named.items()) + "}\n"
+    variables = "".join(f"--tier-{name}:{value};" for name, value in colours.TIERS.items())
+    return f":root{{{variables}}}\n"
 
 
 def _title(runs: Sequence[Run]) -> str:
-    benchmarks = dict.fromkeys(run.manifest.benchmark.name for run in runs)
-    where = " and ".join(benchmarks)
-    systems = list(dict.fromkeys(run.name for run in runs))
-    return f"{systems[0]} on {where}" if len(systems) == 1 else f"{len(systems)} systems on {where}"
+    benchmarks = " and ".join(dict.fromkeys(run.manifest.benchmark.name for run in runs))
+    subjects = list(dict.fromkeys(run.name for run in runs))
+    return (
+        f"{subjects[0]} on {benchmarks}" if len(subjects) == 1 else f"{len(subjects)} systems on {benchmarks}"
+    )
 
 
 def _section(
     card: opening.Card, runs: Sequence[Run], comparison: pl.DataFrame | None, pictures: embed.Pictures
 ) -> Section:
-    drawn = [(run.name, figure) for run in runs for figure in run.figures(card.audit)]
+    failed = {answer.subject for answer in card.answers if answer.finding == "failed"}
+    drawn = [
+        (run.name, figure) for run in runs if run.name not in failed for figure in run.figures(card.audit)
+    ]
     table = estimates_table(runs, card.audit)
     return Section(
         card=card,
@@ -132,22 +137,23 @@ def _section(
         estimates=embed.packed_json(embed.columns(table)),
         rows=len(table),
         settings=_settings(runs, card.audit),
-        comparison=opening.compared(comparison, card.audit),
+        comparison=tuple(row for _, row in opening.compared(comparison, card.audit)),
     )
 
 
 def _settings(runs: Sequence[Run], audit: str) -> tuple[tuple[str, str, str], ...]:
     """Each setting once, with the run it is of where they differ."""
-    given: dict[tuple[str, str], list[str]] = {}
+    names: dict[tuple[str, str], list[str]] = {}
     for run in runs:
-        for name, value in sorted(run.manifest.settings.get(audit, {}).items()):
-            given.setdefault((name, _said(value)), []).append(run.name)
+        for setting, value in sorted(run.manifest.settings.get(audit, {}).items()):
+            names.setdefault((setting, _words(value)), []).append(run.name)
     return tuple(
-        (name, value, "" if len(of) == len(runs) else ", ".join(of)) for (name, value), of in given.items()
+        (setting, value, "" if len(of) == len(runs) else ", ".join(of))
+        for (setting, value), of in names.items()
     )
 
 
-def _said(value: Any) -> str:
+def _words(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 

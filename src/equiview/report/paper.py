@@ -24,7 +24,7 @@ FORMATS: tuple[Literal["svg", "pdf"], ...] = ("svg", "pdf")
 COLUMN, PAGE = 3.4, 7.0  # widths of one column and of a page, in inches
 INK, PALE = "#1c2126", "#d5dadf"
 SYMBOLS = dict(zip(colours.SYMBOLS, ("o", "D", "s", "^", "P", "*", "v", "X"), strict=True))
-# DejaVu comes with matplotlib; the others are taken where they are installed, script by script.
+# DejaVu comes with matplotlib; the others are used where they are installed.
 SCRIPTS = (
     "",
     " Arabic",
@@ -87,12 +87,15 @@ def render(figure: Figure, format: Literal["svg", "pdf"], subjects: Sequence[str
 def _families() -> list[str]:
     from matplotlib import font_manager
 
-    there = {font.name for font in font_manager.fontManager.ttflist}
-    return ["DejaVu Sans", *(name for name in (f"Noto Sans{script}" for script in SCRIPTS) if name in there)]
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return [
+        "DejaVu Sans",
+        *(name for name in (f"Noto Sans{script}" for script in SCRIPTS) if name in installed),
+    ]
 
 
 def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
-    made = series(chart, subjects)
+    coloured = series(chart, subjects)
     places = _places(chart)
     draw = {
         "bars": _bars,
@@ -102,7 +105,7 @@ def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
         "scatter": _scatter,
         "heatmap": _heatmap,
     }[chart.mark]
-    draw(chart, axes, made, places)
+    draw(chart, axes, coloured, places)
     if chart.marker:
         rows = chart.table.unique([chart.x, chart.marker], maintain_order=True)
         axes.plot(
@@ -128,7 +131,7 @@ def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
         if chart.percent:
             axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
     handles, _ = axes.get_legend_handles_labels()
-    if (len(made) > 1 or chart.marker or chart.fit) and handles:
+    if (len(coloured) > 1 or chart.marker or chart.fit) and handles:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0.2, handlelength=1.4)
 
 
@@ -152,28 +155,28 @@ def _ends(chart: Chart, rows: pl.DataFrame) -> list[list[float]] | None:
     return [below.to_list(), above.to_list()]
 
 
-def _bars(chart: Chart, axes: Any, made: list[Series], places: dict[str, int]) -> None:
+def _bars(chart: Chart, axes: Any, coloured: list[Series], places: dict[str, int]) -> None:
     once = chart.table[chart.x].n_unique() == len(chart.table)
     stacked = chart.mark == "stacked"
     dense = not places and chart.table[chart.x].n_unique() > MANY
     total = 1.0 if dense else 0.75
-    share = total if stacked or once else total / len(made)
+    share = total if stacked or once else total / len(coloured)
     ground: dict[float, float] = {}
-    for index, one in enumerate(made):
-        x = _x(one.table, chart, places)
-        y = one.table[chart.y].fill_null(0.0).to_list()
-        shift = 0 if stacked or once else (index - (len(made) - 1) / 2) * share
+    for index, rows in enumerate(coloured):
+        x = _x(rows.table, chart, places)
+        y = rows.table[chart.y].fill_null(0.0).to_list()
+        shift = 0 if stacked or once else (index - (len(coloured) - 1) / 2) * share
         bottom = [ground.get(place, 0.0) if stacked else 0.0 for place in x]
-        ends = None if stacked else _ends(chart, one.table)
+        ends = None if stacked else _ends(chart, rows.table)
         # A line of the same colour closes the seams between bars that touch.
-        seam = one.colour if dense else "none"
+        seam = rows.colour if dense else "none"
         axes.bar(
             [place + shift for place in x],
             y,
             share,
             bottom=bottom,
-            color=one.colour,
-            label=one.name,
+            color=rows.colour,
+            label=rows.name,
             yerr=ends,
             error_kw={"elinewidth": 0.7, "ecolor": INK},
             edgecolor=seam,
@@ -183,39 +186,39 @@ def _bars(chart: Chart, axes: Any, made: list[Series], places: dict[str, int]) -
             ground[place] = ground.get(place, 0.0) + value
 
 
-def _points(chart: Chart, axes: Any, made: list[Series], places: dict[str, int]) -> None:
-    for one in made:
-        x, y = _x(one.table, chart, places), one.table[chart.y].to_list()
-        look = {"fmt": SYMBOLS[one.symbol], "color": one.colour, "ms": 3.2, "elinewidth": 0.8}
-        axes.errorbar(x, y, _ends(chart, one.table), label=one.name, **look)
+def _points(chart: Chart, axes: Any, coloured: list[Series], places: dict[str, int]) -> None:
+    for rows in coloured:
+        x, y = _x(rows.table, chart, places), rows.table[chart.y].to_list()
+        look = {"fmt": SYMBOLS[rows.symbol], "color": rows.colour, "ms": 3.2, "elinewidth": 0.8}
+        axes.errorbar(x, y, _ends(chart, rows.table), label=rows.name, **look)
 
 
-def _lines(chart: Chart, axes: Any, made: list[Series], places: dict[str, int]) -> None:
-    for one in made:
-        x = _x(one.table, chart, places)
+def _lines(chart: Chart, axes: Any, coloured: list[Series], places: dict[str, int]) -> None:
+    for rows in coloured:
+        x = _x(rows.table, chart, places)
         few = len(x) <= FEW
         axes.plot(
             x,
-            one.table[chart.y],
-            SYMBOLS[one.symbol] + "-" if few else "-",
-            color=one.colour,
+            rows.table[chart.y],
+            SYMBOLS[rows.symbol] + "-" if few else "-",
+            color=rows.colour,
             ms=3,
-            label=one.name,
+            label=rows.name,
         )
         if chart.low and chart.high:
             axes.fill_between(
-                x, one.table[chart.low], one.table[chart.high], color=one.colour, alpha=0.2, linewidth=0
+                x, rows.table[chart.low], rows.table[chart.high], color=rows.colour, alpha=0.2, linewidth=0
             )
 
 
-def _scatter(chart: Chart, axes: Any, made: list[Series], places: dict[str, int]) -> None:
+def _scatter(chart: Chart, axes: Any, coloured: list[Series], places: dict[str, int]) -> None:
     small = len(chart.table) > 400
-    for one in made:
-        x, y = _x(one.table, chart, places), one.table[chart.y].to_list()
-        axes.scatter(x, y, 4 if small else 14, marker=SYMBOLS[one.symbol], color=one.colour, alpha=0.85,
-                     linewidths=0, label=one.name, rasterized=len(chart.table) > 4000)  # fmt: skip
+    for rows in coloured:
+        x, y = _x(rows.table, chart, places), rows.table[chart.y].to_list()
+        axes.scatter(x, y, 4 if small else 14, marker=SYMBOLS[rows.symbol], color=rows.colour, alpha=0.85,
+                     linewidths=0, label=rows.name, rasterized=len(chart.table) > 4000)  # fmt: skip
         if chart.label and len(chart.table) <= FEW:
-            for place, value, word in zip(x, y, one.table[chart.label], strict=True):
+            for place, value, word in zip(x, y, rows.table[chart.label], strict=True):
                 axes.annotate(
                     str(word), (place, value), (0, 3), textcoords="offset points", ha="center", fontsize=6
                 )
@@ -223,7 +226,7 @@ def _scatter(chart: Chart, axes: Any, made: list[Series], places: dict[str, int]
         if line:
             slope, intercept, r = line
             ends = [min(x), max(x)]
-            axes.plot(ends, [slope * end + intercept for end in ends], ":", color=one.colour, linewidth=1,
+            axes.plot(ends, [slope * end + intercept for end in ends], ":", color=rows.colour, linewidth=1,
                       label=f"r = {number(r)}")  # fmt: skip
 
 

@@ -9,13 +9,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from equiview.data.metric import Quantity, quantity
 from equiview.data.run import Run
-from equiview.report.words import number, term
+from equiview.report.words import label_of, metric_of, number
 
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """One table of a paper, with the runs of this page as its first rows."""
+    """One table of a paper, with the runs of this page as its first rows.
+
+    `rows` are (system, whether it is a run of this page, a word for each of `metrics`).
+    """
 
     title: str
     metrics: tuple[str, ...]
@@ -29,38 +33,50 @@ def papers() -> dict[str, Any]:
     return dict(json.loads(files("equiview.report").joinpath("published", "perspectival.json").read_bytes()))
 
 
+def benchmarks() -> list[str]:
+    """The benchmarks on which there are published numbers."""
+    return list(dict.fromkeys(table["benchmark"] for table in papers()["tables"]))
+
+
+def quantities(table: dict[str, Any]) -> list[Quantity]:
+    """What the columns of a published table are about."""
+    return [
+        quantity(column["metric"], column.get("k"), **column.get("keys", {})) for column in table["metrics"]
+    ]
+
+
 def beside(runs: Sequence[Run]) -> list[PublishedTable]:
     """The published tables of the benchmarks these runs are on; empty when there are none."""
-    made = []
+    tables = []
     for table in papers()["tables"]:
-        on = [run for run in runs if run.manifest.benchmark.name.split(":")[0] == table["benchmark"]]
-        if not on:
+        ours = [run for run in runs if run.manifest.benchmark.name.split(":")[0] == table["benchmark"]]
+        if not ours:
             continue
-        metrics = tuple(table["metrics"])
-        ours = [
-            (run.name, True, tuple(_ours(run, metric, table["keys"]) for metric in metrics)) for run in on
+        columns = quantities(table)
+        audits = [_audit_of(column, ours) for column in columns]
+        percents = [
+            metric_of(audit, column.metric).percent for audit, column in zip(audits, columns, strict=True)
         ]
-        theirs = [
-            (
-                name,
-                False,
-                tuple(_written(metric, value) for metric, value in zip(metrics, values, strict=True)),
+        values = [(run.name, True, [_value(run, *pair) for pair in zip(audits, columns, strict=True)])
+                  for run in ours]  # fmt: skip
+        values += [(name, False, numbers) for name, numbers in table["rows"].items()]
+        tables.append(
+            PublishedTable(
+                table["title"],
+                tuple(label_of(*pair) for pair in zip(audits, columns, strict=True)),
+                tuple((name, mine, tuple(map(number, row, percents))) for name, mine, row in values),
+                table["note"],
             )
-            for name, values in table["rows"].items()
-        ]
-        made.append(PublishedTable(table["title"], metrics, (*ours, *theirs), table["note"]))
-    return made
+        )
+    return tables
 
 
-def _ours(run: Run, metric: str, keys: dict[str, str]) -> str:
-    estimates = run.estimates
-    rows = estimates.where(metric, **{name: value for name, value in keys.items() if name in estimates.keys})
-    if not len(rows):
-        # Only metrics of groups have a grouping.
-        rows = estimates.where(metric)
-    return _written(metric, rows["value"][0]) if len(rows) == 1 else "–"
+def _audit_of(wanted: Quantity, runs: Sequence[Run]) -> str:
+    """The audit of these runs that measured a quantity; empty when none did."""
+    measured = ((run, audit) for run in runs for audit in run.manifest.audits)
+    return next((audit for run, audit in measured if _value(run, audit, wanted) is not None), "")
 
 
-def _written(metric: str, value: float | None) -> str:
-    meaning = term(metric)
-    return number(value, bool(meaning and meaning.percent))
+def _value(run: Run, audit: str, wanted: Quantity) -> float | None:
+    estimate = run.estimates.of(audit).at(wanted)
+    return None if estimate is None else estimate.value

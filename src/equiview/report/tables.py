@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from equiview.data.estimates import BASE
+from equiview.data.estimates import BASE, SCHEMA, Estimate, Estimates
+from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.errors import unknown_name
-from equiview.report.words import interval, number, term
+from equiview.report.words import interval, metric_of, number, probability
 
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -30,6 +31,10 @@ LATEX = {
     "∞": r"$\infty$",
 }
 MARKDOWN = {character: "\\" + character for character in "\\`*_[]<>|~#"} | {"\n": " ", "\r": " "}
+TOO_FEW = "too few to judge"
+NUMBERS = tuple(name for name in BASE if name not in {"audit", "metric", "k"})
+"""Columns of the estimates that follow the keys."""
+OPTIONAL = {column.name for column in SCHEMA.columns if column.nullable} - {"chance", "excess"}
 
 
 def export(run: Run, format: str) -> str:
@@ -43,16 +48,24 @@ def export(run: Run, format: str) -> str:
 
 
 def estimates_table(runs: Sequence[Run], audit: str) -> pl.DataFrame:
-    """The estimates of one audit, the subject first where there are several runs; empty keys left out."""
-    parts = []
-    for run in runs:
-        rows = run.estimates.table.filter(pl.col("audit") == audit).drop("audit")
-        parts.append(rows.select(pl.lit(run.name).alias("subject"), pl.all()) if len(runs) > 1 else rows)
+    """The estimates of one audit, the subject first where there are several runs.
+
+    Keys, cutoffs, p values and marks of rows with too few to judge by are left out where no row has them.
+    """
+    parts = [run.estimates.of(audit).table.drop("audit") for run in runs]
+    if len(runs) > 1:
+        parts = [
+            part.select(pl.lit(run.name).alias("subject"), pl.all())
+            for run, part in zip(runs, parts, strict=True)
+        ]
     table = pl.concat(parts, how="diagonal_relaxed")
-    keys = [name for name in table.columns if name not in BASE and table[name].null_count() < len(table)]
-    numbers = [name for name in BASE if name in table.columns and name != "metric"]
-    first = [name for name in keys if name == "subject"]
-    return table.select(*first, "metric", *(name for name in keys if name != "subject"), *numbers)
+    first = ["subject"] if len(runs) > 1 else []
+    keys = [name for name in table.columns if name not in (*BASE, *first)]
+    empty = {name for name in table.columns if table[name].null_count() == len(table)} & {*keys, *OPTIONAL}
+    judged = pl.col("judged").replace_strict({True: "yes", False: TOO_FEW}, return_dtype=pl.String)
+    return table.with_columns(judged).select(
+        name for name in (*first, "metric", "k", *keys, *NUMBERS) if name not in empty
+    )
 
 
 def escaped(text: str, marks: dict[str, str]) -> str:
@@ -69,7 +82,7 @@ def _csv(run: Run) -> str:
 
 
 def _json(run: Run) -> str:
-    # Infinity is no JSON; it is written as null, like a value that is not there.
+    # Infinity is no JSON; it is written as null, like a missing value.
     rows = [
         {
             name: None if isinstance(value, float) and value in {float("inf"), float("-inf")} else value
@@ -87,11 +100,15 @@ def _json(run: Run) -> str:
 
 def _latex(run: Run) -> str:
     lines = []
-    for audit in run.manifest.audits:
-        header, rows = _printed(run, audit)
+    for audit, estimates, failure in _audits(run):
+        title = f"% {run.name} on {run.manifest.benchmark.name}: {audit}."
+        if failure:
+            lines += [f"{title} Not measured: {failure}", ""]
+            continue
+        header, rows = _printed(audit, estimates)
         shape = "".join("l" if left else "r" for _, left in header)
         lines += [
-            f"% {run.name} on {run.manifest.benchmark.name}: {audit}. Needs \\usepackage{{booktabs}}.",
+            f"{title} Needs \\usepackage{{booktabs}}.",
             f"\\begin{{tabular}}{{{shape}}}",
             "\\toprule",
             " & ".join(escaped(name, LATEX) for name, _ in header) + r" \\",
@@ -106,12 +123,14 @@ def _latex(run: Run) -> str:
 
 def _markdown(run: Run) -> str:
     lines = []
-    for audit in run.manifest.audits:
-        header, rows = _printed(run, audit)
+    for audit, estimates, failure in _audits(run):
         title = escaped(f"{audit}: {run.name} on {run.manifest.benchmark.name}", MARKDOWN)
+        lines += [f"### {title}", ""]
+        if failure:
+            lines += [f"Not measured: {escaped(failure, MARKDOWN)}", ""]
+            continue
+        header, rows = _printed(audit, estimates)
         lines += [
-            f"### {title}",
-            "",
             "| " + " | ".join(escaped(name, MARKDOWN) for name, _ in header) + " |",
             "| " + " | ".join(":--" if left else "--:" for _, left in header) + " |",
             *("| " + " | ".join(escaped(cell, MARKDOWN) for cell in row) + " |" for row in rows),
@@ -120,27 +139,40 @@ def _markdown(run: Run) -> str:
     return "\n".join(lines)
 
 
-def _printed(run: Run, audit: str) -> tuple[list[tuple[str, bool]], list[list[str]]]:
+def _audits(run: Run) -> list[tuple[str, Estimates, str]]:
+    """Each audit of a run with its estimates and, where it could not be measured, why."""
+    failures = {failure.audit: " ".join(failure.message.split()) for failure in run.failures}
+    estimates = run.estimates
+    return [(audit, estimates.of(audit), failures.get(audit, "")) for audit in run.manifest.audits]
+
+
+def _printed(audit: str, estimates: Estimates) -> tuple[list[tuple[str, bool]], list[list[str]]]:
     """A table for reading: its header, with whether a column is words, and its cells."""
-    table = estimates_table([run], audit)
-    keys = [name for name in table.columns if name not in BASE]
-    header = [("metric", True), *((key, True) for key in keys), ("value", False), ("95% interval", False)]
-    header += [("chance", False), ("n", False)]
-    rows = []
-    for row in table.iter_rows(named=True):
-        meaning = term(row["metric"])
-        percent = bool(meaning and meaning.percent)
-        rows.append(
-            [
-                row["metric"],
-                *("" if row[key] is None else str(row[key]) for key in keys),
-                number(row["value"], percent),
-                interval(row["low"], row["high"], percent),
-                "" if row["chance"] is None else number(row["chance"], percent),
-                number(row["n"]),
-            ]
-        )
-    return header, rows
+    optional = {name: not estimates.table[name].is_null().all() for name in ("p", "p_holm")}
+    optional["judged"] = False in estimates.table["judged"]
+    header = [("metric", True), *((key, True) for key in estimates.keys), ("value", False)]
+    header += [("95% interval", False), ("chance", False), ("n", False)]
+    names = {"p": ("p", False), "p_holm": ("p (Holm)", False), "judged": ("judged", True)}
+    header += [names[name] for name in names if optional[name]]
+
+    def cells(row: Estimate) -> list[str]:
+        percent = metric_of(audit, row.quantity.metric).percent
+        last = {
+            "p": "" if row.p is None else probability(row.p),
+            "p_holm": "" if row.p_holm is None else probability(row.p_holm),
+            "judged": TOO_FEW if row.judged is False else "",
+        }
+        return [
+            Quantity(row.quantity.metric, row.quantity.k).label(),
+            *(row.quantity.keys.get(key, "") for key in estimates.keys),
+            number(row.value, percent),
+            interval(row.low, row.high, percent),
+            "" if row.chance is None else number(row.chance, percent),
+            number(row.n),
+            *(last[name] for name in last if optional[name]),
+        ]
+
+    return header, [cells(row) for row in estimates]
 
 
 FORMATS: dict[str, Callable[[Run], str]] = {

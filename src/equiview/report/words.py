@@ -1,113 +1,77 @@
-"""Words and numbers as a person reads them: what a metric means, how a value is written."""
+"""Words and numbers as a person reads them: what a metric means, how a value is written.
+
+What a number is about comes with its audit. Of an audit that is not installed the numbers are still shown,
+under their plain names and without meanings.
+"""
 
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
-from typing import Literal
+from typing import Any, NamedTuple
 
+from equiview.audits import AUDITS, Audit
 from equiview.data.countries import countries
 from equiview.data.languages import languages
+from equiview.data.metric import Metric, Quantity
+
+
+class Language(NamedTuple):
+    """A language as the page shows it: `direction` is ltr, rtl or auto, `tier` None where there is none."""
+
+    name: str
+    direction: str = "auto"
+    tier: str | None = None
 
 
 @cache
-def tongues() -> dict[str, tuple[str, str, str | None]]:
-    """By language code: its name, its direction, and its tier where it has one."""
-    table = countries().unique("language", maintain_order=True)
-    known: dict[str, tuple[str, str, str | None]] = {
-        row["language"]: (row["language_name"], "auto", None) for row in table.iter_rows(named=True)
+def known_languages() -> dict[str, Language]:
+    """The languages whose names are known, by code."""
+    known = {
+        row["language"]: Language(row["language_name"])
+        for row in countries().unique("language", maintain_order=True).iter_rows(named=True)
     }
-    return known | {
-        row["code"]: (row["name"], row["direction"], row["tier"]) for row in languages().iter_rows(named=True)
-    }
+    for row in languages().iter_rows(named=True):
+        known[row["code"]] = Language(row["name"], row["direction"], row["tier"])
+    return known
 
 
-@dataclass(frozen=True)
-class Term:
-    """A metric in words; `better` says which way is good, None when neither is."""
-
-    name: str
-    means: str
-    better: Literal["lower", "higher"] | None = None
-    percent: bool = False
+def language(code: str) -> Language:
+    """The language of a code; one that is not known is called by its code."""
+    return known_languages().get(code, Language(code))
 
 
-TERMS = (
-    Term(
-        "DLBKL",
-        "how far the mix of language groups among the results is from an even one, upper ranks counting "
-        "more; 0 is even",
-        "lower",
-    ),
-    Term(
-        "LBKL",
-        "how far the mix of language groups among the results is from an even one; 0 is even",
-        "lower",
-    ),
-    Term(
-        "Accuracy",
-        "share of queries with a right result among the first ones, in any language",
-        "higher",
-        True,
-    ),
-    Term("NDCG", "how near the top the right results stand; 1 is the ideal order", "higher"),
-    Term("R", "share of queries whose right result is among the first ones", "higher", True),
-    Term("SP", "wins of the query's culture over wins of what was asked; 0 is never, 1 is as often", "lower"),
-    Term("M_sem", "share of trials won by the right concept from another culture", "higher", True),
-    Term(
-        "M_cul", "share of trials won by the culture of the query's language over its concept", "lower", True
-    ),
-    Term("M_non", "share of trials won by a picture that is neither", "lower", True),
-    Term(
-        "M_cul - M_non",
-        "what the culture of the query's language wins beyond what a random mistake would; 0 is no pull",
-        "lower",
-        True,
-    ),
-    Term(
-        "relative gap",
-        "how far a caption's language moves its similarity to the image, over what a right image has on "
-        "a wrong one; 0 is not at all",
-        "lower",
-    ),
-    Term("gap to pivot", "accuracy lost against the pivot language, as a mean over languages", "lower", True),
-    Term("accuracy", "share of pictures named rightly", "higher", True),
-)
-_KEYS = {"grouping": "by {}", "direction": "{}"}
-_BY_NAME = {term.name.lower(): term for term in TERMS}
+def installed(audit: str) -> Audit[Any, Any] | None:
+    """The audit of that name, or None when it is not installed."""
+    entry = AUDITS.all().get(audit)
+    return entry.value if entry else None
 
 
-def term(metric: str) -> Term | None:
-    """What a metric's name means, cutoff, variant and keys left out; None when it is not known.
+def metric_of(audit: str, name: str) -> Metric:
+    """A metric of an audit; without a meaning when it is not known.
 
-    >>> term("NDCG@10 (pool)").better
-    'higher'
+    >>> metric_of("not installed", "R").percent
+    False
     """
-    return _BY_NAME.get(re.split(r"@| [\[(]|, ", metric)[0].lower())
+    known = installed(audit)
+    return (known.metric(name) if known else None) or Metric(name, "")
 
 
-def keyed(name: str) -> tuple[str, dict[str, str]]:
-    """A metric's name taken apart from the keys written behind it.
+def label_of(audit: str, wanted: Quantity) -> str:
+    """A quantity in the words of its audit."""
+    known = installed(audit)
+    return wanted.label(known.key_formats if known else None)
 
-    >>> keyed("R@1 [tier=low]")
-    ('R@1', {'tier': 'low'})
+
+def counted(counts: Mapping[str, int]) -> str:
+    """How many of each thing, as part of a sentence.
+
+    >>> counted({"images": 1280, "texts": 46000, "trials": 1100, "questions": 0})
+    '1,280 images, 46,000 texts and 1,100 trials'
     """
-    metric, _, keys = name.removesuffix("]").partition(" [")
-    return metric, dict(pair.split("=", 1) for pair in keys.split(", ") if "=" in pair)
-
-
-def spoken(name: str) -> str:
-    """A metric's name with its keys as words.
-
-    >>> spoken("R@1 [tier=low]"), spoken("DLBKL@10 [grouping=tier]"), spoken("SP [direction=text-to-image]")
-    ('R@1, low tier', 'DLBKL@10, by tier', 'SP, text to image')
-    """
-    metric, keys = keyed(name)
-    return ", ".join(
-        [metric, *(_KEYS.get(k, "{} " + k).format(v.replace("-", " ")) for k, v in keys.items())]
-    )
+    words = [f"{number(n)} {name.replace('_', ' ')}" for name, n in counts.items() if n]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
 def number(value: object, percent: bool = False) -> str:

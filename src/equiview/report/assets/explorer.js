@@ -1,4 +1,4 @@
-// The explorer: pick a query, see what every system returned for it. Lists, texts and pictures lie in the page
+// The explorer: pick a query, see what every system returned for it. Lists, texts and pictures are in the page
 // in compressed pieces; only those on the screen are opened, and a few are kept.
 
 const NOTHING = 0xffffff;
@@ -15,7 +15,7 @@ class Explorer {
     this.texts = remembering((name) => inflate(`${this.id}-${name}`).then((bytes) => JSON.parse(new TextDecoder().decode(bytes))));
     this.start = 0;
     this.chosen = null;
-    this.asked = 0;
+    this.request = 0;
   }
 
   async begin() {
@@ -25,14 +25,14 @@ class Explorer {
     for (const name of Object.keys(attributes)) this.codes[name] = new Uint16Array(await this.pieces(name));
     this.lowered = queries.map((label) => label.toLowerCase());
     const names = this.meta.languages;
-    const say = (name, value) => (name === "language" && names[value] ? names[value][0] : value);
+    const wordFor = (name, value) => (name === "language" && names[value] ? names[value][0] : value);
     this.query = this.control("queries", {
       system: runs.length > 1 ? runs.map((run, i) => [String(i), run.name]) : null,
       "first result": [["right", "right"], ["wrong", "wrong"], ["none", "nothing right in the list"], ["differ", "systems differ"]],
-      ...Object.fromEntries(Object.entries(this.meta.asked).map(([name, { values }]) => [`asked ${name}`, values.map((value, i) => [String(i), say(name, value)])])),
-      "first language": attributes.language ? attributes.language.map((code, i) => [String(i), say("language", code)]) : null,
+      ...Object.fromEntries(Object.entries(this.meta.asked).map(([name, { values }]) => [`query ${name}`, values.map((value, i) => [String(i), wordFor(name, value)])])),
+      "first language": attributes.language ? attributes.language.map((code, i) => [String(i), wordFor("language", code)]) : null,
     }, () => { this.start = 0; this.listQueries(); });
-    const choices = Object.fromEntries(Object.entries(attributes).map(([name, values]) => [name, values.map((value, i) => [String(i), say(name, value)])]));
+    const choices = Object.fromEntries(Object.entries(attributes).map(([name, values]) => [name, values.map((value, i) => [String(i), wordFor(name, value)])]));
     this.result = this.control("results", { ...choices, correctness: [["1", "right"], ["0", "wrong"]] }, () => this.showLists());
     this.at("all").hidden = runs.every((run) => run.depth <= RANKS_SHOWN);
     this.at("search").addEventListener("input", () => { this.start = 0; this.listQueries(); });
@@ -44,7 +44,7 @@ class Explorer {
       if (button) this.choose(Number(button.dataset.query));
     });
     await this.listQueries();
-    await this.choose(this.found[0]);
+    await this.choose(this.matches[0]);
     this.place.dataset.ready = "yes";
   }
 
@@ -63,7 +63,7 @@ class Explorer {
   }
 
   turn(by) {
-    this.start = Math.max(0, Math.min(this.start + by, this.found.length - 1));
+    this.start = Math.max(0, Math.min(this.start + by, this.matches.length - 1));
     this.listQueries();
   }
 
@@ -79,31 +79,31 @@ class Explorer {
       none: (query) => runs.some((run) => run.firstRight[query] === 0),
       differ: (query) => new Set(this.meta.runs.map((run) => right(run, query))).size > 1,
     };
-    const asked = Object.entries(this.meta.asked).map(([name, { codes }]) => [codes, this.query(`asked ${name}`)]).filter(([, wanted]) => wanted);
-    const found = [];
+    const chosen = Object.entries(this.meta.asked).map(([name, { codes }]) => [codes, this.query(`query ${name}`)]).filter(([, wanted]) => wanted);
+    const rows = [];
     for (let query = 0; query < this.lowered.length; query++) {
       if (!words.every((word) => this.lowered[query].includes(word))) continue;
-      if (asked.some(([codes, wanted]) => codes[query] !== Number(wanted))) continue;
+      if (chosen.some(([codes, wanted]) => codes[query] !== Number(wanted))) continue;
       if (first && !tests[first](query)) continue;
       if (language && !runs.some((run) => run.firstLanguage[query] === Number(language))) continue;
-      found.push(query);
+      rows.push(query);
     }
-    return found;
+    return rows;
   }
 
   async listQueries() {
-    this.found = this.matching();
-    const shown = this.found.slice(this.start, this.start + QUERIES_SHOWN);
-    const turn = ++this.asked;
+    this.matches = this.matching();
+    const shown = this.matches.slice(this.start, this.start + QUERIES_SHOWN);
+    const request = ++this.request;
     const pictures = await Promise.all(shown.map((query) => this.picture(query)));
-    if (turn !== this.asked) return; // a later choice overtook this one
+    if (request !== this.request) return; // a later choice overtook this one
     this.at("list").replaceChildren(...shown.map((query, i) => make("li", {},
       make("button", { type: "button", "data-query": query, "aria-pressed": String(query === this.chosen) },
         pictures[i] ? make("img", { src: pictures[i], alt: "" }) : null, make("bdi", {}, this.meta.queries[query])))));
     const last = this.start + shown.length;
-    this.at("count").textContent = this.found.length ? `${this.start + 1}–${last} of ${written(this.found.length)} queries` : "No query matches.";
+    this.at("count").textContent = this.matches.length ? `${this.start + 1}–${last} of ${written(this.matches.length)} queries` : "No query matches.";
     this.at("back").disabled = this.start === 0;
-    this.at("on").disabled = last >= this.found.length;
+    this.at("on").disabled = last >= this.matches.length;
   }
 
   /** The picture of a query or an item, by row number. */

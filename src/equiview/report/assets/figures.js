@@ -99,22 +99,22 @@ function draw(plot, width = plot.clientWidth) {
 function showCards(plot, cards) {
   const card = document.getElementById("card");
   const image = card.querySelector("img");
-  let asked = 0;
+  let request = 0;
   plot.on("plotly_hover", async ({ points, event }) => {
-    const said = cards[points[0].customdata];
-    if (!said) return;
-    const turn = ++asked;
-    const picture = await pictureAt(said.picture);
-    if (turn !== asked) return; // the pointer has gone on
+    const shown = cards[points[0].customdata];
+    if (!shown) return;
+    const turn = ++request;
+    const picture = await pictureAt(shown.picture);
+    if (turn !== request) return; // the pointer has gone on
     image.hidden = !picture;
     if (picture) image.src = picture;
-    card.querySelector("p").textContent = said.lines.join("\n");
+    card.querySelector("p").textContent = shown.lines.join("\n");
     card.hidden = false;
     const { width, height } = card.getBoundingClientRect();
     card.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - width - 8))}px`;
     card.style.top = `${Math.max(8, Math.min(event.clientY + 14, innerHeight - height - 8))}px`;
   });
-  plot.on("plotly_unhover", () => { asked += 1; card.hidden = true; });
+  plot.on("plotly_unhover", () => { request += 1; card.hidden = true; });
 }
 
 /** Panels that stand side by side share their scale, else the eye compares what is not alike. */

@@ -32,11 +32,11 @@ const KEPT = 48; // pieces of a kind that stay opened
 function remembering(load) {
   const known = new Map();
   return (key) => {
-    const found = known.get(key) || load(key);
+    const value = known.get(key) || load(key);
     known.delete(key);
-    known.set(key, found);
+    known.set(key, value);
     if (known.size > KEPT) known.delete(known.keys().next().value);
-    return found;
+    return value;
   };
 }
 

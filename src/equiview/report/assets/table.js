@@ -14,9 +14,18 @@ function written(value) {
   return text.replace("-", "−");
 }
 
+/** A p value as it is usually written. */
+function probability(p) {
+  return typeof p !== "number" ? "–" : p < 0.001 ? "< 0.001" : p.toFixed(3);
+}
+
+const HEADS = { p_holm: "p (Holm)" };
+const WRITERS = { p: probability, p_holm: probability };
+
 class DataTable {
   constructor(place, { names, numeric, values }, caption) {
-    Object.assign(this, { names, numeric, values, sorted: null, upward: true, shown: PAGE_ROWS, words: "", chosen: new Map() });
+    const writers = names.map((name) => WRITERS[name] || written);
+    Object.assign(this, { names, numeric, values, writers, sorted: null, upward: true, shown: PAGE_ROWS, words: "", chosen: new Map() });
     this.size = values.length ? values[0].length : 0;
     this.body = make("tbody");
     this.heads = names.map((name, column) => this.head(name, column));
@@ -30,7 +39,7 @@ class DataTable {
   }
 
   head(name, column) {
-    const button = make("button", { type: "button" }, name.replaceAll("_", " "));
+    const button = make("button", { type: "button" }, HEADS[name] || name.replaceAll("_", " "));
     const head = make("th", { scope: "col", class: this.numeric[column] ? "num" : null, "aria-sort": "none" }, button);
     button.addEventListener("click", () => {
       this.upward = this.sorted === column ? !this.upward : true;
@@ -68,7 +77,7 @@ class DataTable {
     for (let row = 0; row < this.size; row++) {
       if ([...this.chosen].some(([column, value]) => this.values[column][row] !== value)) continue;
       if (words.length) {
-        const text = this.values.map((values) => written(values[row])).join(" ").toLowerCase();
+        const text = this.values.map((values, column) => this.writers[column](values[row])).join(" ").toLowerCase();
         if (!words.every((word) => text.includes(word))) continue;
       }
       kept.push(row);
@@ -85,7 +94,7 @@ class DataTable {
     const rows = this.rows();
     const shown = rows.slice(0, this.shown);
     this.body.replaceChildren(...shown.map((row) => make("tr", {}, ...this.values.map((values, column) =>
-      make("td", { class: this.numeric[column] ? "num" : null, dir: this.numeric[column] ? null : "auto" }, written(values[row]))))));
+      make("td", { class: this.numeric[column] ? "num" : null, dir: this.numeric[column] ? null : "auto" }, this.writers[column](values[row]))))));
     this.count.textContent = rows.length === shown.length ? `${rows.length} rows` : `${shown.length} of ${rows.length} rows`;
     this.more.hidden = rows.length === shown.length;
   }

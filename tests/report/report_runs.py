@@ -1,19 +1,34 @@
-"""Small runs made by hand: numbers and captions chosen to try every part of the page."""
+"""Small runs of audits made for the tests: numbers and captions chosen to try every part of the page.
+
+The report knows no audit by name, so it is tried with three that equiview does not have.
+"""
 
 from __future__ import annotations
 
 import io
-import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from PIL import Image, ImageDraw
 
-from equiview.data.figures import Chart, Figure, Gallery, write_figure
+from equiview.audits import AUDITS, Audit, Settings, decide, register
+from equiview.audits.execute import finish
+from equiview.data.estimates import Estimates
+from equiview.data.figures import Chart, Figure, Gallery
+from equiview.data.headline import Headline, ratio
 from equiview.data.languages import languages
-from equiview.data.run import BenchmarkCard, Manifest, Run, Subject
-from equiview.data.tables import write_parquet
+from equiview.data.lists import RankedLists
+from equiview.data.metric import Metric, quantity
+from equiview.data.observations import Observations
+from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
+from equiview.data.tables import Column, Schema
+from equiview.data.verdict import Reading, Verdict
+from equiview.errors import InputError
+from equiview.subjects import Subject
 
 EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 WORDS = {
@@ -27,6 +42,7 @@ WORDS = {
     "sw": "paka amelala juu ya kiti chekundu",
     "quz": EVIL,
 }
+OUTCOMES = ("semantic", "cultural", "non-relevant")
 
 
 def drawing(shade: int) -> bytes:
@@ -45,20 +61,19 @@ def estimates(skew: float) -> pl.DataFrame:
     """Divergence by depth, accuracy, recall and share by language, worse for later ones by `skew`."""
     rows: list[dict[str, object]] = []
 
-    def add(metric: str, value: float, width: float, chance: float | None, **keys: str) -> None:
-        excess = None if chance is None else value - chance
-        row = {"audit": "prevalence", "metric": metric, "value": value, "low": value - width}
-        rows.append(row | {"high": value + width, "n": 1280, "chance": chance, "excess": excess} | keys)
+    def add(metric: str, k: int, value: float, width: float, chance: float | None, **keys: str) -> None:
+        row = {"metric": metric, "k": k, "value": value, "low": value - width, "high": value + width}
+        rows.append(row | {"n": 1280, "chance": chance} | keys)
 
     for k, floor in ((5, 0.86), (10, 0.117), (25, 0.037), (99, 0.0195)):
         for name in ("LBKL", "DLBKL"):
-            add(f"{name}@{k}", floor * (1.05 + 20 * skew), floor * (0.05 + skew), floor, grouping="tier")
-    add("Accuracy@5", 0.95 - 0.3 * skew, 0.01, 0.004)
-    add("NDCG@10 (retrieved)", 0.8 - 0.4 * skew, 0.01, None)
+            add(name, k, floor * (1.05 + 20 * skew), floor * (0.05 + skew), floor, grouping="tier")
+    add("Accuracy", 5, 0.95 - 0.3 * skew, 0.01, 0.004)
+    add("NDCG", 10, 0.8 - 0.4 * skew, 0.01, None, ideal="retrieved")
     for place, code in enumerate(languages()["code"]):
-        add("R@1", max(0.01, 0.8 - skew * place / 36), 0.02, 0.001, language=code)
-        add("share@10", max(0.001, (1 + skew * (18 - place) / 10) / 36), 0.004, 1 / 36, language=code)
-    return pl.from_dicts(rows, infer_schema_length=None)
+        add("R", 1, max(0.01, 0.8 - skew * place / 36), 0.02, 0.001, language=code)
+        add("share", 10, max(0.001, (1 + skew * (18 - place) / 10) / 36), 0.004, 1 / 36, language=code)
+    return Estimates(pl.from_dicts(rows, infer_schema_length=None)).table
 
 
 def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
@@ -78,14 +93,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
             )
         ]
     )
-    depth = (
-        table.filter(pl.col("grouping") == "tier")
-        .with_columns(
-            kind=pl.col("metric").str.split("@").list.get(0),
-            k=pl.col("metric").str.split("@").list.get(1).cast(pl.Int64),
-        )
-        .select("k", "kind", "value", "low", "high")
-    )
+    depth = table.filter(grouping="tier").select("k", "value", "low", "high", kind="metric")
     rng = np.random.default_rng(0)
     many = 40
     map_ = pl.DataFrame(
@@ -105,7 +113,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
                 ("Thailand", 0.5, 0.4, 0.1),
                 ("Kenya", 0.6, 0.3, 0.1),
             )
-            for outcome, share in zip(("semantic", "cultural", "non-relevant"), shares, strict=True)
+            for outcome, share in zip(OUTCOMES, shares, strict=True)
         ]
     )
     fit = pl.DataFrame(
@@ -147,7 +155,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
             "item_picture": [drawing(50), drawing(60), drawing(70)],
         }
     )
-    see = "What follows prevalence rather than the line of equal shares is a head start."
+    see = "What lies above the line of equal shares is a head start."
     interval = {"low": "low", "high": "high"}
     return [
         Chart(
@@ -168,7 +176,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
             "share",
             "Languages returned",
             see,
-            by_language.filter(metric="share@10"),
+            by_language.filter(metric="share"),
             "bars",
             "name",
             "value",
@@ -185,7 +193,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
             "recall",
             "Recall by language",
             see,
-            by_language.filter(metric="R@1"),
+            by_language.filter(metric="R"),
             "points",
             "name",
             "value",
@@ -269,7 +277,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
     ]
 
 
-def observations(folder: Path, skew: float, queries: int = 30, depth: int = 20) -> None:
+def rankings(skew: float, queries: int = 30, depth: int = 20) -> Observations:
     """Rankings of a pool of every language, in which skew puts much-written languages first."""
     codes = languages()["code"].to_list()
     tier = dict(zip(codes, languages()["tier"], strict=True))
@@ -292,88 +300,243 @@ def observations(folder: Path, skew: float, queries: int = 30, depth: int = 20) 
             right = item // 36 == query
             ranked.append((f"q{query}", rank, items[item]["item_id"], 1.0 - rank / 100, bool(right)))
     columns = ["query_id", "rank", "item_id", "score", "relevant"]
-    rankings = pl.DataFrame(ranked, schema=columns, orient="row").with_columns(pl.col("rank").cast(pl.Int32))
-    labels = [EVIL if q == 7 else f"cat number {q}" for q in range(queries)]
     asked = pl.DataFrame(
         {
             "query_id": [f"q{q}" for q in range(queries)],
-            "label": labels,
+            "label": [EVIL if q == 7 else f"cat number {q}" for q in range(queries)],
             "picture": [drawing(q) for q in range(queries)],
         }
     )
-    for name, table in (("queries", asked), ("items", pl.DataFrame(items)), ("rankings", rankings)):
-        write_parquet(table, folder / "observations" / f"prevalence.{name}.parquet")
+    table = pl.DataFrame(ranked, schema=columns, orient="row")
+    return Observations({"queries": asked, "items": pl.DataFrame(items), "rankings": table})
 
 
-def make_run(folder: Path, subject: str, skew: float, benchmark: str = "pictograms") -> Run:
-    """A finished run of one audit."""
+def trials(skew: float) -> Observations:
+    """Trials of three pictures each: the right one, the one of the query's culture, and another."""
+    rows = [
+        (f"t{i}", code, country, role, score + (skew if role == "cultural" else 0.0))
+        for i, (code, country) in enumerate((("th", "Thailand"), ("sw", "Kenya"), ("en", "USA")) * 4)
+        for role, score in zip(OUTCOMES, (0.3, 0.2, 0.1), strict=True)
+    ]
+    columns = ["trial_id", "language", "country", "role", "score"]
+    return Observations({"trials": pl.DataFrame(rows, schema=columns, orient="row")})
+
+
+def trial_lists(observed: Observations) -> RankedLists:
+    """Each trial as a query, its pictures in the order of their scores."""
+    table = observed["trials"]
+    label = pl.format("rice ({})", "country")
+    queries = table.unique("trial_id", maintain_order=True).select(
+        "language", "country", query_id="trial_id", label=label
+    )
+    shown = {role: drawing(place) for place, role in enumerate(OUTCOMES)}
+    items = pl.DataFrame({"item_id": list(shown), "text": list(shown), "picture": list(shown.values())})
+    ranked = table.select(
+        "score",
+        query_id="trial_id",
+        item_id="role",
+        relevant=pl.col("role") == OUTCOMES[0],
+        rank=pl.col("score").rank("ordinal", descending=True).over("trial_id").cast(pl.Int32),
+    )
+    return RankedLists(queries, items, ranked)
+
+
+def preferences(skew: float) -> Estimates:
+    """Shares of trials won and their ratio, of all and by country; too few to judge of the last one."""
+    rows: list[dict[str, Any]] = []
+    for place, country in enumerate((None, "Thailand", "Kenya", "USA")):
+        cultural, semantic = 0.1 + skew * (0.1 + 0.1 * place), 0.8 - 0.2 * skew
+        for metric, value, p in (
+            ("M_cul", cultural, 0.00001),
+            ("M_sem", semantic, None),
+            ("SP", cultural / semantic, None),
+        ):
+            row = {"metric": metric, "value": value, "low": 0.8 * value, "high": 1.25 * value, "n": 110}
+            row |= {"p": p, "p_holm": None if p is None else 0.0312, "judged": country != "USA"}
+            rows.append(row | {"direction": "text-to-image", "country": country})
+    return Estimates.of_rows(rows)
+
+
+class Skew(Settings):
+    """How uneven a run is."""
+
+    skew: float = 0.5
+
+
+def _not_here(*_: Any) -> Any:
+    raise NotImplementedError
+
+
+def _broken(*_: Any) -> Any:
+    raise InputError(f"trials.csv: row 3: {EVIL} is no trial")
+
+
+def _exposure_verdict(_: Estimates, settings: Skew) -> Verdict:
+    biased = settings.skew > 0.1
+    yes, no = "Yes: the top 10 lean to much-written languages.", "No: languages share the top 10."
+    return Verdict(
+        finding=decide(biased=biased, fair=not biased),
+        answer=yes if biased else no,
+        evidence=("Low-tier languages write 58% of the pool and get 31% of the top 10.",),
+        advice=("Align the other languages' texts to the strongest one.",) if biased else (),
+        limits=("Even exposure is not correctness: read it beside accuracy.",),
+        readings=(Reading(title="Exposure and accuracy", sentence=f"Skew {settings.skew}, served alike."),),
+    )
+
+
+TABLES = {
+    "queries": Schema("queries", (Column("query_id", pl.String, "the query"),)),
+    "items": Schema("items", (Column("item_id", pl.String, "the item"),)),
+    "rankings": Schema("rankings", (Column("rank", pl.Int32, "the rank"),)),
+}
+EXPOSURE = Audit(
+    name="exposure",
+    question="Do captions in much-written languages crowd out equally right ones in other languages?",
+    source="these tests",
+    subject=Subject,
+    settings=Skew,
+    schemas=TABLES,
+    metrics=(
+        Metric("DLBKL", "how far the mix of languages among the results is from an even one", "lower"),
+        Metric("LBKL", "the same, every rank counting alike", "lower"),
+        Metric("Accuracy", "share of queries with a right result", "higher", "share"),
+        Metric("NDCG", "how near the top the right results are", "higher"),
+        Metric("R", "share of queries whose right result is among the first", "higher", "share"),
+    ),
+    headlines=(Headline(quantity("missing")), Headline(quantity("DLBKL", k=10, grouping="tier"))),
+    observe=_not_here,
+    values=_not_here,
+    measure=lambda _, settings: Estimates(estimates(settings.skew)),
+    draw=lambda _, numbers, settings: figures_of_every_kind(numbers.table, settings.skew),
+    judge=_exposure_verdict,
+    worst_by=(
+        ("language", quantity("missing")),
+        ("language", quantity("R", k=1)),
+        ("language", quantity("share", k=10)),
+        ("country", quantity("R", k=1)),
+    ),
+    key_formats={"grouping": "by {}"},
+    explore=lambda observed: RankedLists(observed["queries"], observed["items"], observed["rankings"]),
+)
+PREFERENCE = Audit(
+    name="preference",
+    question="Does the culture of the query's language beat its concept?",
+    source="these tests",
+    subject=Subject,
+    settings=Skew,
+    schemas={"trials": Schema("trials", (Column("trial_id", pl.String, "the trial"),))},
+    metrics=(
+        Metric("SP", "wins of the query's culture over wins of what was asked; 0 is never", "lower"),
+        Metric("M_cul", "share of trials won by the query's culture", "lower", "share"),
+        Metric("M_sem", "share of trials won by what was asked", "higher", "share"),
+    ),
+    headlines=(
+        Headline(
+            quantity("SP", direction="text-to-image"),
+            of=tuple(quantity(name, direction="text-to-image") for name in ("M_cul", "M_sem")),
+            combine=ratio,
+        ),
+    ),
+    observe=_not_here,
+    values=_not_here,
+    measure=lambda _, settings: preferences(settings.skew),
+    draw=lambda *_: [],
+    judge=lambda *_: Verdict(
+        finding="unclear",
+        answer="There are too few trials to decide.",
+        readings=(Reading(title="Pull and clusters", sentence="Countries with tight clusters pull more."),),
+    ),
+    worst_by=(("country", quantity("SP", direction="text-to-image")),),
+    key_formats={"direction": "{}"},
+    explore=trial_lists,
+)
+BROKEN = Audit(
+    name="broken",
+    question="Can an audit fail without costing the others?",
+    source="these tests",
+    subject=Subject,
+    settings=Settings,
+    schemas={},
+    metrics=(),
+    headlines=(),
+    observe=_not_here,
+    values=_not_here,
+    measure=_broken,
+    draw=_not_here,
+    judge=_not_here,
+    explore=_not_here,
+)
+OBSERVED = {"exposure": rankings, "preference": trials, "broken": lambda _: Observations({})}
+
+
+@contextmanager
+def audits_of_the_tests() -> Iterator[None]:
+    """Register the three audits, and leave the registry as it was."""
+    before = AUDITS.all()
+    for audit in (EXPOSURE, PREFERENCE, BROKEN):
+        register(audit)
+    try:
+        yield
+    finally:
+        AUDITS.entries.clear()
+        AUDITS.entries.update(before)
+
+
+def make_run(
+    folder: Path,
+    subject: str,
+    skew: float,
+    benchmark: str = "pictograms",
+    audits: tuple[str, ...] = ("exposure",),
+) -> Run:
+    """A finished run, its page still to write."""
     run = Run.start(
         folder,
         Manifest(
-            subject=Subject(
-                name=subject, fingerprint="a" * 16, about="trained on captions as the web has them"
+            subject=SubjectCard(
+                name=subject,
+                fingerprint="a" * 16,
+                about="trained on captions as the web has them",
+                parent="c" * 16,
             ),
             benchmark=BenchmarkCard(
                 name=benchmark,
                 fingerprint="b" * 16,
-                images=1280,
-                texts=46080,
+                counts={"images": 1280, "texts": 46080, "trials": 1100},
                 about="drawings named in 36 languages",
                 source="Noto Emoji; Unicode CLDR 48",
                 licence="Apache-2.0; Unicode-3.0",
             ),
-            audits=("prevalence",),
-            settings={"prevalence": {"cutoffs": [5, 10, 25, 99], "prior": "uniform", "seed": 0}},
+            audits=audits,
+            settings={audit: {} if audit == "broken" else {"skew": skew} for audit in audits},
             seed=0,
             versions={"equiview": "0.1.0", "python": "3.11.7"},
         ),
     )
-    table = estimates(skew)
-    write_parquet(table, folder / "estimates.parquet")
-    biased = skew > 0.1
-    verdict = {
-        "audit": "prevalence",
-        "question": "Do captions in much-written languages crowd out equally right ones in other languages?",
-        "finding": "biased" if biased else "fair",
-        "answer": "Yes: the top 10 lean to much-written languages."
-        if biased
-        else "No: languages share the top 10.",
-        "evidence": ["Low-tier languages write 58% of the pool and get 31% of the top 10."],
-        "advice": ["Align the other languages' texts to the strongest one."] if biased else [],
-        "limits": ["Even exposure is not correctness: read it beside accuracy."],
-    }
-    (folder / "verdicts.json").write_text(json.dumps([verdict]))
-    for place, figure in enumerate(figures_of_every_kind(table, skew), start=1):
-        write_figure(figure, folder / "figures" / f"prevalence.{place:02d}-{figure.name}.json")
-    observations(folder, skew)
+    for audit in audits:
+        observed = OBSERVED[audit](skew)
+        run.stage(f"observe.{audit}", lambda work: observed.write(work / "observations", audit))  # noqa: B023
+    with audits_of_the_tests():
+        finish(run)
     return run
 
 
 def comparison(runs: list[Run]) -> pl.DataFrame:
-    """Paired differences as the audits give them."""
+    """Paired differences as a comparison of runs gives them."""
     rows = []
     for place, a in enumerate(runs):
         for b in runs[place + 1 :]:
-            for metric, one, two in (
-                ("DLBKL@10 [grouping=tier]", 2.46, 0.13),
-                ("Accuracy@5", 0.7, 0.9),
-                ("R@1 [tier=low]", 0.5, 0.52),
+            for metric, k, keys, value_a, value_b in (
+                ("Accuracy", 5, {}, 0.7, 0.9),
+                ("DLBKL", 10, {"grouping": "tier"}, 2.46, 0.13),
+                ("R", 1, {"tier": "low"}, 0.5, 0.52),
             ):
-                sure = metric != "R@1 [tier=low]"
+                sure, difference = metric != "R", value_b - value_a
                 rows.append(
-                    {
-                        "audit": "prevalence",
-                        "metric": metric,
-                        "a": a.name,
-                        "b": b.name,
-                        "value_a": one,
-                        "value_b": two,
-                        "difference": two - one,
-                        "low": two - one - 0.05,
-                        "high": two - one + 0.05,
-                        "p": 0.0001 if sure else 0.4,
-                        "p_holm": 0.0003 if sure else 0.4,
-                        "n": 1280,
-                    }
+                    {"audit": "exposure", "metric": metric, "k": k, "grouping": None, "tier": None}
+                    | keys
+                    | {"a": a.name, "b": b.name, "value_a": value_a, "value_b": value_b}
+                    | {"difference": difference, "low": difference - 0.05, "high": difference + 0.05}
+                    | {"p": 0.0001 if sure else 0.4, "p_holm": 0.0003 if sure else 0.4, "n": 1280}
                 )
-    return pl.from_dicts(rows)
+    return pl.from_dicts(rows, infer_schema_length=None)

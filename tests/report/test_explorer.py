@@ -5,18 +5,19 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from report_runs import drawing, make_run
+from report_runs import EXPOSURE, make_run
 
+from equiview.audits import AUDITS
 from equiview.data.run import Run
-from equiview.data.tables import write_parquet
 from equiview.report.embed import Pictures
-from equiview.report.explorer import LEVELS, NOTHING, QUERIES_A_PIECE, Lists, explorers
-from equiview.report.lists import observed
+from equiview.report.explorer import LEVELS, NOTHING, QUERIES_A_PIECE, Lists, explorers_of, lists_of
 
 
 def opened(pieces: dict[str, str], name: str) -> bytes:
@@ -24,18 +25,18 @@ def opened(pieces: dict[str, str], name: str) -> bytes:
 
 
 def test_pieces_give_back_every_rank(runs: list[Run]) -> None:
-    (found,) = explorers(runs, Pictures())
-    pieces = dict(found.pieces)
-    meta: dict[str, Any] = json.loads(opened(pieces, f"{found.id}-meta"))
-    texts = json.loads(opened(pieces, f"{found.id}-texts-0"))
+    (explorer,) = explorers_of(runs, Pictures())
+    pieces = dict(explorer.pieces)
+    meta: dict[str, Any] = json.loads(opened(pieces, f"{explorer.id}-meta"))
+    texts = json.loads(opened(pieces, f"{explorer.id}-texts-0"))
     assert [run["name"] for run in meta["runs"]] == [run.name for run in runs]
-    codes = np.frombuffer(opened(pieces, f"{found.id}-language"), dtype="<u2")
+    codes = np.frombuffer(opened(pieces, f"{explorer.id}-language"), dtype="<u2")
     for index, run in enumerate(runs):
         about, folder = meta["runs"][index], run.folder / "observations"
-        expected = pl.read_parquet(folder / "prevalence.rankings.parquet").join(
-            pl.read_parquet(folder / "prevalence.items.parquet"), on="item_id", maintain_order="left"
+        expected = pl.read_parquet(folder / "exposure.rankings.parquet").join(
+            pl.read_parquet(folder / "exposure.items.parquet"), on="item_id", maintain_order="left"
         )
-        planes = np.frombuffer(opened(pieces, f"{found.id}-lists-{index}-0"), np.uint8).astype(int)
+        planes = np.frombuffer(opened(pieces, f"{explorer.id}-lists-{index}-0"), np.uint8).astype(int)
         low, middle, high, step_low, step_high, right = planes.reshape(
             6, len(meta["queries"]), about["depth"]
         )
@@ -63,41 +64,40 @@ def test_short_lists_end_with_nothing_and_many_queries_take_many_pieces() -> Non
 
 
 def test_a_run_without_lists_has_no_explorer(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "r", "mine", 0.1)
-    (run.folder / "observations" / "prevalence.rankings.parquet").unlink()
-    assert explorers([run], Pictures()) == []
+    run = make_run(tmp_path / "r", "mine", 0.1, audits=("exposure", "broken"))
+    with_lists, without = (lists_of(run, audit) for audit in run.manifest.audits)
+    assert with_lists is not None
+    assert without is None
+    shutil.rmtree(run.folder / "observations")
+    assert explorers_of([run], Pictures()) == []
 
 
-def test_trials_are_lists_of_three_in_the_order_of_their_scores(tmp_path: Path) -> None:
+def test_an_audit_that_is_not_installed_has_no_explorer(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", "mine", 0.1)
-    folder = run.folder / "observations"
-    for path in folder.iterdir():
-        path.unlink()
-    roles = ("semantic", "cultural", "nonrelevant")
-    scores = {f"{role}_score": [value, value] for role, value in zip(roles, (0.2, 0.2, 0.9), strict=True)}
-    trials = pl.DataFrame(
-        {"trial_id": ["t", "t"], "direction": ["text-to-image", "image-to-image"], "query_id": ["q", "q"]}
-        | {f"{role}_id": [role, role] for role in roles}
-        | {"concept": ["rice"] * 2, "country": ["Thailand"] * 2, "language": ["th"] * 2}
-        | scores
-    )
-    texts = pl.DataFrame({"text_id": ["q"], "text": ["ข้าว"]})
-    images = pl.DataFrame(
-        {"image_id": roles, "concept": ["rice", "bus", "hat"], "country": ["Spain", "Thailand", "Kenya"],
-         "picture": [drawing(1), None, drawing(1)]}
-    )  # fmt: skip
-    for name, table in (("trials", trials), ("texts", texts), ("images", images)):
-        write_parquet(table, folder / f"prevalence.{name}.parquet")
-    lists = observed(run, "prevalence")
-    assert lists is not None
-    assert lists.queries["label"].to_list() == ["ข้าว (rice, Thailand)"]
-    ranked = lists.rankings.sort("rank")
-    # The semantic image stands before the cultural one, which scores the same: the first of equals wins.
-    assert ranked["item_id"].to_list() == ["nonrelevant", "semantic", "cultural"]
-    assert ranked["relevant"].to_list() == [False, True, False]
+    del AUDITS.entries["exposure"]
+    assert lists_of(run, "exposure") is None
+    AUDITS.register("exposure", about="")(replace(EXPOSURE, explore=lambda _: None))
+    assert lists_of(run, "exposure") is None
+    AUDITS.register("exposure", about="")(EXPOSURE)
+    assert lists_of(run, "exposure") is not None
+
+
+def test_pictures_and_attributes_of_queries_and_items_are_kept(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", "mine", 0.5, audits=("preference",))
     pictures = Pictures()
-    (found,) = explorers([run], pictures)
-    meta = json.loads(opened(dict(found.pieces), f"{found.id}-meta"))
-    assert meta["asked"]["country"] == {"values": ["Thailand"], "codes": [0]}
-    assert meta["pictured"] == {"queries": None, "items": [0, 0, None]}
+    (explorer,) = explorers_of([run], pictures)
+    meta = json.loads(opened(dict(explorer.pieces), f"{explorer.id}-meta"))
+    assert meta["asked"]["country"]["values"] == ["Kenya", "Thailand", "USA"]
+    assert meta["asked"]["language"]["values"] == ["en", "th", "sw"]
+    assert meta["languages"]["th"] == ["Thai", "ltr"]
+    assert meta["attributes"] == {}
+    assert meta["pictured"]["queries"] is None
+    # In the order of first mention: with this skew the picture of the culture wins.
+    texts = json.loads(opened(dict(explorer.pieces), f"{explorer.id}-texts-0"))
+    assert dict(zip(texts, meta["pictured"]["items"], strict=True)) == {
+        "cultural": 0,
+        "semantic": 1,
+        "non-relevant": 2,
+    }
+    assert set(meta["runs"][0]["firstRight"]) == {2}
     assert len(pictures.pieces()) == 1

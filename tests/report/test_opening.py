@@ -6,10 +6,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report_runs import comparison, make_run
+from report_runs import BROKEN, EVIL, EXPOSURE, comparison, make_run
 
+from equiview.audits import AUDITS
+from equiview.data.estimates import Estimates
+from equiview.data.metric import quantity
 from equiview.data.run import Run
-from equiview.data.tables import write_parquet
 from equiview.errors import InputError
 from equiview.report import opening, page, published
 
@@ -32,10 +34,76 @@ def test_the_headline_is_the_audit_s_first_and_its_effect_lies_inside_the_scale(
 
 
 def test_the_worst_languages_are_the_lowest_of_a_metric_where_higher_is_better(runs: list[Run]) -> None:
-    metric, rows = opening.worst(runs[1].estimates.table, "language")
-    assert metric == "R@1"
-    assert [row["language"] for row in rows] == ["quz", "mi", "fil", "sw", "te"]
-    assert opening.worst(runs[1].estimates.table, "country") == ("", [])
+    ((key, wanted, rows),) = opening.worst("exposure", runs[1].estimates)
+    assert (key, wanted) == ("language", quantity("R", k=1))
+    assert [row.quantity.keys["language"] for row in rows] == ["quz", "mi", "fil", "sw", "te"]
+    card = opening.cards(runs, None)[0]
+    assert card.worst_title == "R@1 by language"
+    assert [entry["name"] for entry in card.answers[1].worst[0]["entries"]][:2] == ["Cusco Quechua", "Maori"]
+
+
+def test_the_worst_are_the_highest_where_lower_is_better_and_too_few_do_not_count(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", "mine", 0.5, audits=("preference",))
+    ((_, _, rows),) = opening.worst("preference", run.estimates)
+    assert [row.quantity.keys["country"] for row in rows] == ["Kenya", "Thailand"]
+    (card,) = opening.cards([run], None)
+    assert (card.metric, card.worst_title) == ("SP, text to image", "SP, text to image by country")
+    assert card.answers[0].worst[0]["title"] == "by country"
+
+
+def test_an_audit_that_is_not_installed_is_shown_under_plain_names(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", "mine", 0.5)
+    del AUDITS.entries["exposure"]
+    try:
+        (card,) = opening.cards([run], None)
+        text = page([run]).decode()
+    finally:
+        AUDITS.register("exposure", about="")(EXPOSURE)
+    assert card.question == EXPOSURE.question
+    # The first estimate with a chance floor and fewest keys.
+    assert (card.metric, card.worst_title) == ("Accuracy@5", "")
+    assert card.answers[0].effect is not None
+    assert card.answers[0].effect["value"] == "0.800"
+    assert 'id="audit-exposure"' in text
+
+
+def test_a_failed_audit_says_why_and_costs_the_others_nothing(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", "mine", 0.5, audits=("exposure", "broken"))
+    exposure, broken = opening.cards([run], None)
+    assert exposure.answers[0].word == "biased"
+    assert (broken.question, broken.metric) == (BROKEN.question, "")
+    (answer,) = broken.answers
+    assert (answer.finding, answer.word) == ("failed", "not measured")
+    assert EVIL in answer.text
+    text = page([run]).decode()
+    assert EVIL not in text
+    assert "trials.csv: row 3: &lt;script&gt;" in text
+
+
+def test_a_scale_with_values_below_zero_has_zero_in_its_middle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = Estimates.of_rows(
+        [{"metric": "DLBKL", "k": 10, "value": -0.1, "low": -0.3, "high": 0.1, "n": 9, "grouping": "tier"}]
+    )
+    run = make_run(tmp_path / "r", "mine", 0.5)
+    monkeypatch.setattr(Run, "estimates", below.stamped("exposure"))
+    (card,) = opening.cards([run], None)
+    assert card.ticks == ((0.0, "−0.3"), (50.0, "0"), (100.0, "0.3"))
+    effect = card.answers[0].effect
+    assert effect is not None
+    assert (effect["low"], effect["at"], effect["width"]) == pytest.approx((0, 33.33, 66.67))
+
+
+def test_readings_are_together_by_title(tmp_path: Path, runs: list[Run]) -> None:
+    both = make_run(tmp_path / "r", "mine", 0.5, audits=("preference", "exposure"))
+    assert opening.readings([runs[0], both]) == {
+        "Exposure and accuracy": [
+            ("pictogram:skewed", "Skew 1.0, served alike."),
+            ("mine", "Skew 0.5, served alike."),
+        ],
+        "Pull and clusters": [("mine", "Countries with tight clusters pull more.")],
+    }
 
 
 def test_advice_is_given_once_with_whom_it_is_for(runs: list[Run]) -> None:
@@ -44,8 +112,9 @@ def test_advice_is_given_once_with_whom_it_is_for(runs: list[Run]) -> None:
 
 
 def test_a_difference_that_is_not_sure_names_nobody_better(runs: list[Run]) -> None:
-    rows = opening.compared(comparison(runs), "prevalence")
-    unsure = [row for row in rows if row["metric"] == "R@1, low tier"]
+    rows = opening.compared(comparison(runs), "exposure")
+    unsure = [row for about, row in rows if about == quantity("R", k=1, tier="low")]
+    assert {row["metric"] for row in unsure} == {"R@1, low tier"}
     assert unsure
     assert not any(row["better"] for row in unsure)
 
@@ -54,7 +123,9 @@ def test_published_rows_stand_under_ours_on_the_same_benchmark_only(tmp_path: Pa
     assert published.beside(runs) == []
     run = make_run(tmp_path / "x", "mine", 0.2, benchmark="xm3600")
     first, depths = published.beside([run])
-    assert first.metrics == ("Accuracy@5", "LBKL@10", "DLBKL@10", "NDCG@10 (retrieved)")
+    assert first.metrics == (
+        "Accuracy@5", "LBKL@10, by tier", "DLBKL@10, by tier", "NDCG@10, retrieved ideal"
+    )  # fmt: skip
     assert first.rows[0] == ("mine", True, ("89.0%", "0.591", "0.591", "0.720"))
     assert {name: values for name, _, values in first.rows}["CLIP-L/14"] == (
         "50.9%",
@@ -72,30 +143,35 @@ def test_published_rows_stand_under_ours_on_the_same_benchmark_only(tmp_path: Pa
 def test_a_page_of_nothing_or_of_one_subject_twice_is_refused(runs: list[Run]) -> None:
     with pytest.raises(InputError, match="at least one run"):
         page([])
-    with pytest.raises(InputError, match="two of the runs are of 'pictogram:skewed' in the audit prevalence"):
+    with pytest.raises(InputError, match="two of the runs are of 'pictogram:skewed' in the audit exposure"):
         page([runs[0], runs[0]])
 
 
-def test_one_subject_may_stand_on_two_benchmarks_in_two_audits(tmp_path: Path, runs: list[Run]) -> None:
-    other = make_run(tmp_path / "other", runs[0].name, 0.3, benchmark="elsewhere")
-    manifest = other.manifest.model_copy(update={"audits": ("association",), "settings": {}})
-    renamed = other.estimates.table.with_columns(audit=pl.lit("association"))
-    write_parquet(renamed, other.folder / "estimates.parquet")
-    verdicts = (other.folder / "verdicts.json").read_text().replace('"prevalence"', '"association"')
-    (other.folder / "verdicts.json").write_text(verdicts)
-    text = page([runs[0], Run(other.folder, manifest)]).decode()
+def test_one_subject_may_be_on_two_benchmarks_in_two_audits(tmp_path: Path, runs: list[Run]) -> None:
+    other = make_run(tmp_path / "r", runs[0].name, 0.3, benchmark="elsewhere", audits=("preference",))
+    text = page([runs[0], other]).decode()
     assert "pictogram:skewed on pictograms and elsewhere" in text
-    assert 'id="audit-association"' in text
+    assert 'id="audit-exposure"' in text
+    assert 'id="audit-preference"' in text
 
 
 def test_where_all_are_alike_nobody_is_worst() -> None:
     rows = [
-        {"audit": "a", "metric": "R@1", "value": 1.0, "low": 1.0, "high": 1.0, "n": 9, "chance": 0.1,
-         "excess": 0.9, "language": code}
+        {
+            "metric": "R",
+            "k": 1,
+            "value": 1.0,
+            "low": 1.0,
+            "high": 1.0,
+            "n": 9,
+            "chance": 0.1,
+            "language": code,
+        }
         for code in ("en", "sw")
-    ]  # fmt: skip
-    assert opening.worst(pl.from_dicts(rows), "language") == ("R@1", [])
+    ]
+    assert opening.worst("exposure", Estimates.of_rows(rows)) == [("language", quantity("R", k=1), [])]
+    assert opening.worst("exposure", Estimates.of_rows(rows[:1])) == []
 
 
 def test_an_empty_comparison_is_no_comparison(runs: list[Run]) -> None:
-    assert opening.compared(pl.DataFrame(), "prevalence") == ()
+    assert opening.compared(pl.DataFrame(), "exposure") == []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from report_runs import EVIL, WORDS, comparison
+from report_runs import EVIL, WORDS, comparison, make_run
 
 from equiview.data.run import Run
 from equiview.report import page
@@ -30,6 +30,17 @@ def one(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
 def three(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pages") / "three.html"
     path.write_bytes(page(runs, comparison(runs)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two systems, three audits: a divergence, a ratio, and one that could not be measured."""
+    folder = tmp_path_factory.mktemp("mixed")
+    audits = ("exposure", "preference", "broken")
+    both = [make_run(folder / name, name, skew, audits=audits) for name, skew in (("a", 0.9), ("b", 0.05))]
+    path = folder / "mixed.html"
+    path.write_bytes(page(both, comparison(both)))
     return path
 
 
@@ -70,7 +81,7 @@ def test_the_page_is_small_and_names_no_address_to_fetch(three: Path) -> None:
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("which", ["one", "three"])
+@pytest.mark.parametrize("which", ["one", "three", "mixed"])
 def test_it_opens_whole_at_every_width_and_theme(
     window: Page, request: pytest.FixtureRequest, which: str, width: int, dark: bool
 ) -> None:
@@ -142,11 +153,13 @@ def test_tables_sort_and_filter(window: Page, one: Path) -> None:
     window.run(
         f"""const s = [...{table}.querySelectorAll("label")]
             .find((l) => l.textContent.startsWith("metric")).querySelector("select");
-        s.value = [...s.options].find((o) => o.textContent === "R@1").value;
+        s.value = [...s.options].find((o) => o.textContent === "R").value;
         s.dispatchEvent(new Event("change"));"""
     )
     body = f"[...{table}.querySelectorAll('tbody tr')]"
-    rows = f"return {body}.map((row) => [...row.children].map((cell) => cell.textContent))"
+    heads = window.run(f"return [...{table}.querySelectorAll('th')].map((head) => head.textContent)")
+    at = heads.index("language")
+    rows = f"return {body}.map((row) => row.children[{at}].textContent)"
     assert len(window.run(rows)) == 36
     for order in ("ascending", "descending"):
         window.run(
@@ -154,17 +167,48 @@ def test_tables_sort_and_filter(window: Page, one: Path) -> None:
         )
         head = f"return [...{table}.querySelectorAll('th')].find((h) => h.textContent === 'value')"
         assert window.run(f"{head}.getAttribute('aria-sort')") == order
-    assert window.run(rows)[0][2] == "en"
+    assert window.run(rows)[0] == "en"
     window.run(
         f"const i = {table}.querySelector('input'); i.value = 'quz'; i.dispatchEvent(new Event('input'))"
     )
-    assert [row[2] for row in window.run(rows)] == ["quz"]
+    assert window.run(rows) == ["quz"]
+    assert window.problems() == []
+
+
+def test_p_values_and_rows_with_too_few_to_judge_by_are_shown(window: Page, mixed: Path) -> None:
+    window.open(mixed)
+    table = "document.querySelector('[data-table=estimates-preference]')"
+    window.run(f"{table}.open = true")
+    window.until(f"return {table}.querySelectorAll('tbody tr').length > 0")
+    window.run(f"const i = {table}.querySelector('input'); i.value = 'USA M_cul';"
+               "i.dispatchEvent(new Event('input'))")  # fmt: skip
+    heads = window.run(f"return [...{table}.querySelectorAll('th')].map((head) => head.textContent)")
+    assert heads[-3:] == ["p", "p (Holm)", "judged"]
+    cells = "[...row.children].slice(-3).map((cell) => cell.textContent)"
+    rows = window.run(f"return [...{table}.querySelectorAll('tbody tr')].map((row) => {cells})")
+    assert rows == [["< 0.001", "0.031", "too few to judge"]] * 2
+    assert window.problems() == []
+
+
+def test_a_failed_audit_and_readings_are_shown(window: Page, mixed: Path) -> None:
+    window.open(mixed)
+    card = "document.querySelector('[aria-labelledby=card-broken]')"
+    assert window.run(f"return {card}.querySelectorAll('.finding.failed').length") == 2
+    assert EVIL in window.run(f"return {card}.textContent")
+    assert window.run("return document.querySelectorAll('#audit-broken .fold').length") == 0
+    titles = window.run(
+        "return [...document.querySelectorAll('.reading h2')].map((head) => head.textContent)"
+    )
+    assert titles == ["Exposure and accuracy", "Pull and clusters"]
+    assert window.run("return document.querySelectorAll('.reading')[0].querySelectorAll('li').length") == 2
+    lede = window.run("return document.querySelector('.lede').textContent")
+    assert lede.startswith("1,280 images, 46,080 texts and 1,100 trials: drawings")
     assert window.problems() == []
 
 
 def test_hovering_over_a_mark_shows_its_picture_and_word(window: Page, one: Path) -> None:
     window.open(one)
-    plot = "document.querySelector('#figure-prevalence-map .plot')"
+    plot = "document.querySelector('#figure-exposure-map .plot')"
     window.run(f"{plot}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     at = window.run(f"const r = {plot}.querySelector('.point').getBoundingClientRect();"
                     "return [r.x + r.width / 2, r.y + r.height / 2]")  # fmt: skip

@@ -93,7 +93,7 @@ def test_nothing_freezes_at_full_size(window: Page, tmp_path: Path) -> None:
             "score", "relevant",
         )  # fmt: skip
         for what, content in (("queries", named), ("items", items), ("rankings", table)):
-            write_parquet(content, run.folder / "observations" / f"prevalence.{what}.parquet")
+            write_parquet(content, run.folder / "observations" / f"exposure.{what}.parquet")
         runs.append(run)
     path = tmp_path / "large.html"
     path.write_bytes(page(runs))

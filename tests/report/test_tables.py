@@ -15,6 +15,7 @@ from equiview.data.run import Run
 from equiview.data.tables import write_parquet
 from equiview.errors import InputError
 from equiview.report import FORMATS, export
+from equiview.report.tables import TOO_FEW, estimates_table
 
 NASTY = r"50%_of|a&b\c{d}#$^~<i>"
 
@@ -34,6 +35,42 @@ def test_csv_and_json_give_back_every_digit(run: Run) -> None:
     content = json.loads(export(run, "json"))
     assert content["subject"] == "a_system"
     assert [row["value"] for row in content["estimates"]] == run.estimates.table["value"].to_list()
+
+
+def test_a_page_s_table_leaves_out_what_no_row_has(run: Run, tmp_path: Path) -> None:
+    table = estimates_table([run], "exposure")
+    numbers = ["value", "low", "high", "n", "chance", "excess"]
+    assert table.columns == ["metric", "k", "grouping", "group", *numbers]
+    tested = make_run(tmp_path / "tested", "mine", 0.5, audits=("preference", "broken"))
+    keys, tests = ["country", "direction"], ["p", "p_holm", "judged"]
+    table = estimates_table([tested], "preference")
+    assert sorted(table.columns) == sorted(["metric", *keys, *numbers, *tests])
+    assert table.columns[-3:] == tests
+    assert set(table.filter(country="USA")["judged"]) == {TOO_FEW}
+    assert set(table.filter(pl.col("country").is_null())["judged"]) == {"yes"}
+    assert estimates_table([run, tested], "exposure")["subject"].unique().to_list() == ["a_system"]
+    assert len(estimates_table([tested], "broken")) == 0
+
+
+def test_printed_tables_say_p_what_has_too_few_to_judge_by_and_what_was_not_measured(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "tested", "mine", 0.5, audits=("preference", "broken"))
+    lines = export(run, "markdown").splitlines()
+    assert lines[2].endswith("| n | p | p (Holm) | judged |")
+    cells = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| M\\_cul")
+    ]
+    by_country = {row[2]: row for row in cells}
+    assert by_country["USA"][-3:] == [r"\< 0.001", "0.031", TOO_FEW]
+    assert by_country["Kenya"][-3:] == [r"\< 0.001", "0.031", ""]
+    assert lines[-1].startswith(r"Not measured: trials.csv: row 3: \<script\>")
+    assert "broken. Not measured: trials.csv: row 3" in export(run, "latex")
+    assert [row["judged"] for row in json.loads(export(run, "json"))["estimates"]].count(False) == 3
+
+
+def test_printed_tables_say_the_cutoff_behind_the_metric(run: Run) -> None:
+    assert r"| LBKL@5 | tier |" in export(run, "markdown")
+    assert "LBKL@5 & tier &" in export(run, "latex")
+    assert [row["k"] for row in csv.DictReader(io.StringIO(export(run, "csv")))] == ["5", "5", "10"]
 
 
 def test_latex_escapes_what_latex_reads(run: Run) -> None:

@@ -43,3 +43,18 @@ def tiers_of(codes: pl.Series, source: str) -> pl.Series:
             f"to the texts, or use the codes {', '.join(table['code'])}"
         )
     return tiers
+
+
+@cache
+def language_names() -> dict[str, str]:
+    """English names of the languages by code."""
+    return dict(languages().select("code", "name").iter_rows())
+
+
+def language_name(code: str) -> str:
+    """The English name of a language, or its code where it is none of the 36.
+
+    >>> language_name("sw"), language_name("tlh")
+    ('Swahili', 'tlh')
+    """
+    return language_names().get(code, code)

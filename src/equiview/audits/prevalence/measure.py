@@ -70,7 +70,7 @@ class _Lists:
 
     def _counted(self) -> NDArray[np.int64]:
         """How many captions each image has in the pool, `(n_queries,)`."""
-        counts = self.targets.group_by("query_id").len()
+        counts = self.targets.group_by("query_id", maintain_order=True).len()
         joined = pl.DataFrame({"query_id": self.query_ids}).join(
             counts, on="query_id", how="left", maintain_order="left"
         )
@@ -129,7 +129,9 @@ def _shares(lists: _Lists, k: int) -> Iterator[ValueColumn]:
 
 def _recall(lists: _Lists) -> Iterator[ValueColumn]:
     """Whether each image finds a caption among those of one language alone, by language and tier."""
-    first = lists.targets.group_by("query_id", "language", "tier").agg(pl.col("language_rank").min())
+    first = lists.targets.group_by("query_id", "language", "tier", maintain_order=True).agg(
+        pl.col("language_rank").min()
+    )
     queries = pl.DataFrame({"query_id": lists.query_ids})
     for k in RECALL_CUTOFFS:
         hits = first.with_columns(hit=(pl.col("language_rank") <= k).cast(pl.Float64))
@@ -147,7 +149,7 @@ class _Floors:
     def __init__(self, lists: _Lists) -> None:
         self.lists = lists
         self.sizes: dict[str, int] = dict(zip(lists.codes, lists.pool["language"].tolist(), strict=True))
-        self.captions = lists.targets.group_by("query_id", "language", "tier").len()
+        self.captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True).len()
         seed = lists.settings.seed_of("chance")
         self.divergence: dict[tuple[str, str, int], float] = {}
         for grouping in lists.groupings():

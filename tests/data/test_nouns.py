@@ -8,14 +8,14 @@ from equiview.data.languages import languages, tiers_of
 from equiview.data.rankings import Rankings
 from equiview.data.registry import Registry
 from equiview.data.relevance import Relevance
-from equiview.data.run import BenchmarkCard, Manifest, Run, Subject
+from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
 from equiview.errors import InputError
 
 
 def manifest(seed=0):
     return Manifest(
-        subject=Subject(name="s", fingerprint="1"),
-        benchmark=BenchmarkCard(name="b", fingerprint="2", images=1, texts=1),
+        subject=SubjectCard(name="s", fingerprint="1"),
+        benchmark=BenchmarkCard(name="b", fingerprint="2", counts={"images": 1, "texts": 1}),
         audits=("prevalence",),
         settings={"prevalence": {}},
         seed=seed,
@@ -48,12 +48,12 @@ def test_there_are_36_languages_in_three_tiers():
 
 
 def test_one_estimate_is_found_by_all_its_keys():
-    rows = {"audit": "a", "metric": "R@1", "value": [0.1, 0.2], "low": 0.0, "high": 1.0, "n": 3}
-    table = Estimates(pl.DataFrame({**rows, "chance": None, "excess": None, "language": [None, "sw"]}))
-    assert table.one("R@1")["value"] == 0.1
-    assert table.one("R@1", language="sw")["value"] == 0.2
-    with pytest.raises(InputError, match="0 estimates of 'R@1'"):
-        table.one("R@1", language="en")
+    rows = {"metric": "R", "k": 1, "value": [0.1, 0.2], "low": 0.0, "high": 1.0, "n": 3}
+    table = Estimates(pl.DataFrame({**rows, "language": [None, "sw"]}))
+    assert table.one("R", 1).value == 0.1
+    assert table.one("R", 1, language="sw").value == 0.2
+    with pytest.raises(InputError, match="0 estimates of 'R@1, en language'"):
+        table.one("R", 1, language="en")
 
 
 def test_figures_survive_the_disk(tmp_path):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from equiview.audits import AUDITS
 from equiview.audits.execute import observations_of
@@ -19,6 +20,15 @@ from equiview.data.seeds import seed_for
 from equiview.data.values import Values
 from equiview.errors import InputError
 from equiview.stats import bootstrap_means, holm, interval, sign_flip_test
+
+
+class Options(TypedDict):
+    """How intervals and tests resample: what goes together, how often, and from which seed."""
+
+    clusters: NDArray[np.int64]
+    replicates: int
+    seed: int
+
 
 BEFORE = {"audit": pl.String, "metric": pl.String, "k": pl.Int32}
 AFTER = {
@@ -34,9 +44,9 @@ def compare(runs: Sequence[Run]) -> pl.DataFrame:
     """Every pair of runs over the same items, by the headlines of each audit that both have.
 
     One row an audit, pair and headline, addressed by metric, k and keys. `difference` is b minus a, with its
-    95% interval (queries resampled together) and the p value of a paired sign-flip test; `p_holm` is corrected
-    over the whole table. InputError when no two runs are over the same items and share an audit, or two are of
-    one subject.
+    95% interval (queries resampled together) and the p value of a paired sign-flip test; `p_holm` is
+    corrected over the whole table. InputError when no two runs are over the same items and share an audit, or
+    two are of one subject.
     """
     if len(runs) < 2:
         raise InputError("comparing needs at least two runs")
@@ -53,8 +63,8 @@ def compare(runs: Sequence[Run]) -> pl.DataFrame:
             raise InputError(f"two runs are of {repeated[0]!r}; comparing needs different subjects")
         tables = [_values(run, audit) for run in alike] if len(alike) > 1 else []
         for a, b in combinations(range(len(tables)), 2):
-            pair = _Pair(audit, names[a], names[b], *_shared(audit, alike, tables, a, b), run=alike[a])
-            rows += pair.rows()
+            both = (alike[a], alike[b])
+            rows += _pair(audit, both, *_shared(audit, both, tables[a], tables[b]))
     if not rows:
         over = "; ".join(f"{run.folder}: {run.manifest.benchmark.name}" for run in runs)
         raise InputError(f"only runs over the same items, with an audit in common, compare ({over})")
@@ -77,18 +87,15 @@ def _values(run: Run, key: str) -> Values:
     return audit.values(observations_of(run, key), audit.configure(run.manifest.settings[key]))
 
 
-def _shared(
-    audit: str, runs: Sequence[Run], tables: Sequence[Values], a: int, b: int
-) -> tuple[Values, Values]:
+def _shared(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> tuple[Values, Values]:
     """The values of two runs over the queries that both have, rows in the order of the first."""
-    first, second = tables[a], tables[b]
     places = (
         first.rows.with_row_index("at")
         .join(second.rows.select("query_id").with_row_index("other"), on="query_id", maintain_order="left")
         .select("at", "other")
     )
     if not len(places):
-        raise InputError(f"runs {runs[a].name!r} and {runs[b].name!r} share no query of audit {audit!r}")
+        raise InputError(f"runs {runs[0].name!r} and {runs[1].name!r} share no query of audit {audit!r}")
     at, other = (places[name].to_numpy() for name in ("at", "other"))
     return (
         Values(first.rows[at], first.columns, first.matrix[at]),
@@ -96,63 +103,57 @@ def _shared(
     )
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """Two runs of one audit, their values over the same queries."""
+def _pair(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> Iterator[dict[str, Any]]:
+    """A row for each headline that two runs both have; their values are over the same queries."""
+    a, b = runs
+    headlines = [
+        headline
+        for headline in AUDITS.get(audit).headlines
+        if headline.is_in(first) and headline.is_in(second)
+    ]
+    if not headlines:
+        raise InputError(f"runs {a.name!r} and {b.name!r} share no headline of audit {audit!r}")
+    replicates = a.manifest.settings[audit]["replicates"]
+    seed = seed_for(a.manifest.seed, f"{audit}.compare")
+    for headline in headlines:
+        tested = difference(headline, first, second, replicates=replicates, seed=seed)
+        yield {"audit": audit, "a": a.name, "b": b.name} | _address(headline.quantity) | tested
 
-    audit: str
-    a: str
-    b: str
-    first: Values
-    second: Values
-    run: Run
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each headline that both have."""
-        headlines = [
-            headline
-            for headline in AUDITS.get(self.audit).headlines
-            if headline.is_in(self.first) and headline.is_in(self.second)
-        ]
-        if not headlines:
-            raise InputError(f"runs {self.a!r} and {self.b!r} share no headline of audit {self.audit!r}")
-        for headline in headlines:
-            yield _address(headline.quantity) | self._tested(headline)
+def difference(
+    headline: Headline, first: Values, second: Values, *, replicates: int, seed: int
+) -> dict[str, Any]:
+    """What a headline is for two systems over the same queries, how far apart, and whether by chance.
 
-    def _tested(self, headline: Headline) -> dict[str, Any]:
-        """The difference of one headline.
-
-        Its interval is of the headline itself, computed anew for every draw of the queries. The p value is of
-        what each query adds to the difference, to first order at the pooled means: the sum of its values'
-        differences weighted by the headline's slopes. For a mean that is the paired difference itself.
-        """
-        first, second = (values.at(*headline.columns) for values in (self.first, self.second))
-        unpaired = np.isnan(first) | np.isnan(second)
-        first, second = (np.where(unpaired, np.nan, table) for table in (first, second))
-        clusters, seed = self.first.clusters, seed_for(self.run.manifest.seed, f"{self.audit}.compare")
-        replicates = self.run.manifest.settings[self.audit]["replicates"]
-        slopes = headline.slopes(np.nanmean((first + second) / 2, axis=0))
-        if not np.isfinite(slopes).all():  # infinite for both: there is no difference to test
-            slopes = np.zeros_like(slopes)
-        added = (second - first) @ slopes
-        draws = bootstrap_means(
-            np.hstack([first, second]), clusters=clusters, replicates=replicates, seed=seed
-        )
-        of_a, of_b = (headline.combine(np.nanmean(values, axis=0)) for values in (first, second))
-        width = first.shape[1]
-        low, high = interval(headline.combine(draws[:, width:]) - headline.combine(draws[:, :width]))
-        return {
-            "audit": self.audit,
-            "a": self.a,
-            "b": self.b,
-            "value_a": float(of_a),
-            "value_b": float(of_b),
-            "difference": float(of_b - of_a),
-            "low": float(low),
-            "high": float(high),
-            "p": float(sign_flip_test(added, clusters=clusters, replicates=replicates, seed=seed)),
-            "n": int(np.count_nonzero(~np.isnan(added))),
-        }
+    Returns value_a, value_b, difference (b minus a; None where both are infinite), low, high, p and n. The
+    interval is of the headline itself, computed anew for every draw of the queries. The p value is of what
+    each query adds to the difference, to first order at the pooled means: the differences of its values
+    weighted by the headline's slopes. For a mean that is the paired difference itself.
+    """
+    tables = [values.at(*headline.columns) for values in (first, second)]
+    unpaired = np.isnan(tables[0]) | np.isnan(tables[1])
+    a, b = (np.where(unpaired, np.nan, table) for table in tables)
+    slopes = headline.slopes(np.nanmean((a + b) / 2, axis=0))
+    if not np.isfinite(slopes).all():  # infinite for both: there is no difference to test
+        slopes = np.zeros_like(slopes)
+    added = (b - a) @ slopes
+    options: Options = {"clusters": first.clusters, "replicates": replicates, "seed": seed}
+    draws = bootstrap_means(np.hstack([a, b]), **options)
+    of_a, of_b = (float(headline.combine(np.nanmean(table, axis=0))) for table in (a, b))
+    width = a.shape[1]
+    with np.errstate(invalid="ignore"):
+        differences = headline.combine(draws[:, width:]) - headline.combine(draws[:, :width])
+    # Infinity less infinity is no difference: where that is all there is, it has no value and no interval.
+    low, high = (None, None) if np.isnan(differences).all() else map(float, interval(differences))
+    return {
+        "value_a": of_a,
+        "value_b": of_b,
+        "difference": None if math.isnan(of_b - of_a) else of_b - of_a,
+        "low": low,
+        "high": high,
+        "p": float(sign_flip_test(added, **options)),
+        "n": int(np.count_nonzero(~np.isnan(added))),
+    }
 
 
 def _address(wanted: Quantity) -> dict[str, Any]:

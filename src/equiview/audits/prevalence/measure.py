@@ -27,7 +27,7 @@ GroupMetric = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
 def values(observations: Observations, settings: PrevalenceSettings) -> Values:
-    """Every quantity of every image: divergences and shares by tier and by language, accuracy, NDCG, recall."""
+    """Every quantity of every image: divergences and shares by tier and language, accuracy, NDCG, recall."""
     lists = _Lists(observations, settings)
     return Values.of(lists.query_ids, _columns(lists))
 
@@ -129,9 +129,8 @@ def _shares(lists: _Lists, k: int) -> Iterator[ValueColumn]:
 
 def _recall(lists: _Lists) -> Iterator[ValueColumn]:
     """Whether each image finds a caption among those of one language alone, by language and tier."""
-    first = lists.targets.group_by("query_id", "language", "tier", maintain_order=True).agg(
-        pl.col("language_rank").min()
-    )
+    captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True)
+    first = captions.agg(pl.col("language_rank").min())
     queries = pl.DataFrame({"query_id": lists.query_ids})
     for k in RECALL_CUTOFFS:
         hits = first.with_columns(hit=(pl.col("language_rank") <= k).cast(pl.Float64))

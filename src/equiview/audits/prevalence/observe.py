@@ -133,7 +133,7 @@ def _of_encoder(
 def _of_lists(
     subject: ResultLists, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
 ) -> Observations:
-    """The lists as they are. Where a caption stands among those of its language is not known of a cut list."""
+    """The lists as they are. A cut list does not say where a caption stands among those of its language."""
     lists = subject.lists(benchmark, settings.depth)
     progress("reading lists", 1, 1)
     texts, relevance = benchmark.need_texts(), benchmark.need_relevance()

@@ -91,7 +91,7 @@ def preference_ratio(cultural: ArrayLike, semantic: ArrayLike) -> NDArray[np.flo
 
     Both are numbers or arrays of one shape, which the result has too: rates of groups, or replicates of a
     bootstrap. It is infinite where no semantic image wins, and nan where neither kind does, or a rate is nan:
-    0 / 0 is no ratio, and `equiview.stats.interval` leaves such replicates out.
+    0 / 0 is no ratio, and `equiview.stats.interval` excludes such replicates.
 
     Raises UndefinedMetricError for no rate; MetricInputError for shapes that differ, or a rate that is
     negative or infinite.

@@ -119,7 +119,7 @@ def gini_of_rows(values: ArrayLike) -> NDArray[np.float64]:
     """`gini` of each row of `values`, `(n_rows, n)`: `(n_rows,)`, such as of accuracies in each replicate.
 
     A row with nothing to share out is nan: one that is all 0, or that has a nan (a language of which no query
-    was drawn). `equiview.stats.interval` leaves such replicates out.
+    was drawn). `equiview.stats.interval` excludes such replicates.
 
     Raises UndefinedMetricError for no value; MetricInputError for a value that is negative or infinite.
 

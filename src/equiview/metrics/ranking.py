@@ -46,7 +46,7 @@ def ndcg_at_k(
 
     - `ideal="pool"`: all the query's relevant items, min(`n_relevant`, `k`) of them. The standard reading
       (Järvelin and Kekäläinen, 2002). Needs `n_relevant`, `(n_queries,)`.
-    - `ideal="retrieved"`: those among the `depth` columns given, however many the pool holds. This reproduces
+    - `ideal="retrieved"`: those among the `depth` columns, however many the pool holds. This reproduces
       the numbers of "Evaluating Perspectival Biases in Cross-Modal Retrieval" (Table 1) from the top 100; it
       is never lower than the other. A query that retrieved nothing relevant in `depth` ranks scores 0.
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
 
-EXACT_BITS = 52  # whole numbers up to 2**53 are exact in float64; one bit is kept in hand
+EXACT_BITS = 52  # whole numbers up to 2**53 are exact in float64; one bit is kept spare
 
 
 def whole_number(value: int, name: str, least: int) -> int:
@@ -40,7 +40,7 @@ def as_sample(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def as_columns(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return `values`, `(n_queries,)` or `(n_queries, n_metrics)`, as float64 columns; nan is not asked."""
+    """Return `values`, `(n_queries,)` or `(n_queries, n_metrics)`, as float64 columns; nan: not asked."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (1, 2):
         raise StatsInputError(f"{name} must be (n_queries,) or (n_queries, n_metrics); got {array.shape}")

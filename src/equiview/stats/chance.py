@@ -97,7 +97,7 @@ def chance_floor(
 
 
 def chance_success(n_relevant: ArrayLike, pool_size: int, k: int) -> NDArray[np.float64]:
-    """Chance that any of `n_relevant` items stands in a random top `k`: the floor of accuracy@k.
+    """Chance that any of `n_relevant` items is in a random top `k`: the floor of accuracy@k.
 
     `n_relevant` is `(n_queries,)` or a single count; returns its shape. Hypergeometric: 1 minus the chance
     that all `k` are drawn from the rest.

@@ -61,7 +61,7 @@ def spearman_interval(
     """Spearman's rank correlation of `x` and `y`, both `(n,)`, with a percentile bootstrap interval.
 
     Pairs are drawn with replacement and ranked anew; a replicate in which a series happens to be constant has
-    no correlation and is left out. The p value is SciPy's, from Student's t.
+    no correlation and is excluded. The p value is SciPy's, from Student's t.
 
     Raises what `pearson_interval` raises.
 
@@ -81,7 +81,7 @@ def spearman_interval(
     left -= left.mean(axis=1, keepdims=True)
     right -= right.mean(axis=1, keepdims=True)
     scale = np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
-    with np.errstate(invalid="ignore"):  # 0 / 0: a constant series, left out by interval
+    with np.errstate(invalid="ignore"):  # 0 / 0: a constant series, excluded by interval
         low, high = interval((left * right).sum(axis=1) / scale, level)
     result = stats.spearmanr(first, second)
     return Correlation(float(result.statistic), float(low), float(high), float(result.pvalue), n)

@@ -44,7 +44,7 @@ def wald_p(value: ArrayLike, replicates: ArrayLike) -> NDArray[np.float64]:
 
     `value` is `(n_metrics,)` and `replicates` `(n_replicates, n_metrics)`, or `()` and `(n_replicates,)` for
     a p of shape `()`. Value and replicates should be near normal, as differences of means are. Replicates
-    that are nan, having nothing to average, are left out.
+    that are nan, having nothing to average, are excluded.
 
     Counting replicates beyond 0 cannot tell less than one in as many as there are, which Holm's correction
     of hundreds of tests would never let pass. Without any spread it is counted all the same: p is 1 for a

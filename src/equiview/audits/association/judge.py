@@ -54,12 +54,14 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
 
 
 def _worst(estimates: Estimates, direction: Direction) -> str:
-    rows = estimates.by("country", PULL, direction=direction).table
-    rows = rows.sort("value", "country", descending=[True, False]).head(WORST)
-    worst = ", ".join(f"{row['country']} {row['value']:+.0%}" for row in rows.iter_rows(named=True))
-    return (
-        f"Culture gains most over an unrelated image for queries of {worst} (M_cul - M_non)." if worst else ""
-    )
+    pulls = {
+        row.quantity.keys["country"]: row.value for row in estimates.by("country", PULL, direction=direction)
+    }
+    if not pulls:
+        return ""
+    worst = sorted(pulls, key=lambda country: (-pulls[country], country))[:WORST]
+    names = ", ".join(f"{country} {pulls[country]:+.0%}" for country in worst)
+    return f"Culture gains most over an unrelated image for queries of {names} (M_cul - M_non)."
 
 
 def _together(estimates: Estimates, direction: Direction) -> str:

@@ -12,12 +12,12 @@ from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.benchmarks.trials import ROLES
 from equiview.data.countries import countries
 from equiview.data.estimates import Estimates
-from equiview.data.headline import Headline, ratio
+from equiview.data.headline import Headline, Means
 from equiview.data.metric import quantity
 from equiview.data.observations import Observations
 from equiview.data.values import Values, column
 from equiview.errors import InputError
-from equiview.metrics import win_rates, wins
+from equiview.metrics import preference_ratio, win_rates, wins
 from equiview.stats import pearson_interval
 
 RATES = ("M_sem", "M_cul", "M_non")
@@ -35,7 +35,11 @@ SCORES = tuple(f"{role}_score" for role in ROLES)
 def self_preference_in(direction: Direction) -> Headline:
     """SP of one direction: M_cul over M_sem (P, Eq. 4)."""
     cultural, semantic = (quantity(name, direction=direction) for name in ("M_cul", "M_sem"))
-    return Headline(quantity("SP", direction=direction), of=(cultural, semantic), combine=ratio)
+    return Headline(quantity("SP", direction=direction), of=(cultural, semantic), combine=_preference)
+
+
+def _preference(means: Means) -> Means:
+    return preference_ratio(means[..., 0], means[..., 1])
 
 
 def scored(observations: Observations, settings: AssociationSettings) -> pl.DataFrame:

@@ -38,8 +38,7 @@ def test_values_lie_in_the_range_of_their_metric():
 
 def test_a_subject_that_is_no_encoder_is_refused():
     class Other(Subject):
-        kind = "a set of result lists"
         name = "other"
 
-    with pytest.raises(InputError, match="takes an encoder; 'other' is a set of result lists"):
+    with pytest.raises(InputError, match=r"audit 'association' takes .*; 'other' is "):
         ASSOCIATION.check_subject(Other())

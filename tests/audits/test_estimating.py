@@ -26,7 +26,9 @@ def test_a_summary_has_the_mean_interval_and_floor_of_every_column():
     assert row.excess == pytest.approx(row.value - 0.25)
     assert row.low < row.value < row.high
     assert estimates.one("SP").n == (SCORES[:, 1] > 0.5).sum()
-    expected = bootstrap_interval(SCORES[:, 0], replicates=1000, seed=SETTINGS.seed_of("bootstrap"))
+    expected = bootstrap_interval(
+        SCORES[:, 0], clusters=values.clusters, replicates=1000, seed=SETTINGS.seed_of("bootstrap")
+    )
     assert (row.low, row.high) == (float(expected.low), float(expected.high))
 
 

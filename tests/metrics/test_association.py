@@ -50,6 +50,12 @@ def test_a_ratio_without_a_semantic_win_is_infinite_or_none() -> None:
     np.testing.assert_array_equal(ratios, [[2, np.inf], [0, np.nan]])
 
 
+def test_a_ratio_of_complex_rates_carries_its_slope() -> None:
+    step = 1e-30
+    slopes = preference_ratio([0.2 + 1j * step, 0.2], [0.8, 0.8 + 1j * step]).imag / step
+    np.testing.assert_allclose(slopes, [1 / 0.8, -0.2 / 0.8**2])
+
+
 @given(trials)
 def test_shares_add_up(scores: np.ndarray) -> None:
     assert win_rates(scores).sum() == pytest.approx(1)

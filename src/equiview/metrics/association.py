@@ -91,7 +91,8 @@ def preference_ratio(cultural: ArrayLike, semantic: ArrayLike) -> NDArray[np.flo
 
     Both are numbers or arrays of one shape, which the result has too: rates of groups, or replicates of a
     bootstrap. It is infinite where no semantic image wins, and nan where neither kind does, or a rate is nan:
-    0 / 0 is no ratio, and `equiview.stats.interval` excludes such replicates.
+    0 / 0 is no ratio, and `equiview.stats.interval` excludes such replicates. Complex rates are divided as
+    such, so that slopes can be taken with a complex step.
 
     Raises UndefinedMetricError for no rate; MetricInputError for shapes that differ, or a rate that is
     negative or infinite.
@@ -99,7 +100,9 @@ def preference_ratio(cultural: ArrayLike, semantic: ArrayLike) -> NDArray[np.flo
     >>> preference_ratio([0.25, 0.1, 0.0], [0.5, 0.0, 0.0]).tolist()
     [0.5, inf, nan]
     """
-    top, bottom = np.asarray(cultural, dtype=np.float64), np.asarray(semantic, dtype=np.float64)
+    top, bottom = (np.asarray(rates) for rates in (cultural, semantic))
+    if not np.iscomplexobj(top) and not np.iscomplexobj(bottom):
+        top, bottom = top.astype(np.float64), bottom.astype(np.float64)
     if top.shape != bottom.shape:
         raise MetricInputError(f"cultural and semantic must have one shape; got {top.shape}, {bottom.shape}")
     if not top.size:

@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
-from equiview.audits._captions import CHOICE_ABOUT, Choice
 from equiview.audits._summary import cluster_labels, column_name, summarise
 from equiview.audits.base import Settings, Values
+from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
 from equiview.data.estimates import Estimates
 from equiview.data.observations import Observations
 from equiview.data.seeds import seed_for

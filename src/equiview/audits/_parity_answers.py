@@ -7,8 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from equiview.audits._captions import CHOICE_ABOUT, Choice
 from equiview.audits.base import Settings
+from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
 from equiview.data.observations import Observations
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError

@@ -16,11 +16,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits._captions import Captions, captions_of
 from equiview.audits._individual_values import IMAGES, IndividualSettings, measure, values
 from equiview.audits._individual_views import QUESTION, draw, judge
 from equiview.audits.base import Audit, register
 from equiview.benchmarks import Benchmark
+from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
 from equiview.data.seeds import seed_for

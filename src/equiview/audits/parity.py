@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits._captions import Captions, captions_of
 from equiview.audits._parity_answers import DIRECTIONS, ParitySettings
 from equiview.audits._parity_values import measure, values
 from equiview.audits._parity_views import QUESTION, draw
 from equiview.audits._parity_words import judge
 from equiview.audits.base import Audit, register
 from equiview.benchmarks import Benchmark
+from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations

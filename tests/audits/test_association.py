@@ -7,7 +7,7 @@ import pytest
 from equiview.audits.association import ASSOCIATION, SCHEMAS
 from equiview.audits.execute import execute
 from equiview.benchmarks import Benchmark, load_benchmark
-from equiview.benchmarks.trials import make_trials
+from equiview.benchmarks.trials import SCHEMA, make_trials
 from equiview.data.countries import countries
 from equiview.data.items import Items
 from equiview.data.progress import silent
@@ -28,7 +28,7 @@ def benchmark():
     queries = Items("text", pl.DataFrame(texts, schema=columns, orient="row"))
     relevance = Relevance.from_pairs(range(128), range(128), n_queries=128, n_items=128)
     trials = make_trials(images, queries)
-    return Benchmark("b", images, queries, relevance, tables={"trials": trials})
+    return Benchmark("b", images, queries, relevance, tables={"trials": trials}, schemas={"trials": SCHEMA})
 
 
 class Made(Encoder):

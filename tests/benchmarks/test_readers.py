@@ -6,10 +6,15 @@ from pathlib import Path
 import pytest
 
 from equiview.benchmarks import BENCHMARKS, load_benchmark
+from equiview.benchmarks.coco import OBJECTS
+from equiview.benchmarks.phase import PEOPLE
 from equiview.benchmarks.release import RELEASES
+from equiview.benchmarks.trials import SCHEMA as TRIALS
+from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.errors import InputError
 from tests.benchmarks import layouts
 from tests.benchmarks.layouts import LAYOUTS
+from tests.test_docs import table_of
 
 NO_PICTURES = {"multi30k"}
 NO_TEXTS = {"fairface", "vqav2"}
@@ -282,3 +287,9 @@ def test_the_page_of_benchmarks_says_of_each_where_to_get_it():
     for name, release in RELEASES.items():
         assert f"<{release.source}>" in rows[name]
         assert rows[name].endswith(f"| {release.licence} |")
+
+
+def test_the_page_of_benchmarks_has_the_columns_of_every_table():
+    page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
+    for schema in (TRIALS, OBJECTS, PEOPLE, QUESTIONS, ANSWERS):
+        assert f"<!-- schema: {schema.name} -->\n{table_of(schema)}\n" in page

@@ -139,7 +139,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_parallel_lines(path: Path, reference: Path, images: Sequence[str]) -> list[str]:
-    """The lines of a file whose line i is of image i, as listed by `reference`; InputError if counts differ."""
+    """The lines of a file, one for each image that `reference` names; InputError if they are not as many."""
     lines = read_lines(path)
     if len(lines) != len(images):
         raise InputError(

@@ -25,8 +25,8 @@ SCHEMA = Schema(
     "trials",
     (
         Column("trial_id", pl.String, "a distinct name of the trial", unique=True),
-        Column("query_id", pl.String, "the text of the query"),
-        Column("query_image_id", pl.String, "the image of the query's concept and country"),
+        Column("query_id", pl.String, "the text asked"),
+        Column("query_image_id", pl.String, "the query culture's own image"),
         *(Column(f"{role}_id", pl.String, f"the {role} image") for role in ROLES),
         Column("concept", pl.String, "concept of the query"),
         Column("country", pl.String, "country of the query"),

@@ -78,10 +78,10 @@ class Items:
         return self.table["id"]
 
     def attribute(self, name: str) -> pl.Series:
-        """One attribute in row order; InputError when the items do not have it."""
+        """One attribute in row order; InputError if the items do not have it."""
         if name not in self.table.columns:
-            have = ", ".join(self.table.columns)
-            raise InputError(f"{self.source}: {self.kind}s have no attribute {name!r}; they have: {have}")
+            names = ", ".join(self.table.columns)
+            raise InputError(f"{self.source}: {self.kind}s have no attribute {name!r}; they have: {names}")
         return self.table[name]
 
     def rows_of(self, ids: pl.Series) -> pl.Series:
@@ -92,8 +92,9 @@ class Items:
         [1, None]
         """
         rows = pl.DataFrame({"id": self.ids}).with_row_index("row").cast({"row": pl.Int64})
-        wanted = pl.DataFrame({"id": ids.cast(pl.String)})
-        return wanted.join(rows, on="id", how="left", maintain_order="left")["row"]
+        return pl.DataFrame({"id": ids.cast(pl.String)}).join(
+            rows, on="id", how="left", maintain_order="left"
+        )["row"]
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Items:
         """The items of these row numbers, in that order."""
@@ -105,7 +106,7 @@ class Items:
         return self.attribute("text").to_list()
 
     def pictures(self, rows: Iterable[int] | None = None) -> list[Image]:
-        """Decode the pictures of `rows` (all by default) as RGB; InputError names a row that cannot.
+        """Decode the pictures of `rows` (all by default) as RGB; InputError names a row that fails.
 
         Rotated as their EXIF says, the first frame of several, transparent parts on white.
         """

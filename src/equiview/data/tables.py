@@ -59,9 +59,9 @@ class Schema:
             if column.name not in frame.columns:
                 if column.optional:
                     continue
-                have = ", ".join(frame.columns)
+                names = ", ".join(frame.columns)
                 raise InputError(
-                    f"{source}: column {column.name!r} ({column.about}) is missing; found: {have}"
+                    f"{source}: column {column.name!r} ({column.about}) is missing; found: {names}"
                 )
             frame = frame.with_columns(_checked(frame[column.name], column, source))
         first = [column.name for column in self.columns if column.name in frame.columns]

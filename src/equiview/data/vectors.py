@@ -97,7 +97,7 @@ class TokenVectors:
 
 
 Vectors: TypeAlias = NDArray[np.float32] | TokenVectors
-"""What an encoder makes of items: one vector for each, or several."""
+"""What an encoder returns for items: one vector for each, or several."""
 
 
 def one_each(vectors: Vectors) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import Release, image_items, read_lines, read_parallel_lines, text_items
+from equiview.benchmarks.release import Release, image_items, read_lines, read_lines_of, text_items
 from equiview.errors import InputError
 
 MULTI30K = Release(
@@ -52,7 +52,7 @@ def multi30k(argument: str) -> Benchmark:
     names = {Path(name).stem: name for name in pictures}
     rows = []
     for (language, slot), file in sorted(files.items()):
-        lines = read_parallel_lines(file, path, pictures)
+        lines = read_lines_of(pictures, path, file)
         rows += [(Path(name).stem, language, text, slot) for name, text in zip(pictures, lines, strict=True)]
     images = image_items(place, names, ("flickr30k-images", "images", "."), path)
     texts = text_items(rows, path.with_name(f"{split} ({part})"))

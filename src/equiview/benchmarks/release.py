@@ -138,8 +138,8 @@ def read_lines(path: Path) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def read_parallel_lines(path: Path, reference: Path, images: Sequence[str]) -> list[str]:
-    """The lines of a file, one for each image that `reference` names; InputError if they are not as many."""
+def read_lines_of(images: Sequence[str], reference: Path, path: Path) -> list[str]:
+    """The lines of a file, one for each of `images`, which `reference` names; InputError for more or fewer."""
     lines = read_lines(path)
     if len(lines) != len(images):
         raise InputError(

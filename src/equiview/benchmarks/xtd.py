@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import Release, image_items, read_lines, read_parallel_lines, text_items
+from equiview.benchmarks.release import Release, image_items, read_lines, read_lines_of, text_items
 
 XTD = Release(
     name="xtd",
@@ -31,7 +31,7 @@ def xtd(argument: str) -> Benchmark:
     rows = []
     for file in sorted(place.glob("**/test_1kcaptions_*.txt")):
         code = file.stem.rpartition("_")[2]
-        lines = read_parallel_lines(file, path, list(names))
+        lines = read_lines_of(list(names), path, file)
         rows += [(image, CODES.get(code, code), text, 1) for image, text in zip(names, lines, strict=True)]
     first = next(iter(names))
     folder = first.split("_")[1] if "_" in first else "."

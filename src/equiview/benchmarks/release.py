@@ -139,7 +139,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_lines_of(images: Sequence[str], reference: Path, path: Path) -> list[str]:
-    """The lines of a file, one for each of `images`, which `reference` names; InputError for more or fewer."""
+    """The lines of a file, line i for image i as in `reference`; InputError if there are more or fewer."""
     lines = read_lines(path)
     if len(lines) != len(images):
         raise InputError(

@@ -118,7 +118,7 @@ def measure(options: argparse.Namespace) -> None:
     inner.text_batch = STEP
     subject = Cached(inner, Store(options.store), precision=precision)
     if options.fill:
-        for kind in (items.images, items.texts):
+        for kind in (items.images, items.need_texts()):
             subject.fill(kind)
         print(f"filled the store in {time.perf_counter() - begin:.1f} s")
         return

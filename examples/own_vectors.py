@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from equiview import api
-from equiview.audits.compare import compare
+from equiview.studies import compare
 
 LANGUAGES = ("en", "de", "ja", "sw", "mi", "quz")
 LITTLE_WRITTEN = np.array([0, 0, 0, 1, 1, 1])

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import polars as pl
 
 from equiview.audits import AUDITS
-from equiview.audits.compare import compare
 from equiview.audits.execute import execute, finish
 from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
 from equiview.benchmarks.release import RELEASES
@@ -22,6 +21,7 @@ from equiview.errors import unknown_name
 from equiview.report import page
 from equiview.report.paper import FORMATS, render
 from equiview.search.cached import cached, readable_part
+from equiview.studies import compare
 from equiview.subjects import ENCODERS, Encoder, load_encoder
 from equiview.subjects.known import known_models
 
@@ -56,7 +56,7 @@ def audit(
     left_out = None
     if on_error == "skip":
         items, left_out = readable_part(encoder, items, progress)
-    run = execute(called, encoder, items, audits, out, seed=seed, settings=settings, progress=progress)
+    run = execute(encoder, items, audits, out, name=called, seed=seed, settings=settings, progress=progress)
     if left_out is not None and len(left_out):
         write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
     write_report(run)

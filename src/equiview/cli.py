@@ -79,7 +79,7 @@ def audit(
     out: Annotated[Path, typer.Option(help="Folder of the run; a run begun there is continued.")],
     audits: Annotated[list[str], typer.Option("--audit", help="Which audit; may be given several times.")],
     setting: Annotated[
-        list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, a setting of an audit; may be repeated.")
+        list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. AUDIT.replicates=2000; may be repeated.")
     ] = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Encode everything again and keep no vectors.")
@@ -109,6 +109,7 @@ def audit(
     if (run.folder / "left_out.csv").exists() and not as_json:
         _complain(f"some images could not be read and are left out: {run.folder / 'left_out.csv'}")
     _show([run], None, run.folder / "report.html", as_json)
+    _end_with_failures([run])
 
 
 @app.command()
@@ -281,6 +282,7 @@ def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json:
                         "folder": str(run.folder),
                         "subject": run.name,
                         "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts],
+                        "failures": [failure.model_dump(mode="json") for failure in run.failures],
                         "estimates": run.estimates.table.to_dicts(),
                     }
                     for run in runs
@@ -296,17 +298,30 @@ def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json:
             table.add_row(run.name, verdict.audit, verdict.finding, verdict.answer)
     _console().print(table)
     if comparison is not None:
+        from equiview.studies.compare import label_of
+
         paired = Table("metric", "a", "b", "a", "b", "difference [95% interval]", "p (Holm)",
                        title="Paired differences", title_justify="left")  # fmt: skip
         for row in comparison.iter_rows(named=True):
             paired.add_row(
-                row["metric"].replace("[", "("). replace("]", ")"), row["a"], row["b"],
+                label_of(row), row["a"], row["b"],
                 f"{row['value_a']:.3f}", f"{row['value_b']:.3f}",
                 f"{row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})", f"{row['p_holm']:.4f}",
             )  # fmt: skip
         _console().print(paired)
     print(f"Report: {path}")
     return None
+
+
+def _end_with_failures(runs: list[Run]) -> None:
+    """Name the audits that could not be measured, and exit with 1, or with 2 for a defect of ours."""
+    failures = [failure for run in runs for failure in run.failures]
+    for failure in failures:
+        _complain(f"audit {failure.audit!r} could not be measured: {failure.message}")
+        if failure.trace:
+            print(failure.trace, file=sys.stderr)
+    if failures:
+        raise typer.Exit(2 if any(failure.trace for failure in failures) else 1)
 
 
 def _print_table(frame: pl.DataFrame, title: str) -> None:

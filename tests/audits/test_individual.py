@@ -5,12 +5,12 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
+from equiview.audits.individual import INDIVIDUAL, SCHEMAS
 from polars.testing import assert_frame_equal
 
-from equiview.audits._captions import captions_of
 from equiview.audits.execute import execute
-from equiview.audits.individual import INDIVIDUAL, SCHEMAS
 from equiview.benchmarks import load_benchmark
+from equiview.benchmarks.parallel import captions_of
 from equiview.data.observations import Observations
 from equiview.data.progress import silent
 from equiview.errors import InputError

@@ -3,15 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
+from equiview.audits.parity import PARITY, SCHEMAS, table_1
 from sklearn.metrics import accuracy_score, top_k_accuracy_score
 
 from equiview.audits.execute import execute
-from equiview.audits.parity import PARITY, SCHEMAS, table_1
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.prompts import shipped_prompts
 from equiview.data.items import Items
 from equiview.data.progress import silent
-from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.subjects import Encoder, load_encoder
 from tests.audits.test_individual import several
@@ -78,11 +77,7 @@ def faces():
             "age": pick(["0-2", "3-9", "20-29", "30-39", "more than 70"]),
         }
     )
-    texts = Items(
-        "text", pl.DataFrame(schema=dict.fromkeys(["id", "text", "language"], pl.String)), may_be_empty=True
-    )
-    none = Relevance.from_pairs([], [], n_queries=FACES, n_items=0)
-    return Benchmark("faces", Items("image", table), texts, none)
+    return Benchmark("faces", Items("image", table))
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,15 @@ from pathlib import Path
 import pytest
 
 from equiview.benchmarks import BENCHMARKS, load_benchmark
+from equiview.benchmarks.coco import OBJECTS
+from equiview.benchmarks.phase import PEOPLE
 from equiview.benchmarks.release import RELEASES
+from equiview.benchmarks.trials import SCHEMA as TRIALS
+from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.errors import InputError
 from tests.benchmarks import layouts
 from tests.benchmarks.layouts import LAYOUTS
+from tests.test_docs import table_of
 
 NO_PICTURES = {"multi30k"}
 NO_TEXTS = {"fairface", "vqav2"}
@@ -43,8 +48,11 @@ def test_a_copy_is_read_whole(copy, name):
     assert ("path" in read.images.table.columns) == (name not in NO_PICTURES)
     if name not in NO_PICTURES:
         assert {picture.size for picture in read.images.pictures()} == {(2, 2)}
-    assert (len(read.texts) == 0) == (name in NO_TEXTS)
-    assert (read.relevance.counts > 0).all() == (name not in NO_TEXTS)
+    if name in NO_TEXTS:
+        assert read.texts is read.relevance is None
+    else:
+        assert (read.relevance.counts > 0).all()
+    assert set(read.tables) <= set(read.schemas)
     assert read.fingerprint == load_benchmark(f"{name}:{place}").fingerprint
     ready, where = RELEASES[name].ready(str(place))
     assert (ready, where) == (True, str(place))
@@ -116,7 +124,7 @@ def test_xm3600_reads_the_older_code_of_hebrew_and_leaves_blanks_out(tmp_path):
         ([{"image/key": "k", "image/locale": "en"}], "line 1: has captions in none"),
         ([{"image/locale": "en", "en": {"caption": ["a"]}}], "line 1: field 'image/key' is missing"),
         ([{"image/key": "k", "image/locale": "en", "en": {}}], "line 1: field 'caption' is missing"),
-        ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a"]}}] * 2, "2: image 'k' was there"),
+        ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a"]}}] * 2, "2: image 'k' is rep"),
         ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a\ud800"]}}], "'k-en-1' holds half"),
     ],
 )  # fmt: skip
@@ -208,6 +216,8 @@ def test_xtd_and_xflickrco_line_up_languages(copy):
 
 def test_fairface_has_labels_and_no_texts(copy):
     read = load_benchmark(f"fairface:{copy('fairface')}")
+    with pytest.raises(InputError, match="benchmark 'fairface-val' has no texts, which this audit needs"):
+        read.need_texts()
     assert read.images.table.drop("path").rows() == [
         ("val/1", "3-9", "male", "East Asian"),
         ("val/2", "more than 70", "female", "Latino_Hispanic"),
@@ -241,7 +251,7 @@ def test_coco_people_joins_annotations_with_captions(copy):
     assert read.relevance.counts.tolist() == [2, 2, 2]
     assert load_benchmark(f"coco-people:{place},split=train").images.ids.to_list() == ["1"]
     (place / "annotations/captions_val2014.json").unlink()
-    assert len(load_benchmark(f"coco-people:{place}").texts) == 0
+    assert load_benchmark(f"coco-people:{place}").counts == {"images": 3, "objects": 2}
 
 
 def test_vqav2_has_questions_and_ten_answers_each(copy):
@@ -250,6 +260,14 @@ def test_vqav2_has_questions_and_ten_answers_each(copy):
     questions, answers = read.tables["questions"], read.tables["answers"]
     assert questions.row(2) == ("2000", "2", "what is 2000?", "en", "what is", "other", "dog")
     assert answers.group_by("question_id").len()["len"].to_list() == [10, 10, 10]
+    asked = place / "v2_OpenEnded_mscoco_val2014_questions.json"
+    content = json.loads(asked.read_text())
+    layouts.data(asked, {"questions": content["questions"] + content["questions"][:1]})
+    with pytest.raises(
+        InputError, match=r"'vqav2-val2014', table 'questions': .* repeats '1000' in rows 1 and 4"
+    ):
+        load_benchmark(f"vqav2:{place}")
+    layouts.data(asked, content)
     path = place / "v2_mscoco_val2014_annotations.json"
     content = json.loads(path.read_text())
     layouts.data(path, {"annotations": content["annotations"][:2]})
@@ -269,3 +287,9 @@ def test_the_page_of_benchmarks_says_of_each_where_to_get_it():
     for name, release in RELEASES.items():
         assert f"<{release.source}>" in rows[name]
         assert rows[name].endswith(f"| {release.licence} |")
+
+
+def test_the_page_of_benchmarks_has_the_columns_of_every_table():
+    page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
+    for schema in (TRIALS, OBJECTS, PEOPLE, QUESTIONS, ANSWERS):
+        assert f"<!-- schema: {schema.name} -->\n{table_of(schema)}\n" in page

@@ -58,6 +58,26 @@ def test_take_keeps_the_order_asked_for():
     assert items.fingerprint == items.take([0, 1]).fingerprint
 
 
+def test_fingerprints_tell_what_is_alike_in_print_apart():
+    tables = [
+        {"id": ["a", "b"], "note": ["None", "x"]},
+        {"id": ["a", "b"], "note": [None, "x"]},
+        {"id": ["a", "b"], "note": ["", "x"]},
+        {"id": ["a", "b"], "memo": ["None", "x"]},
+        {"id": ["a", "b"], "picture": [b"x", b"y"]},
+        {"id": ["a", "b"], "picture": [b"xy", b""]},
+        {"id": ["a", "b"], "size": [1, 2]},
+        {"id": ["a", "b"], "size": ["1", "2"]},
+    ]
+    assert len({images(**table).fingerprint for table in tables}) == len(tables)
+    assert images(id=["a"], path=["here.png"]).fingerprint == images(id=["a"]).fingerprint
+
+
+def test_rows_are_found_by_id():
+    items = images(id=["1", "2", "3"])
+    assert items.rows_of(pl.Series([3, 1, None, 4, 3])).to_list() == [2, 0, None, None, 2]
+
+
 def test_texts_need_a_language():
     with pytest.raises(InputError, match=r"texts\.csv: column 'language'.*is missing"):
         Items("text", pl.DataFrame({"id": ["a"], "text": ["A"]}), "texts.csv")
@@ -86,7 +106,7 @@ def test_an_empty_text_is_named_and_emoji_alone_are_words():
     assert Items("text", table.head(1), "texts.csv").texts == ["\U0001f355"]
 
 
-def test_the_stored_picture_is_to_be_had_undecoded(tmp_path):
+def test_the_stored_picture_is_available_undecoded(tmp_path):
     path = tmp_path / "a.png"
     path.write_bytes(b"bytes")
     items = images(id=["a", "b"], path=[str(path), None], picture=[None, b"own"])

@@ -1,21 +1,17 @@
-import numpy as np
 import polars as pl
 import pytest
 
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Gallery, read_figure, write_figure
-from equiview.data.languages import languages, tiers_of
-from equiview.data.rankings import Rankings
 from equiview.data.registry import Registry
-from equiview.data.relevance import Relevance
-from equiview.data.run import BenchmarkCard, Manifest, Run, Subject
+from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
 from equiview.errors import InputError
 
 
 def manifest(seed=0):
     return Manifest(
-        subject=Subject(name="s", fingerprint="1"),
-        benchmark=BenchmarkCard(name="b", fingerprint="2", images=1, texts=1),
+        subject=SubjectCard(name="s", fingerprint="1"),
+        benchmark=BenchmarkCard(name="b", fingerprint="2", counts={"images": 1, "texts": 1}),
         audits=("prevalence",),
         settings={"prevalence": {}},
         seed=seed,
@@ -23,37 +19,13 @@ def manifest(seed=0):
     )
 
 
-def test_relevance_from_both_sides():
-    relevance = Relevance.from_pairs([0, 1, 1, 1], [2, 0, 1, 0], n_queries=2, n_items=3)
-    assert relevance.counts.tolist() == [1, 2]
-    assert relevance.mark(np.array([[0, 2], [0, 2]])).tolist() == [[False, True], [True, False]]
-    assert relevance.reversed().counts.tolist() == [1, 1, 1]
-
-
-def test_relevance_out_of_range_is_refused():
-    with pytest.raises(InputError, match="item row 3, but there are only 3"):
-        Relevance.from_pairs([0], [3], n_queries=1, n_items=3)
-
-
-def test_rankings_need_numbers():
-    with pytest.raises(InputError, match="query row 1"):
-        Rankings(np.zeros((2, 1), np.int32), np.array([[1], [np.nan]], np.float32))
-
-
-def test_there_are_36_languages_in_three_tiers():
-    assert languages()["tier"].value_counts().sort("count")["count"].to_list() == [3, 12, 21]
-    assert tiers_of(pl.Series(["en", "quz"]), "x").to_list() == ["high", "low"]
-    with pytest.raises(InputError, match="no tier is known for language tlh; add a column 'tier'"):
-        tiers_of(pl.Series(["en", "tlh"]), "texts.csv")
-
-
 def test_one_estimate_is_found_by_all_its_keys():
-    rows = {"audit": "a", "metric": "R@1", "value": [0.1, 0.2], "low": 0.0, "high": 1.0, "n": 3}
-    table = Estimates(pl.DataFrame({**rows, "chance": None, "excess": None, "language": [None, "sw"]}))
-    assert table.one("R@1")["value"] == 0.1
-    assert table.one("R@1", language="sw")["value"] == 0.2
-    with pytest.raises(InputError, match="0 estimates of 'R@1'"):
-        table.one("R@1", language="en")
+    rows = {"metric": "R", "k": 1, "value": [0.1, 0.2], "low": 0.0, "high": 1.0, "n": 3}
+    table = Estimates(pl.DataFrame({**rows, "language": [None, "sw"]}))
+    assert table.one("R", 1).value == 0.1
+    assert table.one("R", 1, language="sw").value == 0.2
+    with pytest.raises(InputError, match="0 estimates of 'R@1, en language'"):
+        table.one("R", 1, language="en")
 
 
 def test_figures_survive_the_disk(tmp_path):

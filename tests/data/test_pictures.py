@@ -79,9 +79,9 @@ def test_large_pictures_are_made_smaller_on_the_way(monkeypatch):
     monkeypatch.setattr(pictures, "LARGE", 400 * 300)
     monkeypatch.setattr(pictures, "LARGE_SIDE", 100)
     for kind in ("JPEG", "PNG"):
-        made = decoded(saved(Image.new("RGB", (800, 200), "red"), kind))
-        assert made.size == (100, 25)
-        assert made.getpixel((0, 0))[0] > 250
+        reduced = decoded(saved(Image.new("RGB", (800, 200), "red"), kind))
+        assert reduced.size == (100, 25)
+        assert reduced.getpixel((0, 0))[0] > 250
     palette = decoded(saved(Image.new("P", (800, 200), 3), "GIF"))
     assert palette.size == (100, 25)
 

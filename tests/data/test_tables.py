@@ -43,6 +43,11 @@ def test_a_bad_table_is_one_line_that_names_file_column_and_row(tmp_path, conten
     assert "\n" not in str(caught.value)
 
 
+def test_a_schema_makes_an_empty_table_of_its_types():
+    empty = pl.DataFrame(schema=SCHEMA.dtypes)
+    assert SCHEMA.check(empty, "s").schema == {"id": pl.String, "age": pl.Int64, "height": pl.Float64}
+
+
 def test_nan_is_no_number():
     with pytest.raises(InputError, match="column 'x', row 2: nan"):
         Schema("s", (Column("x", pl.Float64, "x"),)).check(pl.DataFrame({"x": [1.0, float("nan")]}), "s")

@@ -9,7 +9,7 @@ from PIL import Image
 
 from equiview.audits.prevalence import SCHEMAS, PrevalenceSettings, observe
 from equiview.benchmarks import Benchmark, same_image
-from equiview.data.items import Items, no_texts
+from equiview.data.items import Items
 from equiview.data.progress import silent
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
@@ -142,8 +142,3 @@ def test_the_prevalence_audit_takes_one_vector_a_token():
     for name, schema in SCHEMAS.items():
         schema.check(seen[name], name)
     assert len(seen["rankings"]) == 18
-
-
-def test_an_audit_that_needs_texts_says_that_there_are_none():
-    with pytest.raises(InputError, match="faces: has no texts, which this audit needs"):
-        Letters().embed(no_texts("faces"))

@@ -7,8 +7,8 @@
     judge(estimates, settings) -> Verdict                              the answer in words
     explore(observations) -> RankedLists | None                        what the explorer shows
 
-Everything after `observe` is pure and can be redone without the subject. Whatever the report shows of an audit
-comes with it: its metrics, its headlines, whom to list as worst off, how its keys are read.
+Everything after `observe` is pure and can be redone without the subject. Whatever the report shows of an
+audit comes with it: its metrics, its headlines, whom to list as worst off, how its keys are read.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def no_lists(_: Observations) -> RankedLists | None:
 class Audit(Generic[Sub, S]):
     """One question and the functions that answer it.
 
-    `question` is phrased so that "Yes" means biased. `subject` is the kind of subject it is about, or several.
-    `schemas` are of the observed tables, `metrics` of everything it reports. Runs are summed up and compared by
-    `headlines`, the first of which opens the report. `worst_by` names keys with the quantity by which to list
-    who is worst off; of several for one key the first that was measured counts. `key_formats` says how keys
-    are read (`{"grouping": "by {}"}`); `packages` are distributions, beyond the core's, whose version can
-    change what is observed.
+    `question` is phrased so that "Yes" means biased. `subject` is the kind of subject it audits, or several.
+    `schemas` are of the observed tables, `metrics` of everything it reports. Runs are summed up and compared
+    by `headlines`, the first of which opens the report. `worst_by` names keys with the quantity by which to
+    list who is worst off; of several for one key the first that was measured counts. `key_formats` says how
+    keys are read (`{"grouping": "by {}"}`); `packages` are distributions, beyond the core's, whose version
+    can change what is observed.
     """
 
     name: str
@@ -108,9 +108,7 @@ class Audit(Generic[Sub, S]):
         kinds = self.subject if isinstance(self.subject, tuple) else (self.subject,)
         if not isinstance(subject, kinds):
             wanted = " or ".join(kind.kind for kind in kinds)
-            raise InputError(
-                f"audit {self.name!r} takes {wanted}; {subject.name!r} is {subject.kind}, which it cannot audit"
-            )
+            raise InputError(f"audit {self.name!r} takes {wanted}, but {subject.name!r} is {subject.kind}")
 
     def metric(self, name: str) -> Metric | None:
         """One of its metrics by name."""
@@ -118,7 +116,7 @@ class Audit(Generic[Sub, S]):
 
 
 def decide(*, biased: bool, fair: bool) -> Finding:
-    """The finding of a verdict: biased where the numbers show it, fair where they exclude it, else unclear."""
+    """The finding of a verdict: biased where the numbers show it, fair where they exclude it, or unclear."""
     return "biased" if biased else "fair" if fair else "unclear"
 
 

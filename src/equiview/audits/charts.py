@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from equiview.data.figures import Chart
-from equiview.data.languages import languages
+from equiview.data.languages import language_names, languages
 
 
 def by_family() -> dict[str, int]:
@@ -13,11 +13,6 @@ def by_family() -> dict[str, int]:
     table = languages().with_row_index("at")
     table = table.with_columns(family_at=pl.col("at").min().over("family")).sort("family_at", "at")
     return {code: place for place, code in enumerate(table["code"])}
-
-
-def name_of() -> dict[str, str]:
-    """English names of languages by code."""
-    return dict(languages().select("code", "name").iter_rows())
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
@@ -78,4 +73,4 @@ def square(rows: pl.DataFrame, *, sign: int) -> pl.DataFrame:
     place = by_family()
     at = [pl.col(name).replace_strict(place, default=len(place)) for name in ("language", "other")]
     table = pl.concat([both, diagonal], how="diagonal").sort(at[0], "language", at[1], "other")
-    return table.with_columns(pl.col("language", "other").replace(name_of()))
+    return table.with_columns(pl.col("language", "other").replace(language_names()))

@@ -82,11 +82,11 @@ class Replicates:
         return [self[column] for column in range(self.draws.shape[1])]
 
     def gap(self, other: Replicates) -> Replicates:
-        """This less the other."""
+        """The difference to `other`, which is subtracted."""
         return Replicates(self.value - other.value, self.draws - other.draws)
 
     def ratio(self, other: Replicates) -> Replicates:
-        """This over the other; infinite over 0."""
+        """The quotient by `other`; infinite where that is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return Replicates(self.value / other.value, self.draws / other.draws)
 

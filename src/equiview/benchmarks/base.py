@@ -12,37 +12,68 @@ that returns a `Benchmark` and decorate it::
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import polars as pl
 
+from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.registry import Registry
 from equiview.data.relevance import Relevance
+from equiview.data.tables import Schema
 from equiview.errors import InputError
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Images, texts, which texts are right for which image, and where all that comes from.
+    """Images and, where there are any, texts, which texts are relevant to which image, and further tables.
 
-    `relevance` has the images as queries and the texts as items. `tables` holds what else an audit may need
-    (trials, questions, boxes), by name.
+    `relevance` has the images as queries and the texts as items. A set of labelled images has neither texts
+    nor relevance. `tables` holds what else an audit may need (trials, questions, objects) by name, and
+    `schemas` the columns of each; a table is checked when the benchmark is made. `schemas` may describe
+    tables that this benchmark does not have.
+
+    Raises InputError for relevance without texts or of another size, for a table without a schema, and for a
+    table that does not satisfy its schema.
+
+    >>> faces = Benchmark("faces", Items("image", pl.DataFrame({"id": ["a", "b"]})))
+    >>> faces.counts
+    {'images': 2}
+    >>> faces.need_texts()
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: benchmark 'faces' has no texts, which this audit needs
     """
 
     name: str
     images: Items
-    texts: Items
-    relevance: Relevance
+    texts: Items | None = None
+    relevance: Relevance | None = None
     about: str = ""
     source: str = ""
     licence: str = ""
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._check_relevance()
+        checked = {}
+        for table, frame in self.tables.items():
+            if table not in self.schemas:
+                raise InputError(
+                    f"benchmark {self.name!r}: table {table!r} has no schema; add it as "
+                    f"schemas={{{table!r}: Schema(...)}}"
+                )
+            checked[table] = self.schemas[table].check(frame, f"benchmark {self.name!r}, table {table!r}")
+        object.__setattr__(self, "tables", checked)
+
+    def _check_relevance(self) -> None:
+        if self.relevance is None:
+            return
+        if self.texts is None:
+            raise InputError(f"benchmark {self.name!r} has relevance but no texts; add the texts")
         shape = (self.relevance.n_queries, self.relevance.n_items)
         if shape != (len(self.images), len(self.texts)):
             raise InputError(
@@ -51,23 +82,49 @@ class Benchmark:
             )
 
     def need_texts(self) -> Items:
+        """The texts; InputError if there are none."""
+        if self.texts is None:
+            raise self._missing("texts")
         return self.texts
 
     def need_relevance(self) -> Relevance:
+        """Which texts are relevant to which image; InputError if that is not known."""
+        if self.relevance is None:
+            raise self._missing("relevance judgements")
         return self.relevance
+
+    def need_table(self, name: str, schema: Schema) -> pl.DataFrame:
+        """A table that satisfies `schema`; InputError if there is none, or if it does not."""
+        if name not in self.tables:
+            raise self._missing(f"table {name!r}")
+        if self.schemas[name] == schema:
+            return self.tables[name]
+        return schema.check(self.tables[name], f"benchmark {self.name!r}, table {name!r}")
+
+    def _missing(self, what: str) -> InputError:
+        return InputError(f"benchmark {self.name!r} has no {what}, which this audit needs")
 
     @property
     def counts(self) -> dict[str, int]:
-        return {"images": len(self.images), "texts": len(self.texts)}
+        """How much it holds, by name: images, texts if there are any, then the rows of each table."""
+        texts = {} if self.texts is None else {"texts": len(self.texts)}
+        return {
+            "images": len(self.images),
+            **texts,
+            **{name: len(rows) for name, rows in self.tables.items()},
+        }
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of everything in it: two runs are comparable when theirs agree."""
-        digest = hashlib.sha256(self.images.fingerprint.encode() + self.texts.fingerprint.encode())
-        digest.update(self.relevance.queries.tobytes() + self.relevance.items.tobytes())
+        """A hash of everything in it: two runs are comparable when theirs are equal."""
+        parts: list[object] = [self.images.fingerprint]
+        if self.texts is not None:
+            parts.append(self.texts.fingerprint)
+        if self.relevance is not None:
+            parts += [self.relevance.queries.tobytes(), self.relevance.items.tobytes()]
         for name in sorted(self.tables):
-            digest.update(f"{name}\0{self.tables[name].write_csv()}".encode())
-        return digest.hexdigest()[:16]
+            parts += [name, self.tables[name].write_csv()]
+        return fingerprint(*parts)
 
 
 BENCHMARKS: Registry[Callable[[str], Benchmark]] = Registry("benchmark", "equiview.benchmarks")
@@ -80,17 +137,31 @@ def load_benchmark(name: str) -> Benchmark:
     return BENCHMARKS.get(scheme)(argument)
 
 
-def same_image(images: Items, texts: Items, column: str = "image_id") -> Relevance:
-    """Relevance by the texts' own `image_id`; InputError names a text whose image is absent."""
-    known = pl.DataFrame(
-        {column: images.ids, "image": range(len(images))}, schema_overrides={"image": pl.Int64}
-    )
-    wanted = texts.attribute(column)
-    rows = pl.DataFrame({column: wanted.cast(pl.String)}).join(known, on=column, how="left")["image"]
+def same_image(images: Items, texts: Items) -> Relevance:
+    """Each text is relevant to the image that its `image_id` names.
+
+    InputError names the first text whose image is not among the images.
+    """
+    image_ids = texts.attribute("image_id")
+    rows = images.rows_of(image_ids)
     if rows.null_count():
         row = rows.is_null().arg_true()[0]
         raise InputError(
-            f"{texts.source}: column {column!r}, row {row + 1}: text {texts.ids[row]!r} is of image "
-            f"{wanted[row]!r}, which is not among the images ({images.source})"
+            f"{texts.source}: column 'image_id', row {row + 1}: text {texts.ids[row]!r} is of image "
+            f"{image_ids[row]!r}, which is not among the images ({images.source})"
         )
-    return Relevance.from_pairs(rows.to_numpy(), range(len(texts)), n_queries=len(images), n_items=len(texts))
+    return Relevance.from_pairs(rows, range(len(texts)), n_queries=len(images), n_items=len(texts))
+
+
+def same_attribute(images: Items, texts: Items, name: str) -> Relevance:
+    """Each text is relevant to all images that share its value of an attribute, such as `concept`.
+
+    >>> images = Items("image", pl.DataFrame({"id": ["a", "b"], "concept": ["hat", "doll"]}))
+    >>> texts = pl.DataFrame({"id": ["1"], "text": ["kofia"], "language": ["sw"], "concept": ["hat"]})
+    >>> same_attribute(images, Items("text", texts), "concept").counts.tolist()
+    [1, 0]
+    """
+    image_rows = pl.DataFrame({name: images.attribute(name)}).with_row_index("image")
+    text_rows = pl.DataFrame({name: texts.attribute(name)}).with_row_index("text")
+    pairs = image_rows.join(text_rows, on=name)
+    return Relevance.from_pairs(pairs["image"], pairs["text"], n_queries=len(images), n_items=len(texts))

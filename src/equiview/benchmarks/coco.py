@@ -3,10 +3,10 @@
 COCO (Lin et al., ECCV 2014) as it is published: `train2014/`, `val2014/` (or 2017) and `annotations/`.
 
 - With `dataset_coco.json`, `split` is Karpathy's: test (default), val, train or restval.
-- Otherwise, or when asked for, `split` is val2014 (default), train2014, val2017 or train2017, from
+- Otherwise, or on request, `split` is val2014 (default), train2014, val2017 or train2017, from
   `annotations/captions_SPLIT.json`.
 
-Where `annotations/instances_*.json` are there, the table `objects` says what is in each image and where.
+If `annotations/instances_*.json` is there, the table `objects` says what is in each image and where.
 
 Flickr30K (Young et al., TACL 2014): `dataset_flickr30k.json` and the pictures in `flickr30k-images/` or
 `images/`.
@@ -20,8 +20,17 @@ from typing import Any
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
-from equiview.benchmarks.release import Release, field, image_items, one_of, read_json, seek, text_items
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.release import (
+    Release,
+    entries,
+    field,
+    image_items,
+    read_json,
+    seek,
+    text_items,
+)
+from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 
 COCO = Release(
@@ -42,10 +51,20 @@ FLICKR30K = Release(
 )
 KARPATHY = ("test", "val", "train", "restval")
 YEARS = ("val2014", "train2014", "val2017", "train2017")
-OBJECTS = {
-    "image_id": pl.String, "object": pl.String, "supercategory": pl.String, "x": pl.Float64, "y": pl.Float64,
-    "width": pl.Float64, "height": pl.Float64, "area": pl.Float64, "crowd": pl.Boolean,
-}  # fmt: skip
+OBJECTS = Schema(
+    "objects",
+    (
+        Column("image_id", pl.String, "the image"),
+        Column("object", pl.String, "what it is, one of COCO's categories"),
+        Column("supercategory", pl.String, "what kind of thing that is", nullable=True),
+        Column("x", pl.Float64, "left edge of its box in pixels"),
+        Column("y", pl.Float64, "upper edge of its box in pixels"),
+        Column("width", pl.Float64, "width of its box in pixels"),
+        Column("height", pl.Float64, "height of its box in pixels"),
+        Column("area", pl.Float64, "its area in square pixels"),
+        Column("crowd", pl.Boolean, "several objects in one box"),
+    ),
+)
 
 
 @benchmark("coco", usage=("coco:DIR", "coco:DIR,split=val2017"), about="COCO: English captions and objects")
@@ -53,7 +72,7 @@ def coco(argument: str) -> Benchmark:
     """Read a split; images are named by their number, texts have `image_id` and `slot`."""
     place, options = COCO.open(argument)
     path = seek(place, "dataset_coco.json")
-    split = one_of(options, "split", (*KARPATHY, *YEARS) if path else YEARS, "coco")
+    split = COCO.choice(options, "split", (*KARPATHY, *YEARS) if path else YEARS)
     if path and split in KARPATHY:
         names, captions = _karpathy(path, split)
     else:
@@ -61,57 +80,43 @@ def coco(argument: str) -> Benchmark:
         names, captions = coco_captions(path, split)
     images = image_items(place, names, (".", "images"), path)
     texts = text_items(captions, path)
-    objects = coco_objects(place, names)
-    return Benchmark(
-        name=f"coco-{split}",
-        images=images,
-        texts=texts,
-        relevance=same_image(images, texts),
-        about=f"{len(images):,} images, {len(texts):,} English captions"
-        + ("" if objects is None else f", {len(objects):,} objects"),
-        source=COCO.source,
-        licence=COCO.licence,
-        tables={} if objects is None else {"objects": objects},
-    )
+    tables = object_tables(place, names)
+    about = f"{len(images):,} images, {len(texts):,} English captions"
+    if tables:
+        about += f", {len(tables['objects']):,} objects"
+    return COCO.benchmark(images, texts, about=about, part=split, tables=tables, schemas={"objects": OBJECTS})
 
 
 @benchmark("flickr30k", usage=("flickr30k:DIR",), about="Flickr30K: English captions, Karpathy's splits")
 def flickr30k(argument: str) -> Benchmark:
     """Read one of Karpathy's splits, test by default; texts have `image_id` and `slot`."""
     place, options = FLICKR30K.open(argument)
-    path = FLICKR30K.find(place, *FLICKR30K.needs[0])
-    split = one_of(options, "split", KARPATHY[:3], "flickr30k")
+    path = FLICKR30K.find(place)
+    split = FLICKR30K.choice(options, "split", KARPATHY[:3])
     names, captions = _karpathy(path, split)
     images = image_items(place, names, ("flickr30k-images", "flickr30k_images", "images", "."), path)
     texts = text_items(captions, path)
-    return Benchmark(
-        name=f"flickr30k-{split}",
-        images=images,
-        texts=texts,
-        relevance=same_image(images, texts),
-        about=f"{len(images):,} images, {len(texts):,} English captions",
-        source=FLICKR30K.source,
-        licence=FLICKR30K.licence,
-    )
+    about = f"{len(images):,} images, {len(texts):,} English captions"
+    return FLICKR30K.benchmark(images, texts, about=about, part=split)
 
 
-Caption = tuple[str, str, str, str, int]
+Caption = tuple[str, str, str, int]
+"""Image, language, text and slot, as `text_items` takes them."""
 
 
 def _karpathy(path: Path, split: str) -> tuple[dict[str, str], list[Caption]]:
     """Files of the images by id, and the captions, of one split of a `dataset_*.json`."""
     names, captions = {}, []
-    for row, entry in enumerate(field(read_json(path), "images", str(path)), start=1):
-        where = f"{path}, image {row}"
+    for where, entry in entries(read_json(path), "images", path, "image"):
         if field(entry, "split", where) != split:
             continue
         name = field(entry, "filename", where)
         image = str(entry.get("cocoid") or Path(name).stem)
         if image in names:
-            raise InputError(f"{where}: {image!r} was there before")
+            raise InputError(f"{where}: {image!r} is repeated")
         names[image] = f"{entry['filepath']}/{name}" if "filepath" in entry else name
         for slot, sentence in enumerate(field(entry, "sentences", where), start=1):
-            captions.append((f"{image}-en-{slot}", field(sentence, "raw", where), "en", image, slot))
+            captions.append((image, "en", field(sentence, "raw", where), slot))
     if not names:
         raise InputError(f"{path}: holds no image of split {split!r}")
     return names, captions
@@ -120,22 +125,21 @@ def _karpathy(path: Path, split: str) -> tuple[dict[str, str], list[Caption]]:
 def coco_captions(path: Path, split: str) -> tuple[dict[str, str], list[Caption]]:
     """Files of the images by id, and the captions, of a `captions_SPLIT.json`."""
     content = read_json(path)
-    names = {}
-    for row, entry in enumerate(field(content, "images", str(path)), start=1):
-        where = f"{path}, image {row}"
-        names[str(field(entry, "id", where))] = f"{split}/{field(entry, 'file_name', where)}"
+    names = {
+        str(field(entry, "id", where)): f"{split}/{field(entry, 'file_name', where)}"
+        for where, entry in entries(content, "images", path, "image")
+    }
     slots: dict[str, int] = {}
     captions = []
-    for row, entry in enumerate(field(content, "annotations", str(path)), start=1):
-        where = f"{path}, annotation {row}"
+    for where, entry in entries(content, "annotations", path, "annotation"):
         image = str(field(entry, "image_id", where))
         slots[image] = slot = slots.get(image, 0) + 1
-        captions.append((f"{image}-en-{slot}", field(entry, "caption", where).strip(), "en", image, slot))
+        captions.append((image, "en", field(entry, "caption", where).strip(), slot))
     return names, captions
 
 
 def coco_file(image: str, split: str) -> str:
-    """The file of an image: 2014's names bear the split, 2017's do not.
+    """The file of an image: names of 2014 contain the split, those of 2017 do not.
 
     >>> coco_file("42", "val2014")
     'val2014/COCO_val2014_000000000042.jpg'
@@ -143,32 +147,34 @@ def coco_file(image: str, split: str) -> str:
     return f"{split}/{'' if split.endswith('2017') else f'COCO_{split}_'}{int(image):012d}.jpg"
 
 
-def coco_objects(place: Path, names: Mapping[str, str]) -> pl.DataFrame | None:
-    """What is in the images, one row an object, from the `instances_*.json` of the folders they lie in.
+def object_tables(place: Path, names: Mapping[str, str]) -> dict[str, pl.DataFrame]:
+    """The table `objects` of the images, one row an object, from `annotations/instances_FOLDER.json`.
 
-    Columns as in `OBJECTS`: pixels, `crowd` for several objects in one box. None when no such file is there.
+    `names` are files by image, whose folders are COCO's splits. Empty if there is no such file.
     """
-    parts = []
+    rows: list[tuple[Any, ...]] = []
     for split in sorted({name.partition("/")[0] for name in names.values()}):
         path = seek(place, f"annotations/instances_{split}.json")
         if path is None:
             continue
         content = read_json(path)
-        kinds = {entry["id"]: entry for entry in field(content, "categories", str(path))}
-        parts += [
-            _object(entry, kinds, f"{path}, annotation {row}")
-            for row, entry in enumerate(field(content, "annotations", str(path)), start=1)
+        categories = {entry["id"]: entry for entry in field(content, "categories", str(path))}
+        rows += [
+            _object(entry, categories, where)
+            for where, entry in entries(content, "annotations", path, "annotation")
             if str(entry.get("image_id")) in names
         ]
-    return pl.DataFrame(parts, schema=OBJECTS, orient="row") if parts else None
+    return {"objects": pl.DataFrame(rows, schema=OBJECTS.dtypes, orient="row")} if rows else {}
 
 
-def _object(entry: Mapping[str, Any], kinds: Mapping[int, Mapping[str, Any]], where: str) -> tuple[Any, ...]:
-    kind = kinds.get(field(entry, "category_id", where))
-    if kind is None:
+def _object(
+    entry: Mapping[str, Any], categories: Mapping[int, Mapping[str, Any]], where: str
+) -> tuple[Any, ...]:
+    category = categories.get(field(entry, "category_id", where))
+    if category is None:
         raise InputError(f"{where}: category {entry['category_id']} is not among the file's categories")
     box = field(entry, "bbox", where)
     return (
-        str(entry["image_id"]), kind["name"], kind.get("supercategory"), *map(float, box),
+        str(entry["image_id"]), category["name"], category.get("supercategory"), *map(float, box),
         float(field(entry, "area", where)), bool(entry.get("iscrowd", 0)),
     )  # fmt: skip

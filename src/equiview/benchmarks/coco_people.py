@@ -1,17 +1,17 @@
 """`coco-people:DIR`: COCO images of people with gender and skin tone (Zhao, Wang and Russakovsky, ICCV 2021).
 
-The annotations are had from their authors on request: `images_val2014.csv`, beside the `val2014/` of COCO
-and `annotations/`. Images have `gender` and `skin`, in lower case; `split` is all (default), train or val, as
-the authors divided them. Captions and the table `objects` are there where COCO's files are.
+The authors give the annotations on request: `images_val2014.csv`, next to the `val2014/` and `annotations/`
+of COCO. Images have `gender` and `skin`, in lower case; `split` is all (default), train or val, as
+the authors divided them. Captions and the table `objects` are read if COCO's files are there.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
-from equiview.benchmarks.coco import coco_captions, coco_file, coco_objects
-from equiview.benchmarks.release import Release, image_items, one_of, seek, text_items, without_texts
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.coco import OBJECTS, coco_captions, coco_file, object_tables
+from equiview.benchmarks.release import Release, image_items, seek, text_items
 from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
 
@@ -23,7 +23,7 @@ ZHAO = Release(
     needs=(("images_val2014.csv", "*/images_val2014.csv"),),
     options=("split",),
 )
-SEEN = Schema(
+LABELS = Schema(
     "images_val2014",
     (
         Column("id", pl.String, "COCO's number of the image", unique=True),
@@ -40,11 +40,11 @@ SEEN = Schema(
     about="COCO with gender and skin tone as annotated by Zhao et al. (your copy, on request)",
 )
 def coco_people(argument: str) -> Benchmark:
-    """Read the annotated images; captions and the table `objects` where COCO's files are there."""
+    """Read the annotated images; captions and the table `objects` if COCO's files are there."""
     place, options = ZHAO.open(argument)
-    split = one_of(options, "split", ("all", "train", "val"), "coco-people")
-    path = ZHAO.find(place, *ZHAO.needs[0])
-    table = read_table(path, SEEN)
+    split = ZHAO.choice(options, "split", ("all", "train", "val"))
+    path = ZHAO.find(place)
+    table = read_table(path, LABELS)
     if split != "all":
         if "split" not in table.columns:
             raise InputError(f"{path}: has no column 'split', so the images cannot be divided")
@@ -53,23 +53,13 @@ def coco_people(argument: str) -> Benchmark:
     if len(wrong):
         raise InputError(f"{path}, row {wrong[0] + 1}: id {table['id'][wrong[0]]!r} is not a number of COCO")
     names = {image: coco_file(image, "val2014") for image in table["id"]}
-    seen = {name: table[f"bb_{name}"].str.to_lowercase() for name in ("gender", "skin")}
-    images = image_items(place, names, (".", "images"), path, seen)
+    labels = {name: table[f"bb_{name}"].str.to_lowercase() for name in ("gender", "skin")}
+    images = image_items(place, names, (".", "images"), path, labels)
     about = f"{len(images):,} images of people"
-    objects = coco_objects(place, names)
-    tables = {} if objects is None else {"objects": objects}
-    captioned = seek(place, "annotations/captions_val2014.json")
-    if captioned is None:
-        return without_texts(f"coco-people-{split}", images, ZHAO, about, tables)
-    _, captions = coco_captions(captioned, "val2014")
-    texts = text_items((row for row in captions if row[3] in names), captioned)
-    return Benchmark(
-        name=f"coco-people-{split}",
-        images=images,
-        texts=texts,
-        relevance=same_image(images, texts),
-        about=f"{about}, {len(texts):,} English captions",
-        source=ZHAO.source,
-        licence=ZHAO.licence,
-        tables=tables,
-    )
+    texts = None
+    if captioned := seek(place, "annotations/captions_val2014.json"):
+        _, captions = coco_captions(captioned, "val2014")
+        texts = text_items((row for row in captions if row[0] in names), captioned)
+        about += f", {len(texts):,} English captions"
+    tables = object_tables(place, names)
+    return ZHAO.benchmark(images, texts, about=about, part=split, tables=tables, schemas={"objects": OBJECTS})

@@ -1,6 +1,6 @@
 """`fairface:DIR`: faces labelled by age, gender and race (Kärkkäinen and Joo, WACV 2021).
 
-`fairface_label_SPLIT.csv` and the faces in `SPLIT/`; `split` is val (default) or train. There are no texts.
+`fairface_label_SPLIT.csv` and the faces in `SPLIT/`; `split` is val (default) or train. It has no texts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import Release, image_items, one_of, without_texts
+from equiview.benchmarks.release import Release, image_items
 from equiview.data.tables import Column, Schema, read_table
 
 FAIRFACE = Release(
@@ -34,15 +34,14 @@ FACES = Schema(
 
 @benchmark("fairface", usage=("fairface:DIR",), about="FairFace: faces labelled by age, gender and race")
 def fairface(argument: str) -> Benchmark:
-    """Read a split, val by default; images have `age`, `gender` and `race`, and there are no texts."""
+    """Read a split, val by default; images have `age`, `gender` and `race`, no texts."""
     place, options = FAIRFACE.open(argument)
-    split = one_of(options, "split", ("val", "train"), "fairface")
+    split = FAIRFACE.choice(options, "split", ("val", "train"))
     path = FAIRFACE.find(place, f"fairface_label_{split}.csv")
     table = read_table(path, FACES)
     # Some copies of the labels name the folder of the archive as well.
-    names = [f"{split}/{Path(name).name}" for name in table["file"]]
+    files = [f"{split}/{Path(name).name}" for name in table["file"]]
+    names = {file.rpartition(".")[0]: file for file in files}
     labels = {"age": table["age"], "gender": table["gender"].str.to_lowercase(), "race": table["race"]}
-    images = image_items(
-        place, {name.rpartition(".")[0]: name for name in names}, (".", "fairface", "images"), path, labels
-    )
-    return without_texts(f"fairface-{split}", images, FAIRFACE, f"{len(images):,} faces")
+    images = image_items(place, names, (".", "fairface", "images"), path, labels)
+    return FAIRFACE.benchmark(images, about=f"{len(images):,} faces", part=split)

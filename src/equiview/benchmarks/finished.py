@@ -1,13 +1,13 @@
-"""`run:FILE` as a benchmark: what lies beside a finished run, so that its lists can be judged.
+"""`run:FILE` as a benchmark: the files next to a finished run, by which its lists can be judged.
 
-Beside FILE, or where the options say:
+Next to FILE, or where the options say:
 
 - `items=` `items.csv` or `.parquet`: `item_id` (or `id`), `language`; if known `text`, `tier`, and `image_id`
-  or `query_id`, the query that the item is right for;
-- `qrels=` `qrels.txt` or `FILE.qrels`: TREC judgements (`query 0 item relevance`), needed where the items do
-  not say what they are right for;
+  or `query_id`, the query that the item is relevant to;
+- `qrels=` `qrels.txt` or `FILE.qrels`: TREC judgements (`query 0 item relevance`), needed if the items do
+  not say what they are relevant to;
 - `queries=` `queries.csv` or `.parquet`: `query_id` (or `id`) and, if there are pictures, `path`; by default
-  the queries that something is right for.
+  the queries that an item is relevant to.
 """
 
 from __future__ import annotations
@@ -28,40 +28,25 @@ OPTIONS = ("items", "qrels", "queries", "depth", "partial")
 ANY = Schema("any", ())
 
 
-@benchmark("run", usage=("run:FILE",), about="items, languages and judgements beside a finished run")
+@benchmark("run", usage=("run:FILE",), about="items, languages and judgements next to a finished run")
 def finished(argument: str) -> Benchmark:
-    """Read what lies beside the run; InputError says which file is missing, or which row is wrong."""
+    """Read the files next to the run; InputError says which file is missing, or which row is wrong."""
     name, options = split_argument(argument, "run", OPTIONS)
     if not name:
         raise InputError("benchmark 'run' needs the file of a run: run:FILE")
     run = Path(name).expanduser()
-    texts = _items(_beside(run, options, "items", "items.parquet", "items.csv"))
+    texts = _items(_items_file(run, options))
     pairs = _judgements(run, options, texts)
-    queries = seek(run.parent, "queries.parquet", "queries.csv")
-    if "queries" in options:
-        queries = Path(options["queries"])
-    images = Items(
-        "image", pairs.select(pl.col("query_id").alias("id")).unique(maintain_order=True), str(run)
-    )
-    if queries is not None:
-        table = read_table(queries, ANY)
-        table = table.rename({"query_id": "id"}) if "id" not in table.columns else table
-        table = IMAGES.check(table, str(queries))
-        if "path" in table.columns:
-            absolute = [None if path is None else str(queries.parent / path) for path in table["path"]]
-            table = table.with_columns(path=pl.Series(absolute, dtype=pl.String))
-        images = Items("image", table, str(queries))
+    images = _queries(run, options, pairs)
     rows = {}
     for column, items in (("query_id", images), ("item_id", texts)):
-        known = pl.DataFrame({column: items.ids}).with_row_index("at")
-        found = pairs.join(known, on=column, how="left", maintain_order="left")["at"]
-        if found.null_count():
-            row = found.is_null().arg_true()[0]
+        rows[column] = items.rows_of(pairs[column])
+        if rows[column].null_count():
+            row = rows[column].is_null().arg_true()[0]
             raise InputError(
                 f"{pairs['source'][row]}, row {pairs['row'][row]}: {column} {pairs[column][row]!r} is not in "
                 f"{items.source}"
             )
-        rows[column] = found
     return Benchmark(
         name=f"run-{run.stem}",
         images=images,
@@ -69,17 +54,17 @@ def finished(argument: str) -> Benchmark:
         relevance=Relevance.from_pairs(
             rows["query_id"], rows["item_id"], n_queries=len(images), n_items=len(texts)
         ),
-        about=f"{len(images):,} queries and {len(texts):,} items beside a finished run",
+        about=f"{len(images):,} queries and {len(texts):,} items next to a finished run",
     )
 
 
-def _beside(run: Path, options: dict[str, str], option: str, *names: str) -> Path:
-    if option in options:
-        return Path(options[option]).expanduser()
-    found = seek(run.parent, *names)
-    if found is None:
-        raise InputError(f"{run.parent}: holds no {' nor '.join(names)}; name it: run:{run},{option}=FILE")
-    return found
+def _items_file(run: Path, options: dict[str, str]) -> Path:
+    if "items" in options:
+        return Path(options["items"]).expanduser()
+    path = seek(run.parent, "items.parquet", "items.csv")
+    if path is None:
+        raise InputError(f"{run.parent}: holds no items.parquet nor items.csv; name it: run:{run},items=FILE")
+    return path
 
 
 def _items(path: Path) -> Items:
@@ -91,26 +76,29 @@ def _items(path: Path) -> Items:
     return Items("text", TEXTS.check(table, str(path)), str(path))
 
 
+def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame) -> Items:
+    """The queries of `queries.csv`, paths made absolute, or those that some item is relevant to."""
+    path = seek(run.parent, "queries.parquet", "queries.csv")
+    if "queries" in options:
+        path = Path(options["queries"])
+    if path is None:
+        return Items("image", pairs.select(id="query_id").unique(maintain_order=True), str(run))
+    table = read_table(path, ANY)
+    table = table.rename({"query_id": "id"}) if "id" not in table.columns else table
+    table = IMAGES.check(table, str(path))
+    if "path" in table.columns:
+        absolute = [None if name is None else str(path.parent / name) for name in table["path"]]
+        table = table.with_columns(path=pl.Series(absolute, dtype=pl.String))
+    return Items("image", table, str(path))
+
+
 def _judgements(run: Path, options: dict[str, str], texts: Items) -> pl.DataFrame:
-    """Pairs that are right: query_id, item_id, and the source and row (from 1) that say so."""
+    """Relevant pairs: query_id, item_id, and the source and row (from 1) that say so."""
     path = seek(run.parent, "qrels.txt", f"{run.stem}.qrels", f"{run.name}.qrels")
     if "qrels" in options:
         path = Path(options["qrels"]).expanduser()
-    schema = {"query_id": pl.String, "item_id": pl.String, "source": pl.String, "row": pl.Int64}
     if path is None:
-        own = next((name for name in ("query_id", "image_id") if name in texts.table.columns), None)
-        if own is None:
-            raise InputError(
-                f"{run.parent}: nothing says what is relevant: holds no qrels.txt nor {run.stem}.qrels, and "
-                f"{texts.source} has no column query_id or image_id"
-            )
-        pairs = texts.table.with_row_index("row", offset=1).select(
-            pl.col(own).cast(pl.String).alias("query_id"),
-            pl.col("id").alias("item_id"),
-            pl.lit(texts.source).alias("source"),
-            pl.col("row").cast(pl.Int64),
-        )
-        return pairs.drop_nulls("query_id")
+        return _judgements_of_items(run, texts)
     rows = []
     for number, line in enumerate(read_lines(path), start=1):
         parts = line.split()
@@ -120,4 +108,22 @@ def _judgements(run: Path, options: dict[str, str], texts: Items) -> pl.DataFram
             rows.append((parts[0], parts[2], str(path), number))
     if not rows:
         raise InputError(f"{path}: judges nothing to be relevant")
+    schema = {"query_id": pl.String, "item_id": pl.String, "source": pl.String, "row": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _judgements_of_items(run: Path, texts: Items) -> pl.DataFrame:
+    """Relevant pairs by the items' own column `query_id` or `image_id`."""
+    columns = [name for name in ("query_id", "image_id") if name in texts.table.columns]
+    if not columns:
+        raise InputError(
+            f"{run.parent}: nothing says what is relevant: holds no qrels.txt nor {run.stem}.qrels, and "
+            f"{texts.source} has no column query_id or image_id"
+        )
+    pairs = texts.table.with_row_index("row", offset=1).select(
+        pl.col(columns[0]).cast(pl.String).alias("query_id"),
+        pl.col("id").alias("item_id"),
+        pl.lit(texts.source).alias("source"),
+        pl.col("row").cast(pl.Int64),
+    )
+    return pairs.drop_nulls("query_id")

@@ -1,4 +1,4 @@
-"""`folder:DIR`: anybody's own images and texts, as two tables.
+"""`folder:DIR`: the user's images and texts, as two tables.
 
 `images.csv` (or .parquet) has `id` and, if there are pictures, `path` (relative to the folder). `texts.csv`
 (or .parquet) has `id`, `text`, `language` and `image_id`. Every further column is an attribute.
@@ -18,7 +18,7 @@ from equiview.errors import InputError
 
 @benchmark("folder", usage=("folder:DIR",), about="your own images and texts, as tables in a folder")
 def folder(argument: str) -> Benchmark:
-    """Read the tables of a folder; InputError names file, column and row of whatever is wrong."""
+    """Read the tables of a folder; InputError names the file, column and row that is wrong."""
     if not argument:
         raise InputError("benchmark 'folder' needs a folder: folder:DIR")
     place = Path(argument)
@@ -50,13 +50,11 @@ def read_texts(place: Path) -> Items:
 
 
 def table_in(place: Path, stem: str) -> Path:
-    """The `.parquet` or `.csv` file of that stem; InputError when the folder has neither, or both."""
+    """The `.parquet` or `.csv` file of that stem; InputError if the folder has neither, or both."""
     if not place.is_dir():
         raise InputError(f"{place}: no such folder")
-    found = [
-        place / f"{stem}{suffix}" for suffix in (".parquet", ".csv") if (place / f"{stem}{suffix}").is_file()
-    ]
-    if len(found) != 1:
-        what = "both" if found else "neither"
-        raise InputError(f"{place}: holds {what} of {stem}.csv and {stem}.parquet; it needs exactly one")
-    return found[0]
+    paths = [path for path in (place / f"{stem}.parquet", place / f"{stem}.csv") if path.is_file()]
+    if len(paths) != 1:
+        which = "both" if paths else "neither"
+        raise InputError(f"{place}: holds {which} of {stem}.csv and {stem}.parquet; it needs exactly one")
+    return paths[0]

@@ -3,7 +3,7 @@
 The folder is the data set's repository, or any folder with its files, `.gz` or plain. Two parts:
 
 - `part=translation` (default): `SPLIT.LANG`, one caption an image, translated from the English one.
-- `part=independent`: `SPLIT.1.LANG` to `SPLIT.5.LANG`, five captions an image, each written for itself.
+- `part=independent`: `SPLIT.1.LANG` to `SPLIT.5.LANG`, five captions an image, written independently.
 
 Line i of every file is of line i of the split's list of images. `split` is `test_2016_flickr` by default; the
 independent part calls the same images `test_2016`. Pictures are in `flickr30k-images/` or `images/`.
@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
-from equiview.benchmarks.release import Release, image_items, one_of, read_lines, text_items
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.release import Release, image_items, read_lines, read_lines_of, text_items
 from equiview.errors import InputError
 
 MULTI30K = Release(
@@ -38,56 +38,41 @@ LISTS = {"test_2016": "test_2016_flickr"}
 def multi30k(argument: str) -> Benchmark:
     """Read one part of one split; texts have `image_id` and `slot`."""
     place, options = MULTI30K.open(argument)
-    part = one_of(options, "part", ("translation", "independent"), "multi30k")
+    part = MULTI30K.choice(options, "part", ("translation", "independent"))
     split = options.get("split", "test_2016_flickr" if part == "translation" else "test_2016")
     files = _files(place, split, part)
-    own = () if part == "translation" else (f"{split}_images.txt", f"{LISTS.get(split, split)}.txt")
-    names = (*own, f"{split}.txt")
-    path = MULTI30K.find(place, *names, *(f"**/image_splits/{name}" for name in names))
+    lists = [f"{split}.txt"]
+    if part == "independent":
+        lists = [f"{split}_images.txt", f"{LISTS.get(split, split)}.txt", *lists]
+    path = MULTI30K.find(place, *lists, *(f"**/image_splits/{name}" for name in lists))
     # Some lists name an image for each of its captions, as in `1.jpg#0`.
-    images = [line.split("#")[0].strip() for line in read_lines(path)]
-    if len(set(images)) != len(images):
+    pictures = [line.split("#")[0].strip() for line in read_lines(path)]
+    if len(set(pictures)) != len(pictures):
         raise InputError(f"{path}: names an image twice")
+    names = {Path(name).stem: name for name in pictures}
     rows = []
     for (language, slot), file in sorted(files.items()):
-        lines = read_lines(file)
-        if len(lines) != len(images):
-            raise InputError(
-                f"{file}: has {len(lines)} lines, but {path.name} names {len(images)} images; line by line "
-                "they belong together"
-            )
-        rows += [
-            (f"{Path(image).stem}-{language}-{slot}", text, language, Path(image).stem, slot)
-            for image, text in zip(images, lines, strict=True)
-        ]
-    items = image_items(
-        place, {Path(name).stem: name for name in images}, ("flickr30k-images", "images", "."), path
-    )
+        lines = read_lines_of(pictures, path, file)
+        rows += [(Path(name).stem, language, text, slot) for name, text in zip(pictures, lines, strict=True)]
+    images = image_items(place, names, ("flickr30k-images", "images", "."), path)
     texts = text_items(rows, path.with_name(f"{split} ({part})"))
-    found = ", ".join(sorted({language for language, _ in files}))
-    return Benchmark(
-        name=f"multi30k-{part}-{split}",
-        images=items,
-        texts=texts,
-        relevance=same_image(items, texts),
-        about=f"{len(items):,} images, {len(texts):,} {part} captions in {found}",
-        source=MULTI30K.source,
-        licence=MULTI30K.licence,
-    )
+    codes = ", ".join(sorted({language for language, _ in files}))
+    about = f"{len(images):,} images, {len(texts):,} {part} captions in {codes}"
+    return MULTI30K.benchmark(images, texts, about=about, part=f"{part}-{split}")
 
 
 def _files(place: Path, split: str, part: str) -> dict[tuple[str, int], Path]:
-    """The caption files of a split by (language, slot); tokenised variants are left aside."""
+    """The caption files of a split by (language, slot); tokenised variants are ignored."""
     pattern = r"\.([a-z]{2,3})" if part == "translation" else r"\.([1-9])\.([a-z]{2,3})"
-    found = {}
+    files = {}
     for path in sorted(place.rglob(f"{split}.*")):
         match = re.fullmatch(re.escape(split) + pattern + r"(\.gz)?", path.name)
         if match and path.is_file() and path.suffix != ".txt":
             language, slot = (match[1], 1) if part == "translation" else (match[2], int(match[1]))
-            found[language, slot] = path
-    if not found:
+            files[language, slot] = path
+    if not files:
         example = f"{split}.en.gz" if part == "translation" else f"{split}.1.en.gz"
         raise InputError(
             f"{place}: holds no captions of split {split!r}, such as {example}; get {MULTI30K.where}"
         )
-    return found
+    return files

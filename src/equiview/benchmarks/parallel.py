@@ -1,4 +1,4 @@
-"""Which captions of an image are set beside each other across languages.
+"""Parallel captions: which captions of an image are compared across languages.
 
 Slot s of a language is its s-th caption of an image. Slots of two languages are parallel only as far as the
 data make them so: the first English caption of an image of Flickr30K is its longest, the first German one of
@@ -19,7 +19,7 @@ from equiview.errors import InputError
 
 Choice = Literal["each", "first", "length"]
 CHOICE_ABOUT = (
-    "captions of an image set beside each other: every slot in turn, the first alone, or in each language "
+    "captions of an image that are compared: every slot in turn, the first alone, or in each language "
     "the one nearest that language's mean length"
 )
 
@@ -46,15 +46,15 @@ def captions_of(benchmark: Benchmark, choice: Choice, languages: tuple[str, ...]
     """The captions of every image by slot and language, in the order of the texts (or of `slot`).
 
     `languages` restricts them, and raises InputError for one that the texts do not have; empty takes all.
-    Raises InputError when fewer than two languages caption anything.
+    Raises InputError if fewer than two languages caption anything, or if there are no texts at all.
     """
-    texts = benchmark.texts.table
+    texts, relevance = benchmark.need_texts().table, benchmark.need_relevance()
     known = sorted(texts["language"].unique())
     if absent := sorted(set(languages) - set(known)):
         raise InputError(
             f"benchmark {benchmark.name!r} has no text in {', '.join(absent)}; it has {', '.join(known)}"
         )
-    pairs = pl.DataFrame({"image": benchmark.relevance.queries, "row": benchmark.relevance.items}).join(
+    pairs = pl.DataFrame({"image": relevance.queries, "row": relevance.items}).join(
         texts.with_row_index("row").select(
             pl.col("row").cast(pl.Int64),
             "language",
@@ -74,13 +74,13 @@ def captions_of(benchmark: Benchmark, choice: Choice, languages: tuple[str, ...]
     key = ["image", "language"]
     if choice == "length":
         # Scripts differ in how many letters a word takes, so a caption is long or short for its language.
-        away = (pl.col("length") - pl.col("length").mean().over("language")).abs().round(9)
-        pairs = pairs.with_columns(place=away)
-    pairs = pairs.sort(*key, "place", "row").with_columns(at=pl.int_range(pl.len()).over(key))
+        distance = (pl.col("length") - pl.col("length").mean().over("language")).abs().round(9)
+        pairs = pairs.with_columns(place=distance)
+    pairs = pairs.sort(*key, "place", "row").with_columns(slot=pl.int_range(pl.len()).over(key))
     if choice != "each":
-        pairs = pairs.filter(at=0)
-    n_slots = int(pairs["at"].max()) + 1  # type: ignore[arg-type]
+        pairs = pairs.filter(slot=0)
+    n_slots = int(pairs["slot"].max()) + 1  # type: ignore[arg-type]
     rows = np.full((n_slots, len(codes), len(benchmark.images)), -1, dtype=np.int64)
     language = pairs["language"].cast(pl.Enum(codes)).to_physical().to_numpy()
-    rows[pairs["at"].to_numpy(), language, pairs["image"].to_numpy()] = pairs["row"].to_numpy()
+    rows[pairs["slot"].to_numpy(), language, pairs["image"].to_numpy()] = pairs["row"].to_numpy()
     return Captions(codes, rows)

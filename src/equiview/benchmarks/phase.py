@@ -1,8 +1,8 @@
 """`phase:DIR`: web images, their captions, and what annotators saw in each person (Garcia et al., CVPR 2023).
 
 `phase_gcc_SPLIT_regions_*.json` and the pictures in `phase_images/` or `images/`; `split` is val (default) or
-train. The table `people` has a row a person, values as published; an image has, for each trait, the value
-that all its people share, or `mixed`.
+train. The table `people` has a row for each person, values as published; an image has, for each trait, the
+value that all its people share, or `mixed`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
-from equiview.benchmarks.release import Release, field, image_items, one_of, read_json, text_items
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.release import Release, field, image_items, read_json, text_items
+from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 
 PHASE = Release(
@@ -25,6 +26,15 @@ PHASE = Release(
     options=("split",),
 )
 TRAITS = ("age", "gender", "skintone", "ethnicity", "emotion", "activity")
+PEOPLE = Schema(
+    "people",
+    (
+        Column("image_id", pl.String, "the image"),
+        Column("person", pl.String, "which person of the image, such as person0"),
+        *(Column(name, pl.Float64, f"{name} of the box in pixels") for name in ("x1", "y1", "x2", "y2")),
+        *(Column(name, pl.String, f"{name} as annotated", nullable=True) for name in TRAITS),
+    ),
+)
 
 
 @benchmark(
@@ -33,59 +43,51 @@ TRAITS = ("age", "gender", "skintone", "ethnicity", "emotion", "activity")
 def phase(argument: str) -> Benchmark:
     """Read a split, val by default; the table `people` has image_id, person, box and six traits."""
     place, options = PHASE.open(argument)
-    split = one_of(options, "split", ("val", "train"), "phase")
+    split = PHASE.choice(options, "split", ("val", "train"))
     path = PHASE.find(place, f"phase_gcc_{split}_regions_*.json", f"*/phase_gcc_{split}_regions_*.json")
-    people, captions, traits = [], [], {}
+    rows, captions, traits = [], [], {}
     for image, entry in field({"images": read_json(path)}, "images", str(path)).items():
         where = f"{path}, image {image!r}"
-        captions.append((f"{image}-en-1", field(entry, "caption", where), "en", image, 1))
-        here = [_person(image, key, entry[key], where) for key in sorted(entry) if key.startswith("person")]
-        people += here
-        traits[image] = [_shared([person[6 + place] for person in here]) for place in range(len(TRAITS))]
-    schema: dict[str, Any] = {"image_id": pl.String, "person": pl.String}
-    schema |= dict.fromkeys(("x1", "y1", "x2", "y2"), pl.Float64) | dict.fromkeys(TRAITS, pl.String)
-    table = pl.DataFrame(people, schema=schema, orient="row")
-    attributes = {name: [traits[image][index] for image in traits] for index, name in enumerate(TRAITS)}
-    images = image_items(
-        place, _files_by_stem(place, list(traits)), ("phase_images", "images", "."), path, attributes
-    )
-    texts = text_items(captions, path)
-    return Benchmark(
-        name=f"phase-{split}",
-        images=images,
-        texts=texts,
-        relevance=same_image(images, texts),
-        about=f"{len(images):,} images, a caption each, {len(table):,} people",
-        source=PHASE.source,
-        licence=PHASE.licence,
-        tables={"people": table},
+        captions.append((image, "en", field(entry, "caption", where), 1))
+        people = [_person(image, key, entry[key], where) for key in sorted(entry) if key.startswith("person")]
+        rows += people
+        traits[image] = {trait: _shared([person[trait] for person in people]) for trait in TRAITS}
+    attributes = {trait: [values[trait] for values in traits.values()] for trait in TRAITS}
+    names = _files_by_stem(place, list(traits))
+    images = image_items(place, names, ("phase_images", "images", "."), path, attributes)
+    about = f"{len(images):,} images, a caption each, {len(rows):,} people"
+    return PHASE.benchmark(
+        images,
+        text_items(captions, path),
+        about=about,
+        part=split,
+        tables={"people": pl.DataFrame(rows, schema=PEOPLE.dtypes)},
+        schemas={"people": PEOPLE},
     )
 
 
-def _person(image: str, key: str, entry: Any, where: str) -> tuple[Any, ...]:
-    seen = field(entry, "annotations", f"{where}, {key}")
+def _person(image: str, key: str, entry: Any, where: str) -> dict[str, Any]:
+    """A row of the table `people`."""
+    annotations = field(entry, "annotations", f"{where}, {key}")
     region = field(entry, "region", f"{where}, {key}")
     box = region.strip("[]() ").split(",") if isinstance(region, str) else region
     try:
         x1, y1, x2, y2 = map(float, box)
     except (TypeError, ValueError):
         raise InputError(f"{where}, {key}: region {region!r} is not four numbers") from None
-    return (image, key, x1, y1, x2, y2, *(seen.get(trait) for trait in TRAITS))
+    traits = {trait: annotations.get(trait) for trait in TRAITS}
+    return {"image_id": image, "person": key, "x1": x1, "y1": y1, "x2": x2, "y2": y2, **traits}
 
 
 def _shared(values: list[str | None]) -> str | None:
-    """The value that all have, `mixed` when they differ, None when there are none."""
+    """The value that all have, `mixed` if they differ, None if there are none."""
     distinct = set(values)
     return "mixed" if len(distinct) > 1 else next(iter(distinct), None)
 
 
 def _files_by_stem(place: Path, images: list[str]) -> dict[str, str]:
-    """Files of images whose endings are not published, found by what comes before the ending."""
-    for folder in ("phase_images", "images"):
-        if found := {path.stem: path for path in (place / folder).rglob("*") if path.is_file()}:
-            base = place / folder
-            return {
-                image: str(found[image].relative_to(base)) if image in found else f"{image}.jpg"
-                for image in images
-            }
+    """The file of each image by id; the release does not say how their names end."""
+    for folder in (place / "phase_images", place / "images"):
+        if files := {path.stem: path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}:
+            return {image: str(files.get(image, f"{image}.jpg")) for image in images}
     return {image: f"{image}.jpg" for image in images}

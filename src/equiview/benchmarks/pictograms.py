@@ -1,11 +1,11 @@
 """`pictograms`: the embedded benchmark, 1,280 drawings of emoji and their names in 36 languages.
 
-Every name of a drawing, in whatever language, is right for it, and all languages name every drawing: a system
+Every name of a drawing, in any language, is relevant to it, and all languages name every drawing: a system
 that treats languages alike has no reason to return one of them more than another. The drawings are Noto's, an
 artist that the embedded encoders never saw; the names are those of Unicode CLDR.
 
-What a drawing looks like when it bears a country's flag is defined here too (`with_flag`), for benchmarks of
-association bias and for the scripts in labs/ that train the embedded encoders.
+A drawing with a country's flag is defined here too (`with_flag`), for benchmarks of association bias and for
+the scripts in labs/ that train the embedded encoders.
 """
 
 from __future__ import annotations
@@ -61,31 +61,13 @@ def pictograms(argument: str = "") -> Benchmark:
     `group` (Unicode's). Texts have these, `language`, `image_id`, and `borrowed`, true where a name is the
     English one.
     """
-    images = Items(
-        "image",
-        drawings().select(pl.col("image_id").alias("id"), "picture", "concept", "family", "group"),
-        "pictograms: drawings",
-    )
-    table = names().join(
-        drawings().select("image_id", "concept", "family", "group"),
-        on="concept",
-        how="left",
-        maintain_order="left",
-    )
-    texts = Items(
-        "text",
-        table.select(
-            pl.concat_str("concept", "language", separator=":").alias("id"),
-            "text",
-            "language",
-            "image_id",
-            "concept",
-            "family",
-            "group",
-            "borrowed",
-        ),
-        "pictograms: names",
-    )
+    attributes = ("concept", "family", "group")
+    drawn = drawings().select("image_id", "picture", *attributes)
+    named = names().join(drawn.drop("picture"), on="concept", how="left", maintain_order="left")
+    text_id = pl.concat_str("concept", "language", separator=":").alias("id")
+    columns = (text_id, "text", "language", "image_id", *attributes, "borrowed")
+    images = Items("image", drawn.rename({"image_id": "id"}), "pictograms: drawings")
+    texts = Items("text", named.select(columns), "pictograms: names")
     return Benchmark(
         name="pictograms",
         images=images,
@@ -98,12 +80,12 @@ def pictograms(argument: str = "") -> Benchmark:
 
 
 def drawings() -> pl.DataFrame:
-    """One row per concept: image_id, concept, family, group, picture (WebP, 96 x 96, transparent)."""
+    """One row for each concept: image_id, concept, family, group, picture (WebP, 96 x 96, transparent)."""
     return _table("drawings")
 
 
 def names() -> pl.DataFrame:
-    """One row per language and concept: concept, language, text, borrowed."""
+    """One row for each language and concept: concept, language, text, borrowed."""
     return _table("names")
 
 
@@ -124,7 +106,7 @@ def _table(name: str) -> pl.DataFrame:
 
 
 def flag_badge(flag: Image, side: int) -> Image:
-    """A flag as RGBA, cut to its drawn part, in a thin white frame, for a drawing `side` pixels wide."""
+    """A flag as RGBA, cropped to its drawn part, in a thin white frame, for a drawing `side` pixels wide."""
     import PIL.Image
 
     flag = flag.convert("RGBA")
@@ -137,11 +119,11 @@ def flag_badge(flag: Image, side: int) -> Image:
 
 
 def with_flag(drawing: Image, flag: Image) -> Image:
-    """A square drawing bearing a flag in its lower right corner: RGB on white, of the drawing's size."""
+    """A square drawing with a flag in its lower right corner: RGB on white, of the drawing's size."""
     import PIL.Image
 
-    ground = PIL.Image.new("RGBA", drawing.size, "white")
-    ground.alpha_composite(drawing.convert("RGBA"))
+    background = PIL.Image.new("RGBA", drawing.size, "white")
+    background.alpha_composite(drawing.convert("RGBA"))
     badge = flag_badge(flag, drawing.width)
-    ground.alpha_composite(badge, (drawing.width - badge.width, drawing.height - badge.height))
-    return ground.convert("RGB")
+    background.alpha_composite(badge, (drawing.width - badge.width, drawing.height - badge.height))
+    return background.convert("RGB")

@@ -1,9 +1,9 @@
 """`pictograms-culture`: the embedded benchmark of association bias, made the way 3XCM is.
 
-Each of 100 concepts is drawn bearing the flag of each of 16 countries, and asked for by its name in the
+Each of 100 concepts is drawn with the flag of each of 16 countries, and asked for by its name in the
 country's language (12 languages; Nigeria's is Yoruba). A trial offers the concept with another flag, another
-concept with the query's flag, and neither. The flag stands for whatever ties a picture to a culture: since
-what is asked is the drawing and never its flag, a system that follows the flag follows the asker.
+concept with the query's flag, and neither. The flag stands for whatever ties a picture to a culture: a query
+asks for the drawing and never for its flag, so a system that follows the flag follows who is asking.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import io
 import numpy as np
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
 from equiview.benchmarks.pictograms import (
     LICENCE,
     SOURCE,
@@ -23,10 +23,9 @@ from equiview.benchmarks.pictograms import (
     nigerian_names,
     with_flag,
 )
-from equiview.benchmarks.trials import make_trials
+from equiview.benchmarks.trials import SCHEMA, make_trials
 from equiview.data.countries import countries
 from equiview.data.items import Items
-from equiview.data.relevance import Relevance
 
 CONCEPTS = 100
 SEED = 0
@@ -44,73 +43,68 @@ def pictograms_culture(argument: str = "") -> Benchmark:
     chosen = _concepts()
     images = Items("image", _flagged(chosen), "pictograms-culture: images")
     texts = Items("text", _queries(chosen), "pictograms-culture: queries")
-    pairs = (
-        images.table.select("concept").with_row_index("image")
-        .join(texts.table.select("concept").with_row_index("text"), on="concept")
-    )  # fmt: skip
     return Benchmark(
         name="pictograms-culture",
         images=images,
         texts=texts,
-        relevance=Relevance.from_pairs(
-            pairs["image"], pairs["text"], n_queries=len(images), n_items=len(texts)
-        ),
-        about="emoji drawings bearing flags of 16 countries, asked for in the countries' languages",
+        relevance=same_attribute(images, texts, "concept"),
+        about="emoji drawings with flags of 16 countries, asked for in the countries' languages",
         source=SOURCE,
         licence=LICENCE,
         tables={"trials": make_trials(images, texts, seed=SEED)},
+        schemas={"trials": SCHEMA},
     )
 
 
 def spoken_names() -> pl.DataFrame:
     """Names of the concepts in the 12 languages: concept, language, text."""
-    wanted = countries()["language"].unique().to_list()
-    both = pl.concat([names(), nigerian_names()], how="diagonal_relaxed")
-    return both.filter(pl.col("language").is_in(wanted)).select("concept", "language", "text")
+    codes = countries()["language"].unique().to_list()
+    every = pl.concat([names(), nigerian_names()], how="diagonal_relaxed")
+    return every.filter(pl.col("language").is_in(codes)).select("concept", "language", "text")
 
 
 def _concepts() -> pl.DataFrame:
-    """Concepts named in all 12 languages, one a family so that no two look alike, drawn by seed.
+    """Concepts named in all 12 languages, one of each family so that no two look alike, drawn by seed.
 
-    A name that two concepts share in some language would make a trial unfair, so such concepts are left out.
+    A name that two concepts share in some language would make a trial unfair, so such concepts are excluded.
     """
     spoken = spoken_names()
     ambiguous = spoken.filter(pl.struct("language", "text").is_duplicated())["concept"]
     complete = spoken.group_by("concept").len().filter(pl.col("len") == spoken["language"].n_unique())
-    fit = (
+    usable = (
         drawings()
         .filter(pl.col("concept").is_in(complete["concept"].to_list()))
         .filter(~pl.col("concept").is_in(ambiguous.to_list()))
         .unique("family", keep="first", maintain_order=True)
     )
-    rows = np.sort(np.random.default_rng(SEED).choice(len(fit), CONCEPTS, replace=False))
-    return fit[rows]
+    rows = np.sort(np.random.default_rng(SEED).choice(len(usable), CONCEPTS, replace=False))
+    return usable[rows]
 
 
 def _flagged(chosen: pl.DataFrame) -> pl.DataFrame:
     import PIL.Image
 
-    called = dict(names().filter(language="en").select("concept", "text").iter_rows())
-    drawn = {
+    english = dict(names().filter(language="en").select("concept", "text").iter_rows())
+    flag_images = {
         row["country"]: PIL.Image.open(io.BytesIO(row["picture"])) for row in flags().iter_rows(named=True)
     }
     country_of = dict(zip(countries()["code"], countries()["country"], strict=True))
     rows = []
     for row in chosen.iter_rows(named=True):
         drawing = PIL.Image.open(io.BytesIO(row["picture"]))
-        for code, flag in drawn.items():
+        for code, flag in flag_images.items():
             buffer = io.BytesIO()
             with_flag(drawing, flag).save(buffer, "PNG", compress_level=1)
-            name = called[row["concept"]]
+            name = english[row["concept"]]
             rows.append((f"{name}:{code}", buffer.getvalue(), name, country_of[code], row["group"]))
     return pl.DataFrame(rows, schema=["id", "picture", "concept", "country", "group"], orient="row")
 
 
 def _queries(chosen: pl.DataFrame) -> pl.DataFrame:
-    called = names().filter(language="en").select("concept", name="text")
+    english = names().filter(language="en").select("concept", name="text")
     return (
         chosen.select("concept")
-        .join(called, on="concept", maintain_order="left")
+        .join(english, on="concept", maintain_order="left")
         .join(spoken_names(), on="concept", maintain_order="left")
         .join(countries().select("language", "country"), on="language", maintain_order="left")
         .select(

@@ -1,11 +1,11 @@
-"""Prompts: what a zero-shot classifier is asked, in each language, as tables that anybody can read and mend.
+"""Prompts: what a zero-shot classifier is asked, in each language, as tables to read and to correct.
 
 A file is of one attribute of images (gender, race, age, or any other). It names the attribute's values and,
 for each language and paraphrase, one text for each value::
 
     attribute = "weather"
     [values]
-    rain = ["rain", "drizzle"]     # the prompt's value, and what the images' labels may call it
+    rain = ["rain", "drizzle"]     # the prompt's value, and the labels of images that mean it
     sun = ["sun"]
 
     [[prompts]]
@@ -16,8 +16,8 @@ for each language and paraphrase, one text for each value::
     rain = "a photo taken in the rain"
     sun = "a photo taken in sunshine"
 
-Ours, in `prompt_data`, were written for this project in the eight languages of "Assessing Multilingual
-Fairness in Pre-trained Multimodal Representations" (F), and say for each who checked it.
+Those that come with equiview, in `prompt_data`, were written for this project in the eight languages of
+"Assessing Multilingual Fairness in Pre-trained Multimodal Representations" (F), and say who checked each.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SCRIPTS = {
 """How Unicode's names of letters begin in each script of our languages."""
 
 
-class _Asked(BaseModel):
+class _Entry(BaseModel):
     """One `[[prompts]]` of a file."""
 
     model_config = ConfigDict(extra="forbid")
@@ -72,7 +72,7 @@ class _File(BaseModel):
 
     attribute: str = Field(min_length=1)
     values: dict[str, list[str]] = Field(min_length=2)
-    prompts: list[_Asked] = Field(min_length=1)
+    prompts: list[_Entry] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,11 @@ class Prompts:
         >>> shipped_prompts()["age"].values_of(pl.Series(["30-39", "More than 70", "?"])).to_list()
         ['20-49', '70+', None]
         """
-        meant = {label.casefold(): value for value, names in self.values.items() for label in (value, *names)}
-        found = [meant.get(str(label).strip().casefold()) for label in labels]
-        return pl.Series(labels.name, found, dtype=pl.String)
+        value_of = {
+            label.casefold(): value for value, names in self.values.items() for label in (value, *names)
+        }
+        values = [value_of.get(str(label).strip().casefold()) for label in labels]
+        return pl.Series(labels.name, values, dtype=pl.String)
 
 
 @cache
@@ -123,7 +125,7 @@ def shipped_prompts() -> dict[str, Prompts]:
 
 
 def read_prompts(path: Path) -> Prompts:
-    """Prompts of a user's own, from a `.toml` file; InputError says what is wrong with them, and how much."""
+    """Prompts from a user's `.toml` file; InputError says what is wrong, and how many problems there are."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -133,7 +135,7 @@ def read_prompts(path: Path) -> Prompts:
 
 def _parse(content: bytes, source: str) -> Prompts:
     try:
-        given = _File.model_validate(tomllib.loads(content.decode("utf-8")))
+        file = _File.model_validate(tomllib.loads(content.decode("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{source}: is not TOML ({error})") from None
     except ValidationError as error:
@@ -141,15 +143,15 @@ def _parse(content: bytes, source: str) -> Prompts:
         where = ".".join(map(str, first["loc"]))
         raise InputError(f"{source}: {where}: {first['msg'].lower()}") from None
     rows = [
-        (asked.language, asked.paraphrase, value, text, asked.checked)
-        for asked in given.prompts
-        for value, text in asked.text.items()
+        (entry.language, entry.paraphrase, value, text, entry.checked)
+        for entry in file.prompts
+        for value, text in entry.text.items()
     ]
     table = pl.DataFrame(
         rows, schema=["language", "paraphrase", "value", "text", "checked"], orient="row", strict=True
     )
-    values = {value: tuple(names) for value, names in given.values.items()}
-    prompts = Prompts(given.attribute, values, table, source)
+    values = {value: tuple(names) for value, names in file.values.items()}
+    prompts = Prompts(file.attribute, values, table, source)
     if problems := check_prompts(prompts):
         more = f" ({len(problems)} problems in all)" if len(problems) > 1 else ""
         raise InputError(f"{source}: {problems[0]}{more}")
@@ -157,9 +159,9 @@ def _parse(content: bytes, source: str) -> Prompts:
 
 
 def check_prompts(prompts: Prompts) -> list[str]:
-    """What is wrong with prompts, a sentence each; an empty list when nothing is.
+    """What is wrong with prompts, a sentence for each problem; an empty list if nothing is.
 
-    Every language has every paraphrase, and in it every value exactly once and in words of its own; no
+    Every language has every paraphrase, and in it every value exactly once and in different words; no
     placeholder is left; numbers are the same in all languages; letters are of the language's script.
     """
     table = prompts.table
@@ -178,7 +180,7 @@ def check_prompts(prompts: Prompts) -> list[str]:
 
 
 def _incomplete(prompts: Prompts) -> list[str]:
-    found = []
+    problems = []
     counts = {
         (language, paraphrase, value): n
         for language, paraphrase, value, n in prompts.table.group_by("language", "paraphrase", "value")
@@ -191,38 +193,37 @@ def _incomplete(prompts: Prompts) -> list[str]:
                 n = counts.pop((language, paraphrase, value), 0)
                 if n != 1:
                     times = "no text" if n == 0 else f"{n} texts"
-                    found.append(f"{language}, {paraphrase!r}: has {times} for {value!r}; it needs one")
-    return found + [
+                    problems.append(f"{language}, {paraphrase!r}: has {times} for {value!r}; it needs one")
+    return problems + [
         f"{language}, {paraphrase!r}: {value!r} is none of the values"
         for language, paraphrase, value in counts
     ]
 
 
 def _misspelt(row: Mapping[str, Any]) -> list[str]:
-    """An empty text, a placeholder nobody fills, or letters of another script."""
+    """An empty text, an unfilled placeholder, or letters of another script."""
     where, text = f"{row['language']}, {row['paraphrase']!r}, {row['value']!r}", row["text"]
     if not text.strip():
         return [f"{where}: is empty"]
-    found = [f"{where}: placeholder {name} is not filled" for name in re.findall(r"\{[^}]*\}", text)]
+    problems = [f"{where}: placeholder {name} is not filled" for name in re.findall(r"\{[^}]*\}", text)]
     script = dict(languages().select("code", "script").iter_rows()).get(row["language"])
     letters = [unicodedata.name(letter, "").split(" ")[0] for letter in text if letter.isalpha()]
-    own = sum(letter in SCRIPTS[script] for letter in letters) if script in SCRIPTS else len(letters)
+    in_script = sum(letter in SCRIPTS[script] for letter in letters) if script in SCRIPTS else len(letters)
     # A name or an abbreviation may be in another script; most of the text may not.
-    if letters and own * 2 <= len(letters):
-        found.append(f"{where}: {text!r} is not in the script of the language ({script})")
-    return found
+    if letters and in_script * 2 <= len(letters):
+        problems.append(f"{where}: {text!r} is not in the script of the language ({script})")
+    return problems
 
 
 def _numbers(table: pl.DataFrame) -> list[str]:
     """Prompts whose numbers are not those of the first language."""
-    found = []
+    problems = []
     for (paraphrase, value), part in table.group_by("paraphrase", "value", maintain_order=True):
-        said = [sorted(re.findall(r"\d+", text)) for text in part["text"]]
-        for row, numbers in zip(part.iter_rows(named=True), said, strict=True):
-            if numbers != said[0]:
-                here, there = (", ".join(one) or "-" for one in (numbers, said[0]))
-                found.append(
-                    f"{row['language']}, {paraphrase!r}, {value!r}: says the numbers {here}, "
-                    f"but {part['language'][0]} says {there}"
+        numbers = [", ".join(sorted(re.findall(r"\d+", text))) or "-" for text in part["text"]]
+        for language, here in zip(part["language"], numbers, strict=True):
+            if here != numbers[0]:
+                problems.append(
+                    f"{language}, {paraphrase!r}, {value!r}: says the numbers {here}, "
+                    f"but {part['language'][0]} says {numbers[0]}"
                 )
-    return found
+    return problems

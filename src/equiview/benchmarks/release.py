@@ -1,7 +1,7 @@
-"""Published data sets as they lie on disk: which files are needed, where to get them, under which licence.
+"""Published data sets on disk: which files are needed, where to get them, under which licence.
 
-A reader of a published data set takes the folder a user has and never downloads. What all readers share is
-here: finding files, reading them with errors that name file and line, and making items of what was read.
+A reader of a published data set takes a folder of the user and never downloads. What all readers share is
+here: finding files, reading them with errors that name file and line, and making a benchmark of the content.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Any
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark
+from equiview.benchmarks.base import Benchmark, same_image
 from equiview.data.arguments import split_argument
-from equiview.data.items import Items, no_texts
+from equiview.data.items import Items
 from equiview.data.relevance import Relevance
+from equiview.data.tables import Schema
 from equiview.errors import InputError
 
 RELEASES: dict[str, Release] = {}
@@ -28,9 +29,9 @@ RELEASES: dict[str, Release] = {}
 
 @dataclass(frozen=True)
 class Release:
-    """A data set to be had elsewhere. `needs` are the files without which nothing can be read.
+    """A published data set. `needs` are the files without which nothing can be read.
 
-    Each of `needs` is a choice of patterns, relative to the folder; the first that matches is taken.
+    Each of `needs` is a choice of patterns, relative to the folder; the first that matches a file is taken.
     """
 
     name: str
@@ -64,11 +65,22 @@ class Release:
         return place, options
 
     def find(self, place: Path, *patterns: str) -> Path:
-        """The first file that one of `patterns` matches, in order; InputError says where to get it."""
-        found = seek(place, *patterns)
-        if found is None:
+        """The first file that one of `patterns` matches, by default those of the first need.
+
+        InputError says where to get a file that is missing.
+        """
+        patterns = patterns or self.needs[0]
+        path = seek(place, *patterns)
+        if path is None:
             raise InputError(f"{place}: holds no {' nor '.join(patterns)}; get {self.where}")
-        return found
+        return path
+
+    def choice(self, options: Mapping[str, str], name: str, allowed: Sequence[str]) -> str:
+        """An option's value, the first of `allowed` by default; InputError for any other."""
+        value = options.get(name, allowed[0])
+        if value not in allowed:
+            raise InputError(f"{self.name!r}: {name} is {value!r}; expected one of {', '.join(allowed)}")
+        return value
 
     def ready(self, argument: str = "") -> tuple[bool, str]:
         """Whether its files are there, and which folder holds them or what is missing."""
@@ -78,20 +90,43 @@ class Release:
             return False, str(error)
         return True, str(place)
 
+    def benchmark(
+        self,
+        images: Items,
+        texts: Items | None = None,
+        relevance: Relevance | None = None,
+        *,
+        about: str,
+        part: str = "",
+        tables: Mapping[str, pl.DataFrame] | None = None,
+        schemas: Mapping[str, Schema] | None = None,
+    ) -> Benchmark:
+        """The benchmark of what was read, with the release's source and licence.
+
+        It is named after the release, or `RELEASE-PART`. Without `relevance`, each text is relevant to the
+        image that its `image_id` names.
+        """
+        if texts is not None and relevance is None:
+            relevance = same_image(images, texts)
+        name = f"{self.name}-{part}" if part else self.name
+        return Benchmark(
+            name, images, texts, relevance, about, self.source, self.licence, tables or {}, schemas or {}
+        )
+
 
 def seek(place: Path, *patterns: str) -> Path | None:
     """The first file that one of `patterns` matches, in order, or None."""
     for pattern in patterns:
-        if found := sorted(path for path in place.glob(pattern) if path.is_file()):
-            return found[0]
+        if paths := sorted(path for path in place.glob(pattern) if path.is_file()):
+            return paths[0]
     return None
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file, plain or .gz, without line ends; InputError when it is not UTF-8."""
+    """The lines of a text file, plain or .gz, without line ends; InputError if it is not UTF-8."""
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        # Only line feeds end lines: a caption may hold other characters that Python would split at.
+        # Only line feeds end lines: a caption may hold other characters at which Python would split.
         lines = content.decode("utf-8-sig").split("\n")
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read, is it cut off? ({error})") from None
@@ -101,6 +136,17 @@ def read_lines(path: Path) -> list[str]:
     if lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
+
+
+def read_lines_of(images: Sequence[str], reference: Path, path: Path) -> list[str]:
+    """The lines of a file, line i for image i as in `reference`; InputError if there are more or fewer."""
+    lines = read_lines(path)
+    if len(lines) != len(images):
+        raise InputError(
+            f"{path}: has {len(lines)} lines, but {reference.name} names {len(images)} images; line i "
+            "of both must be of the same image"
+        )
+    return lines
 
 
 def read_json(path: Path) -> Any:
@@ -125,11 +171,17 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield row, content
 
 
+def entries(content: Any, name: str, path: Path, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (`PATH, WHAT NUMBER`, entry) for each entry of the list `name` in the content of a JSON file."""
+    for number, entry in enumerate(field(content, name, str(path)), start=1):
+        yield f"{path}, {what} {number}", entry
+
+
 def field(content: Mapping[str, Any], name: str, where: str) -> Any:
     """One field of an object that was read; InputError names the place that lacks it."""
     if not isinstance(content, Mapping) or name not in content:
-        have = ", ".join(list(content)[:8]) if isinstance(content, Mapping) else type(content).__name__
-        raise InputError(f"{where}: field {name!r} is missing; found: {have}")
+        known = ", ".join(list(content)[:8]) if isinstance(content, Mapping) else type(content).__name__
+        raise InputError(f"{where}: field {name!r} is missing; found: {known}")
     return content[name]
 
 
@@ -140,33 +192,38 @@ def image_items(
     source: Path,
     attributes: Mapping[str, Sequence[Any] | pl.Series] | None = None,
 ) -> Items:
-    """Images from ids and the names of their files, which lie in one of `folders` under `place`.
+    """Images from ids and the names of their files, which are in one of `folders` under `place`.
 
-    Without any of the files the images have no path, which is enough for vectors that are there already. When
-    only some are missing, InputError says which is first and how many. `attributes` are in order of `names`.
+    If none of the files is there, the images have no path, which is enough for existing vectors. If some are
+    missing, InputError says which is the first and how many. `attributes` are in the order of `names`.
     """
     table = pl.DataFrame({"id": list(names), **(attributes or {})}, strict=False)
     for folder in folders:
         paths = [place / folder / name for name in names.values()]
-        there = [path.is_file() for path in paths]
-        if any(there):
-            if not all(there):
-                absent = there.index(False)
-                raise InputError(
-                    f"{paths[absent]}: no such picture, but {source} names it "
-                    f"({there.count(False)} of {len(there)} are missing)"
-                )
-            table = table.with_columns(path=pl.Series([str(path) for path in paths]))
-            break
+        missing = [path for path in paths if not path.is_file()]
+        if len(missing) == len(paths):
+            continue
+        if missing:
+            raise InputError(
+                f"{missing[0]}: no such picture, but {source} names it "
+                f"({len(missing)} of {len(paths)} are missing)"
+            )
+        table = table.with_columns(path=pl.Series([str(path) for path in paths]))
+        break
     return Items("image", table, str(source))
 
 
-def text_items(rows: Iterable[tuple[str, str, str, str, int]], source: Path) -> Items:
-    """Texts from (id, text, language, image_id, slot), `slot` counting an image's texts of a language from 1.
+def text_items(rows: Iterable[tuple[str, str, str, int]], source: Path) -> Items:
+    """Texts from (image_id, language, text, slot), `slot` counting an image's texts of a language from 1.
 
-    Blank texts are left out. InputError names a text that is not made of characters.
+    Their ids are `IMAGE-LANGUAGE-SLOT`. Blank texts are left out. InputError names a text that is not made of
+    characters.
     """
-    kept = [row for row in rows if row[1].strip()]
+    kept = [
+        (f"{image}-{language}-{slot}", text, language, image, slot)
+        for image, language, text, slot in rows
+        if text.strip()
+    ]
     for name, text, *_ in kept:
         try:
             text.encode()
@@ -177,27 +234,3 @@ def text_items(rows: Iterable[tuple[str, str, str, str, int]], source: Path) -> 
     columns = {"id": pl.String, "text": pl.String, "language": pl.String, "image_id": pl.String,
                "slot": pl.Int32}  # fmt: skip
     return Items("text", pl.DataFrame(kept, schema=columns, orient="row"), str(source))
-
-
-def one_of(options: Mapping[str, str], name: str, allowed: Sequence[str], scheme: str) -> str:
-    """An option's value, the first of `allowed` by default; InputError for any other."""
-    value = options.get(name, allowed[0])
-    if value not in allowed:
-        raise InputError(f"{scheme!r}: {name} is {value!r}; expected one of {', '.join(allowed)}")
-    return value
-
-
-def without_texts(
-    name: str, images: Items, release: Release, about: str, tables: Mapping[str, pl.DataFrame] | None = None
-) -> Benchmark:
-    """A benchmark of images that nothing is to be retrieved for, such as labelled faces or questions."""
-    return Benchmark(
-        name=name,
-        images=images,
-        texts=no_texts(name),
-        relevance=Relevance.from_pairs([], [], n_queries=len(images), n_items=0),
-        about=about,
-        source=release.source,
-        licence=release.licence,
-        tables=tables or {},
-    )

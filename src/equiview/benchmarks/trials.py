@@ -46,71 +46,71 @@ def make_trials(
     `images` have attributes `concept` and `country`; `texts` have them too, and the text of an image's
     concept and country is its query. `labels` gives for each image further concepts that it shows: neither
     the cultural nor the non-relevant image may show any concept of the query's image, nor the non-relevant
-    one any of the others'. Raises InputError when no trial can be made.
+    one any of the others'. Raises InputError if no trial can be made.
     """
     concept, country = images.attribute("concept"), images.attribute("country")
-    shown = [[own, *more] for own, more in zip(concept, labels or [()] * len(images), strict=True)]
-    shows = _incidence(shown)
+    labels = labels or [()] * len(images)
+    shows = _incidence([[name, *more] for name, more in zip(concept, labels, strict=True)])
     concepts, countries = concept.rank("dense").to_numpy(), country.rank("dense").to_numpy()
-    asked = {
+    query_ids = {
         (row["concept"], row["country"]): row["id"]
         for row in texts.table.select("id", "concept", "country").iter_rows(named=True)
     }
     rng = np.random.default_rng(seed_for(seed, "trials"))
     rows = []
-    for query in range(len(images)):
-        here = countries == countries[query]
-        text = asked.get((concept[query], country[query]))
-        semantic = _pick(rng, (concepts == concepts[query]) & ~here)
-        cultural = _pick(rng, here & ~(shows @ shows[query]))
-        if text is None or semantic is None or cultural is None:
+    for image in range(len(images)):
+        compatriot = countries == countries[image]
+        query_id = query_ids.get((concept[image], country[image]))
+        semantic = _pick(rng, (concepts == concepts[image]) & ~compatriot)
+        cultural = _pick(rng, compatriot & ~(shows @ shows[image]))
+        if query_id is None or semantic is None or cultural is None:
             continue
-        taken = shows[query] | shows[semantic] | shows[cultural]
-        other = _pick(rng, ~here & (countries != countries[semantic]) & ~(shows @ taken))
+        excluded = shows[image] | shows[semantic] | shows[cultural]
+        other = _pick(rng, ~compatriot & (countries != countries[semantic]) & ~(shows @ excluded))
         if other is not None:
-            rows.append((query, text, semantic, cultural, other))
+            rows.append((query_id, image, semantic, cultural, other))
     if not rows:
         raise InputError(
             f"{images.source}: no trial can be made; each needs three concepts and three countries"
         )
     ids = images.ids
-    queries, asked_texts, *roles = map(list, zip(*rows, strict=True))
+    chosen_queries, chosen_images, *candidates = map(list, zip(*rows, strict=True))
     table = pl.DataFrame(
         {
-            "trial_id": ids[queries],
-            "query_id": asked_texts,
-            "query_image_id": ids[queries],
-            **{f"{role}_id": ids[chosen] for role, chosen in zip(ROLES, roles, strict=True)},
-            "concept": [concept[i] for i in queries],
-            "country": [country[i] for i in queries],
+            "trial_id": ids[chosen_images],
+            "query_id": chosen_queries,
+            "query_image_id": ids[chosen_images],
+            **{f"{role}_id": ids[chosen] for role, chosen in zip(ROLES, candidates, strict=True)},
+            "concept": concept[chosen_images],
+            "country": country[chosen_images],
         }
     )
     return with_languages(table, images)
 
 
 def with_languages(trials: pl.DataFrame, images: Items) -> pl.DataFrame:
-    """Add `language` and `shares_language`, and check the whole against `SCHEMA`."""
-    of_image = images.table.select("id", "country").with_columns(
-        languages_of(images.attribute("country"), images.source)
-    )
-    language = dict(zip(of_image["id"], of_image["language"], strict=True))
-    spoken = languages_of(trials["country"], images.source)
+    """Add the columns `language` and `shares_language`; InputError names a country without a language."""
+    image_languages = languages_of(images.attribute("country"), images.source)
+    language_of = dict(zip(images.ids, image_languages, strict=True))
+    languages = languages_of(trials["country"], images.source)
+    candidates = zip(languages, trials["semantic_id"], trials["nonrelevant_id"], strict=True)
     shares = [
-        own in {language.get(semantic), language.get(other)}
-        for own, semantic, other in zip(spoken, trials["semantic_id"], trials["nonrelevant_id"], strict=True)
+        language in {language_of.get(semantic), language_of.get(other)}
+        for language, semantic, other in candidates
     ]
-    return SCHEMA.check(trials.with_columns(spoken, shares_language=pl.Series(shares)), images.source)
+    return trials.with_columns(languages, shares_language=pl.Series(shares, dtype=pl.Boolean))
 
 
-def _incidence(shown: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
+def _incidence(concepts: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
     """Which image shows which concept, `(n_images, n_concepts)`."""
-    names = {name: column for column, name in enumerate(sorted({name for one in shown for name in one}))}
-    table = np.zeros((len(shown), len(names)), dtype=bool)
-    for row, one in enumerate(shown):
-        table[row, [names[name] for name in one]] = True
+    names = sorted({name for shown in concepts for name in shown})
+    columns = {name: column for column, name in enumerate(names)}
+    table = np.zeros((len(concepts), len(names)), dtype=bool)
+    for row, shown in enumerate(concepts):
+        table[row, [columns[name] for name in shown]] = True
     return table
 
 
-def _pick(rng: np.random.Generator, fits: NDArray[np.bool_]) -> int | None:
-    candidates = np.flatnonzero(fits)
-    return int(rng.choice(candidates)) if candidates.size else None
+def _pick(rng: np.random.Generator, eligible: NDArray[np.bool_]) -> int | None:
+    rows = np.flatnonzero(eligible)
+    return int(rng.choice(rows)) if rows.size else None

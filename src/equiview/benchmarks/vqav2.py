@@ -2,24 +2,20 @@
 
 `v2_OpenEnded_mscoco_SPLIT_questions.json`, `v2_mscoco_SPLIT_annotations.json`, and pictures in `SPLIT/`.
 `split` is val2014 (default), train2014 or test2015, which has no answers. Questions are a table, not texts:
-nothing is to be retrieved for them.
+no image is to be retrieved for them.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.coco import coco_file
-from equiview.benchmarks.release import (
-    Release,
-    field,
-    image_items,
-    one_of,
-    read_json,
-    seek,
-    without_texts,
-)
+from equiview.benchmarks.release import Release, entries, field, image_items, read_json, seek
+from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 
 VQAV2 = Release(
@@ -30,50 +26,70 @@ VQAV2 = Release(
     needs=(("v2_OpenEnded_mscoco_*_questions.json", "*/v2_OpenEnded_mscoco_*_questions.json"),),
     options=("split",),
 )
-QUESTIONS = {
-    "question_id": pl.String, "image_id": pl.String, "question": pl.String, "language": pl.String,
-    "question_type": pl.String, "answer_type": pl.String, "answer": pl.String,
-}  # fmt: skip
-ANSWERS = {"question_id": pl.String, "place": pl.Int32, "answer": pl.String, "confidence": pl.String}
+QUESTIONS = Schema(
+    "questions",
+    (
+        Column("question_id", pl.String, "a distinct number of the question", unique=True),
+        Column("image_id", pl.String, "the image it is about"),
+        Column("question", pl.String, "the question"),
+        Column("language", pl.String, "its language"),
+        Column("question_type", pl.String, "its first words, such as `how many`", nullable=True),
+        Column("answer_type", pl.String, "yes/no, number or other", nullable=True),
+        Column("answer", pl.String, "the most common answer", nullable=True),
+    ),
+)
+ANSWERS = Schema(
+    "answers",
+    (
+        Column("question_id", pl.String, "the question"),
+        Column("place", pl.Int32, "which of its answers, from 1"),
+        Column("answer", pl.String, "the answer"),
+        Column("confidence", pl.String, "yes, maybe or no, as the person said", nullable=True),
+    ),
+)
 
 
 @benchmark("vqav2", usage=("vqav2:DIR",), about="VQA v2: questions about COCO images, ten answers each")
 def vqav2(argument: str) -> Benchmark:
-    """Read a split; tables `questions` (with the commonest answer) and, if published, `answers`."""
+    """Read a split; tables `questions` (with the most common answer) and, if published, `answers`."""
     place, options = VQAV2.open(argument)
-    split = one_of(options, "split", ("val2014", "train2014", "test2015"), "vqav2")
+    split = VQAV2.choice(options, "split", ("val2014", "train2014", "test2015"))
     file = f"v2_OpenEnded_mscoco_{split}_questions.json"
     path = VQAV2.find(place, file, f"*/{file}")
-    asked = field(read_json(path), "questions", str(path))
-    file = f"v2_mscoco_{split}_annotations.json"
-    answered = seek(place, file, f"*/{file}")
-    if answered is None and split != "test2015":
-        VQAV2.find(place, file)
-    given = {} if answered is None else {
-        str(field(entry, "question_id", f"{answered}, annotation {row}")): entry
-        for row, entry in enumerate(field(read_json(answered), "annotations", str(answered)), start=1)
-    }  # fmt: skip
+    annotated, annotations = _annotations(place, split)
     questions, answers = [], []
-    for row, entry in enumerate(asked, start=1):
-        where = f"{path}, question {row}"
+    for where, entry in entries(read_json(path), "questions", path, "question"):
         name, image = str(field(entry, "question_id", where)), str(field(entry, "image_id", where))
-        if given and name not in given:
-            raise InputError(f"{where}: question {name} has no annotation in {answered}")
-        found = given.get(name, {})
-        kinds = (found.get(key) for key in ("question_type", "answer_type", "multiple_choice_answer"))
+        if annotated and name not in annotations:
+            raise InputError(f"{where}: question {name} has no annotation in {annotated}")
+        annotation = annotations.get(name, {})
+        kinds = (annotation.get(key) for key in ("question_type", "answer_type", "multiple_choice_answer"))
         questions.append((name, image, field(entry, "question", where), "en", *kinds))
         answers += [
-            (name, place, field(one, "answer", str(answered)), one.get("answer_confidence"))
-            for place, one in enumerate(found.get("answers", ()), start=1)
+            (name, number, field(answer, "answer", str(annotated)), answer.get("answer_confidence"))
+            for number, answer in enumerate(annotation.get("answers", ()), start=1)
         ]
-    table = pl.DataFrame(questions, schema=QUESTIONS, orient="row")
-    if table["question_id"].is_duplicated().any():
-        twice = table["question_id"].filter(table["question_id"].is_duplicated())[0]
-        raise InputError(f"{path}: question {twice} is there twice")
-    names = {image: coco_file(image, split) for image in table["image_id"].unique(maintain_order=True)}
-    images = image_items(place, names, (".", "images"), path)
-    tables = {"questions": table}
+    tables = {"questions": pl.DataFrame(questions, schema=QUESTIONS.dtypes, orient="row")}
     if answers:
-        tables["answers"] = pl.DataFrame(answers, schema=ANSWERS, orient="row")
-    about = f"{len(table):,} questions about {len(images):,} images"
-    return without_texts(f"vqav2-{split}", images, VQAV2, about, tables)
+        tables["answers"] = pl.DataFrame(answers, schema=ANSWERS.dtypes, orient="row")
+    image_ids = tables["questions"]["image_id"].unique(maintain_order=True)
+    names = {image: coco_file(image, split) for image in image_ids}
+    images = image_items(place, names, (".", "images"), path)
+    return VQAV2.benchmark(
+        images,
+        about=f"{len(questions):,} questions about {len(images):,} images",
+        part=split,
+        tables=tables,
+        schemas={"questions": QUESTIONS, "answers": ANSWERS},
+    )
+
+
+def _annotations(place: Path, split: str) -> tuple[Path | None, dict[str, dict[str, Any]]]:
+    """The file of the annotations and what it says of each question; test2015 may have none."""
+    file = f"v2_mscoco_{split}_annotations.json"
+    path = seek(place, file, f"*/{file}")
+    if path is None and split == "test2015":
+        return None, {}
+    path = path or VQAV2.find(place, file)
+    annotations = entries(read_json(path), "annotations", path, "annotation")
+    return path, {str(field(entry, "question_id", where)): entry for where, entry in annotations}

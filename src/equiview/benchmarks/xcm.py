@@ -1,6 +1,6 @@
 """`3xcm:DIR`: the released Cross-Cultural Cross-Modal benchmark of P, in its published layout.
 
-`3xcm:hub` downloads it first, since that is what it asks for. A folder has the two configurations of the
+`3xcm:hub` downloads it first. A folder has the two configurations of the
 release, each as Parquet or CSV: `benchmark` (the trials) and `image_metadata` (the images' labels), as
 `NAME.csv`, `NAME.parquet` or `NAME/*.parquet`. Pictures are in the metadata's `image` column, as the release
 exports them, or in `images/IMAGE_ID.*`. The release is for research only (CC BY-NC-SA 4.0) and is not part of
@@ -13,12 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
 from equiview.benchmarks.release import Release
-from equiview.benchmarks.trials import ROLES, with_languages
+from equiview.benchmarks.trials import ROLES, SCHEMA, with_languages
 from equiview.data.countries import languages_of
 from equiview.data.items import Items
-from equiview.data.relevance import Relevance
 from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
 
@@ -66,41 +65,35 @@ def xcm(argument: str) -> Benchmark:
     """Read the release; InputError says what is missing, in which file and row."""
     place = _from_hub() if argument == "hub" else RELEASE.open(argument)[0]
     trials, metadata = _read(place, "benchmark", TRIALS), _read(place, "image_metadata", METADATA)
-    images = _images(place, metadata)
-    texts = _texts(metadata)
-    known = set(images.ids)
+    images, texts = _images(place, metadata), _texts(metadata)
     for prefix in ("query", *PREFIX.values()):
-        wanted = trials[f"{prefix}_image_id"]
-        absent = (~wanted.is_in(known)).arg_true()
+        image_ids = trials[f"{prefix}_image_id"]
+        absent = images.rows_of(image_ids).is_null().arg_true()
         if len(absent):
             raise InputError(
-                f"{place}/benchmark, row {absent[0] + 1}: {prefix} image {wanted[int(absent[0])]!r} is "
+                f"{place}/benchmark, row {absent[0] + 1}: {prefix} image {image_ids[absent[0]]!r} is "
                 f"not in image_metadata ({len(absent)} rows are like that)"
             )
+    text_of = metadata.select(_text_id(), query_image_id="image_id")
     table = pl.DataFrame(
         {
             "trial_id": [str(row) for row in range(len(trials))],
-            "query_id": trials.join(
-                metadata.select(_text_id(), query_image_id="image_id"),
-                on="query_image_id",
-                how="left",
-                maintain_order="left",
-            )["text_id"],
+            "query_id": trials.join(text_of, on="query_image_id", how="left", maintain_order="left")[
+                "text_id"
+            ],
             "query_image_id": trials["query_image_id"],
             **{f"{role}_id": trials[f"{PREFIX[role]}_image_id"] for role in ROLES},
             "concept": trials["query_concept"],
             "country": trials["query_country"],
         }
     )
-    return Benchmark(
-        name="3xcm",
-        images=images,
-        texts=texts,
-        relevance=_same_concept(images, texts),
+    return RELEASE.benchmark(
+        images,
+        texts,
+        same_attribute(images, texts, "concept"),
         about=_describe(trials),
-        source=RELEASE.source,
-        licence=RELEASE.licence,
         tables={"trials": with_languages(table, images)},
+        schemas={"trials": SCHEMA},
     )
 
 
@@ -112,7 +105,7 @@ def _from_hub() -> Path:
         raise InputError("3xcm:hub needs huggingface_hub: pip install 'equiview[hf]'") from None
     try:
         return Path(snapshot_download(RELEASE.source.partition("/datasets/")[2], repo_type="dataset"))
-    except Exception as error:  # the hub's library raises its own, its client's and the system's errors
+    except Exception as error:  # errors of the hub's library, of its HTTP client and of the system
         reason = " ".join(str(error).split())[:160]
         raise InputError(
             f"3xcm:hub: the hub cannot be reached or refuses ({reason}); 3xcm:DIR reads a copy"
@@ -138,14 +131,12 @@ def _images(place: Path, metadata: pl.DataFrame) -> Items:
         table = table.with_columns(
             path=pl.col("id").replace_strict(files, default=None, return_dtype=pl.String)
         )
-    wanted = ["id", "picture", "path", "concept", "country"]
-    return Items(
-        "image", table.select(name for name in wanted if name in table.columns), str(place / "image_metadata")
-    )
+    columns = [name for name in ("id", "picture", "path", "concept", "country") if name in table.columns]
+    return Items("image", table.select(columns), str(place / "image_metadata"))
 
 
 def _texts(metadata: pl.DataFrame) -> Items:
-    """One query for each country, concept and native name of it, in order of appearance."""
+    """One query for each country, concept and native name, in the order of the metadata."""
     table = metadata.select(
         _text_id().alias("id"), pl.col("concept_in_native").alias("text"), "concept", "country"
     ).unique("id", keep="first", maintain_order=True)
@@ -158,19 +149,10 @@ def _text_id() -> pl.Expr:
     return pl.concat_str("country", "concept", "concept_in_native", separator=":").alias("text_id")
 
 
-def _same_concept(images: Items, texts: Items) -> Relevance:
-    pairs = (
-        images.table.select("concept").with_row_index("image")
-        .join(texts.table.select("concept").with_row_index("text"), on="concept")
-    )  # fmt: skip
-    return Relevance.from_pairs(pairs["image"], pairs["text"], n_queries=len(images), n_items=len(texts))
-
-
 def _describe(trials: pl.DataFrame) -> str:
     concepts = trials["query_concept"].n_unique()
-    whole = (len(trials), concepts) == (RELEASED_TRIALS, RELEASED_CONCEPTS)
     size = f"{len(trials):,} trials of {concepts} concepts"
+    if (len(trials), concepts) == (RELEASED_TRIALS, RELEASED_CONCEPTS):
+        return f"{size}, the whole release"
     release = f"{RELEASED_TRIALS:,} trials and {RELEASED_CONCEPTS} concepts"
-    return size + (
-        ", the whole release" if whole else f"; the release has {release}, so this is a part of it"
-    )
+    return f"{size}; the release has {release}, so this is a part of it"

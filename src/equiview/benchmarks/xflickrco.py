@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
+from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release, field, image_items, read_json_lines, text_items
 from equiview.errors import InputError
 
@@ -27,37 +27,29 @@ XFLICKRCO = Release(
 def xflickrco(argument: str) -> Benchmark:
     """Read the test files of all languages; texts have `image_id` and `slot`."""
     place, _ = XFLICKRCO.open(argument)
-    first = XFLICKRCO.find(place, *XFLICKRCO.needs[0])
+    first = XFLICKRCO.find(place)
     names: dict[str, str] = {}
     rows = []
     for path in sorted(first.parents[1].glob("*/test.jsonl")):
-        language = path.parent.name
-        here: set[str] = set()
+        captioned: set[str] = set()
         for row, content in read_json_lines(path):
             where = f"{path}, line {row}"
             image, name = str(field(content, "id", where)), field(content, "img_path", where)
-            if image in here:
-                raise InputError(f"{where}: image {image!r} was there before")
-            here.add(image)
+            if image in captioned:
+                raise InputError(f"{where}: image {image!r} is repeated")
+            captioned.add(image)
             names.setdefault(image, name)
             for slot, text in enumerate(field(content, "sentences", where), start=1):
-                rows.append((f"{image}-{language}-{slot}", text, language, image, slot))
-    images = image_items(place, _placed(place, names), ("images", "."), first)
+                rows.append((image, path.parent.name, text, slot))
+    images = image_items(place, _with_folders(place, names), ("images", "."), first)
     texts = text_items(rows, first.parents[1])
-    found = texts.table["language"].n_unique()
-    return Benchmark(
-        name="xflickrco",
-        images=images,
-        texts=texts,
-        relevance=same_image(images, texts),
-        about=f"{len(images):,} images, {len(texts):,} captions in {found} languages",
-        source=XFLICKRCO.source,
-        licence=XFLICKRCO.licence,
-    )
+    n_languages = texts.table["language"].n_unique()
+    about = f"{len(images):,} images, {len(texts):,} captions in {n_languages} languages"
+    return XFLICKRCO.benchmark(images, texts, about=about)
 
 
-def _placed(place: Path, names: dict[str, str]) -> dict[str, str]:
-    """The files as named, or under the folders of the two data sets where they lie apart."""
+def _with_folders(place: Path, names: dict[str, str]) -> dict[str, str]:
+    """The file names as they are, or in the folders of the two data sets where those are apart."""
     if not (place / "flickr30k-images").is_dir():
         return names
     return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
+from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release, field, image_items, read_json_lines, text_items
 from equiview.data.languages import languages
 from equiview.errors import InputError
@@ -28,42 +28,29 @@ IMAGES, LANGUAGES = 3600, 36
 def xm3600(argument: str) -> Benchmark:
     """Read the release; images have the attribute `locale`, texts have `image_id` and `slot`."""
     place, _ = XM3600.open(argument)
-    path = XM3600.find(place, *XM3600.needs[0])
+    path = XM3600.find(place)
     entries = list(_entries(path))
-    images = image_items(
-        place,
-        {key: f"{key}.jpg" for key, _, _ in entries},
-        ("images", ".", "images/images"),
-        path,
-        {"locale": [locale for _, locale, _ in entries]},
+    names = {key: f"{key}.jpg" for key, _, _ in entries}
+    locales = {"locale": [locale for _, locale, _ in entries]}
+    images = image_items(place, names, ("images", ".", "images/images"), path, locales)
+    rows = (
+        (key, code, text, slot)
+        for key, _, captions in entries
+        for code, strings in captions.items()
+        for slot, text in enumerate(strings, start=1)
     )
-    texts = text_items(
-        (
-            (f"{key}-{code}-{slot}", text, code, key, slot)
-            for key, _, captions in entries
-            for code, strings in captions.items()
-            for slot, text in enumerate(strings, start=1)
-        ),
-        path,
-    )
-    found = texts.table["language"].n_unique()
-    part = "" if (len(images), found) == (IMAGES, LANGUAGES) else ", a part of the release"
-    return Benchmark(
-        name="xm3600",
-        images=images,
-        texts=texts,
-        relevance=same_image(images, texts),
-        about=f"{len(images):,} images, {len(texts):,} captions in {found} languages{part}",
-        source=XM3600.source,
-        licence=XM3600.licence,
-    )
+    texts = text_items(rows, path)
+    n_languages = texts.table["language"].n_unique()
+    part = "" if (len(images), n_languages) == (IMAGES, LANGUAGES) else ", a part of the release"
+    about = f"{len(images):,} images, {len(texts):,} captions in {n_languages} languages{part}"
+    return XM3600.benchmark(images, texts, about=about)
 
 
 def _entries(path: Path) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
     """(key, locale, captions by language) of each line."""
     # The release writes Hebrew by its older code.
     codes = {code: code for code in languages()["code"]} | {"iw": "he"}
-    seen: set[str] = set()
+    keys: set[str] = set()
     for row, content in read_json_lines(path):
         where = f"{path}, line {row}"
         captions = {
@@ -72,7 +59,7 @@ def _entries(path: Path) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
         if not captions:
             raise InputError(f"{where}: has captions in none of the 36 languages")
         key, locale = field(content, "image/key", where), field(content, "image/locale", where)
-        if key in seen:
-            raise InputError(f"{where}: image {key!r} was there before")
-        seen.add(key)
+        if key in keys:
+            raise InputError(f"{where}: image {key!r} is repeated")
+        keys.add(key)
         yield key, locale, captions

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
-from equiview.benchmarks.release import Release, image_items, read_lines, text_items
-from equiview.errors import InputError
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.release import Release, image_items, read_lines, read_lines_of, text_items
 
 XTD = Release(
     name="xtd",
@@ -27,29 +26,17 @@ CODES = {"jp": "ja"}
 def xtd(argument: str) -> Benchmark:
     """Read the release; texts have `image_id` and `slot`."""
     place, _ = XTD.open(argument)
-    path = XTD.find(place, *XTD.needs[0])
+    path = XTD.find(place)
     names = {Path(name).stem: name for name in map(str.strip, read_lines(path)) if name}
     rows = []
     for file in sorted(place.glob("**/test_1kcaptions_*.txt")):
         code = file.stem.rpartition("_")[2]
-        language = CODES.get(code, code)
-        lines = read_lines(file)
-        if len(lines) != len(names):
-            raise InputError(f"{file}: has {len(lines)} lines, but {path.name} names {len(names)} images")
-        rows += [
-            (f"{image}-{language}-1", text, language, image, 1)
-            for image, text in zip(names, lines, strict=True)
-        ]
-    folder = next(iter(names)).split("_")[1] if "_" in next(iter(names)) else "."
+        lines = read_lines_of(list(names), path, file)
+        rows += [(image, CODES.get(code, code), text, 1) for image, text in zip(names, lines, strict=True)]
+    first = next(iter(names))
+    folder = first.split("_")[1] if "_" in first else "."
     images = image_items(place, names, (folder, f"images/{folder}", "images", "."), path)
     texts = text_items(rows, path.with_name("test_1kcaptions_*.txt"))
-    found = texts.table["language"].n_unique()
-    return Benchmark(
-        name="xtd",
-        images=images,
-        texts=texts,
-        relevance=same_image(images, texts),
-        about=f"{len(images):,} images, one caption in each of {found} languages",
-        source=XTD.source,
-        licence=XTD.licence,
-    )
+    n_languages = texts.table["language"].n_unique()
+    about = f"{len(images):,} images, one caption in each of {n_languages} languages"
+    return XTD.benchmark(images, texts, about=about)

@@ -1,4 +1,4 @@
-"""Work done ahead: the next pieces are made in threads while the caller uses this one."""
+"""Work done ahead: threads compute the next results while the caller uses the current one."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import TypeVar
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-def ahead(make: Callable[[Given], Made], given: Iterable[Given], *, depth: int) -> Iterator[Made]:
-    """Yield `make(g)` for each `g` of `given`, in order, up to `depth` of them made before asked for.
+def ahead(compute: Callable[[Item], Result], items: Iterable[Item], *, depth: int) -> Iterator[Result]:
+    """Yield `compute(item)` for each item, in order, with up to `depth` results computed in advance.
 
-    An error of `make` is raised where its result would have been yielded. Threads help where `make` reads
-    files, decodes or resizes pictures: such code lets go of the interpreter.
+    An error of `compute` is raised where its result would have been yielded. Threads help where `compute`
+    reads files, decodes or resizes pictures: such code releases the interpreter lock.
 
     >>> list(ahead(len, ["one", "three"], depth=2))
     [3, 5]
     """
-    source = iter(given)
+    source = iter(items)
     workers = min(depth, 8, os.cpu_count() or 1)
     pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="equiview-ahead")
     try:
-        waiting: deque[Future[Made]] = deque(pool.submit(make, one) for one in islice(source, depth))
+        waiting: deque[Future[Result]] = deque(pool.submit(compute, item) for item in islice(source, depth))
         while waiting:
-            waiting.extend(pool.submit(make, one) for one in islice(source, 1))
+            waiting.extend(pool.submit(compute, item) for item in islice(source, 1))
             yield waiting.popleft().result()
     finally:
-        # Not waited for: a generator left before its end may be collected in one of these very threads.
+        # No waiting: an unfinished generator may be garbage-collected in one of these threads.
         pool.shutdown(wait=False, cancel_futures=True)

@@ -15,9 +15,9 @@ def split_argument(argument: str, scheme: str, allowed: Sequence[str]) -> tuple[
     ('photos/multi30k', {'part': 'independent'})
     """
     value, *rest = re.split(r",(?=\w+=)", argument)
-    given = dict(part.split("=", 1) for part in rest)
-    for option in given:
+    options = dict(part.split("=", 1) for part in rest)
+    for option in options:
         if option not in allowed:
-            has = f"it has: {', '.join(allowed)}" if allowed else "it has none"
-            raise InputError(f"{scheme!r} has no option {option!r}; {has}")
-    return value, given
+            known = f"it has: {', '.join(allowed)}" if allowed else "it has none"
+            raise InputError(f"{scheme!r} has no option {option!r}; {known}")
+    return value, options

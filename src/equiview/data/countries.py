@@ -23,10 +23,12 @@ def countries() -> pl.DataFrame:
 def languages_of(names: pl.Series, source: str) -> pl.Series:
     """The language of each country; InputError lists the countries that are not among the 16."""
     table = countries()
-    found = names.replace_strict(table["country"], table["language"], default=None, return_dtype=pl.String)
-    if found.null_count():
-        unknown = ", ".join(sorted(map(str, names.filter(found.is_null()).unique().to_list()))[:8])
+    languages = names.replace_strict(
+        table["country"], table["language"], default=None, return_dtype=pl.String
+    )
+    if languages.null_count():
+        unknown = ", ".join(sorted(map(str, names.filter(languages.is_null()).unique().to_list()))[:8])
         raise InputError(
             f"{source}: no language is known for country {unknown}; known: {', '.join(table['country'])}"
         )
-    return found.alias("language")
+    return languages.alias("language")

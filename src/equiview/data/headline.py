@@ -1,7 +1,7 @@
 """Headlines: the quantities by which an audit is summed up and runs are compared.
 
-Most are the mean of one column of `Values`. Some are a function of several means, such as a ratio; its interval
-and its test must vary all of them, so a headline carries the function and not its result.
+Most are the mean of one column of `Values`. Some are a function of several means, such as a ratio; its
+interval and its test must vary all of them, so a headline carries the function and not its result.
 """
 
 from __future__ import annotations

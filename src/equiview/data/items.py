@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.data.fingerprint import fingerprint
 from equiview.data.pictures import decoded
 from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SMALL = 8192
-"""Bytes up to which an encoded picture is kept as it is."""
+"""Bytes up to which an encoded picture is its own thumbnail."""
 
 IMAGES = Schema(
     "images",
@@ -44,7 +46,7 @@ TEXTS = Schema(
 
 @dataclass(frozen=True)
 class Items:
-    """Images or texts in a fixed order. Inside equiview an item is its row number; ids live at the edges.
+    """Images or texts in a fixed order, one or more. Inside equiview an item is its row number.
 
     `table` has `id`, and for texts `text` and `language`, for images `picture` (encoded bytes) or `path`;
     every further column is an attribute (tier, country, concept, group, ...).
@@ -53,12 +55,11 @@ class Items:
     kind: Literal["image", "text"]
     table: pl.DataFrame
     source: str = "items"
-    may_be_empty: bool = False
 
     def __post_init__(self) -> None:
         schema = IMAGES if self.kind == "image" else TEXTS
         object.__setattr__(self, "table", schema.check(self.table, self.source))
-        if not len(self.table) and not self.may_be_empty:
+        if not len(self.table):
             raise InputError(f"{self.source}: holds no {self.kind}; at least one is needed")
         if self.kind == "text":
             blank = self.table["text"].str.strip_chars().eq("").arg_true()
@@ -77,11 +78,23 @@ class Items:
         return self.table["id"]
 
     def attribute(self, name: str) -> pl.Series:
-        """One attribute in row order; InputError when the items do not have it."""
+        """One attribute in row order; InputError if the items do not have it."""
         if name not in self.table.columns:
-            have = ", ".join(self.table.columns)
-            raise InputError(f"{self.source}: {self.kind}s have no attribute {name!r}; they have: {have}")
+            names = ", ".join(self.table.columns)
+            raise InputError(f"{self.source}: {self.kind}s have no attribute {name!r}; they have: {names}")
         return self.table[name]
+
+    def rows_of(self, ids: pl.Series) -> pl.Series:
+        """The row number of each id, null for an id that no item has.
+
+        >>> images = Items("image", pl.DataFrame({"id": ["a", "b"]}))
+        >>> images.rows_of(pl.Series(["b", "c"])).to_list()
+        [1, None]
+        """
+        rows = pl.DataFrame({"id": self.ids}).with_row_index("row").cast({"row": pl.Int64})
+        return pl.DataFrame({"id": ids.cast(pl.String)}).join(
+            rows, on="id", how="left", maintain_order="left"
+        )["row"]
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Items:
         """The items of these row numbers, in that order."""
@@ -93,15 +106,15 @@ class Items:
         return self.attribute("text").to_list()
 
     def pictures(self, rows: Iterable[int] | None = None) -> list[Image]:
-        """Decode the pictures of `rows` (all by default) as RGB; InputError names the row that cannot be.
+        """Decode the pictures of `rows` (all by default) as RGB; InputError names a row that fails.
 
-        Turned upright by their EXIF, the first frame of several, transparent parts on white.
+        Rotated as their EXIF says, the first frame of several, transparent parts on white.
         """
         chosen = range(len(self)) if rows is None else rows
         return [self._picture(row) for row in chosen]
 
     def encoded(self, row: int) -> bytes:
-        """The picture of a row as it is stored, not decoded; InputError when there is none."""
+        """The picture of a row as it is stored, not decoded; InputError if there is none."""
         if "picture" in self.table.columns and self.table["picture"][row] is not None:
             return bytes(self.table["picture"][row])
         where = f"{self.source}, row {row + 1}: "
@@ -122,9 +135,10 @@ class Items:
             ) from None
 
     def thumbnail(self, row: int, side: int = 96) -> bytes | None:
-        """A picture small enough to keep beside results, or None when the image has none.
+        """A picture small enough to keep with results, or None if the image has no picture.
 
-        What is already small is passed on as it is; the rest becomes WebP of at most `side` pixels.
+        A stored picture that is small already is returned unchanged; others become WebP of at most `side`
+        pixels.
         """
         stored = self.table["picture"][row] if "picture" in self.table.columns else None
         if stored is not None and len(stored) <= SMALL:
@@ -139,29 +153,22 @@ class Items:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of all that the items hold, in order, but not of where pictures lie on a machine."""
-        digest = hashlib.sha256(self.kind.encode())
+        """A hash of all that the items hold, in order, but not of where pictures are on a machine."""
+        parts: list[object] = [self.kind]
         for name in sorted(set(self.table.columns) - {"path"}):
             column = self.table[name]
-            digest.update(f"\0{name}\0{column.dtype}\0".encode())
             if column.dtype == pl.Binary:
-                for value in column:
-                    digest.update(hashlib.sha256(value or b"").digest())
+                content = fingerprint(*map(fingerprint, column))
             else:
-                digest.update("\x1f".join(map(str, column.to_list())).encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()[:16]
-
-
-def no_texts(source: str) -> Items:
-    """The texts of a benchmark that has none, such as labelled faces; an audit that needs texts says so."""
-    columns = {column.name: column.dtype for column in TEXTS.columns}
-    return Items("text", pl.DataFrame(schema=columns), source, may_be_empty=True)
+                content = json.dumps(column.to_list(), default=str)  # tells a null from the word "None"
+            parts += [name, column.dtype, content]
+        return fingerprint(*parts)
 
 
 def blind_order(ids: pl.Series) -> NDArray[np.int64]:
-    """An order of items that knows nothing of them: by a hash of the id.
+    """The row numbers in an order unrelated to what the items are: by a hash of the id, `(n_items,)`.
 
-    Equal scores stand in row order, and a name that several languages share word for word scores equally in
+    Equal scores are in row order, and a name that several languages share word for word scores equally in
     all of them; in the reader's order the first language would always win.
     """
     keys = [hashlib.blake2b(str(name).encode(), digest_size=16).digest() for name in ids]

@@ -10,21 +10,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 Better = Literal["lower", "higher"]
-Unit = Literal["", "share", "points", "nats", "cosine"]
 
 
 @dataclass(frozen=True)
 class Metric:
     """A metric in words: `better` says which way is good, None when neither is.
 
-    `unit` is "share" for what is read as percent, "points" for differences of shares, else "" or a name;
-    `range` holds the least and the greatest possible value, None where there is none.
+    `unit` is "share" for what is read as percent, "points" for differences of shares, or the name of another,
+    "" where there is none; `range` holds the least and the greatest possible value, None where there is none.
     """
 
     name: str
     meaning: str
     better: Better | None = None
-    unit: Unit = ""
+    unit: str = ""
     range: tuple[float | None, float | None] = (None, None)
 
     @property

@@ -11,63 +11,62 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 LARGE = 50_000_000
-"""Pixels beyond which a picture is made smaller while it is decoded; no encoder looks at so many."""
+"""Pixels above which a picture is reduced while it is decoded; no encoder uses so many."""
 LARGE_SIDE = 4096
-"""Longer side, in pixels, of what such a picture becomes."""
+"""Longer side of the reduced picture, in pixels."""
 
 
 def decoded(content: bytes) -> Image:
     """The picture as RGB: upright, first frame, on white, 16 bits scaled to 8. ValueError says what is wrong.
 
-    A picture of more than 50 million pixels becomes 4096 pixels wide or high. Pillow refuses one of more than
-    twice its `MAX_IMAGE_PIXELS`, since a small file may claim to be of any size.
+    A picture of more than 50 million pixels is reduced to 4096 pixels on its longer side. Pillow refuses one
+    of more than twice its `MAX_IMAGE_PIXELS`, because a small file may claim any size.
     """
     import PIL.Image
 
     try:
         with PIL.Image.open(io.BytesIO(content)) as image:
             if image.width * image.height > LARGE:
-                image.draft("RGB", (LARGE_SIDE, LARGE_SIDE))  # a JPEG is never held in full
+                image.draft("RGB", (LARGE_SIDE, LARGE_SIDE))  # a JPEG is never decoded in full
                 image.thumbnail((LARGE_SIDE, LARGE_SIDE), reducing_gap=2.0)
             return on_white(_upright(image))
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
         raise ValueError(f"{error}; make the picture smaller") from None
     except PIL.UnidentifiedImageError:
-        what = "the file is empty" if not content else "not a picture in any known format"
-        raise ValueError(what) from None
-    except Exception as error:  # decoders of damaged files raise whatever they stumble upon
+        reason = "the file is empty" if not content else "not a picture in any known format"
+        raise ValueError(reason) from None
+    except Exception as error:  # decoders of damaged files raise errors of many types
         raise ValueError(str(error) or type(error).__name__) from None
 
 
 def on_white(image: Image) -> Image:
-    """Return `image` as RGB, transparent parts shown on white as a page would show them."""
+    """Return `image` as RGB, transparent parts on white, as a web page shows them."""
     import PIL.Image
 
     if image.mode.startswith("I") or image.mode == "F":
         return _eight_bits(image).convert("RGB")
     if image.mode in {"RGBA", "LA", "PA", "RGBa", "La"} or "transparency" in image.info:
         with_alpha = (image.convert("LA") if image.mode == "La" else image).convert("RGBA")
-        ground = PIL.Image.new("RGBA", with_alpha.size, "white")
-        return PIL.Image.alpha_composite(ground, with_alpha).convert("RGB")
+        background = PIL.Image.new("RGBA", with_alpha.size, "white")
+        return PIL.Image.alpha_composite(background, with_alpha).convert("RGB")
     return image.convert("RGB")
 
 
 def _upright(image: Image) -> Image:
-    """`image` turned as its EXIF says; as it is where the EXIF is damaged."""
+    """`image` rotated as its EXIF says, or unchanged if the EXIF is damaged."""
     from PIL import ImageOps
 
     image.load()
     try:
         return ImageOps.exif_transpose(image)
-    except Exception:  # a damaged tag is no reason to lose the picture
+    except Exception:  # a damaged tag is no reason to reject the picture
         return image
 
 
 def _eight_bits(image: Image) -> Image:
-    """Grey levels of 16 or 32 bits, or floats, as 8 bits; Pillow alone would cut them off at 255.
+    """Grey levels of 16 or 32 bits, or floats, as 8 bits; Pillow alone would clip them at 255.
 
-    The white of the picture is taken to be the least of 1 (floats), 255, 65,535 and its own maximum that none
-    of its levels exceeds.
+    White is the smallest of 1 (floats only), 255, 65,535 and the picture's maximum that no level exceeds.
     """
     import PIL.Image
 

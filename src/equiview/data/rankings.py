@@ -12,7 +12,7 @@ from equiview.errors import InputError
 
 @dataclass(frozen=True)
 class Rankings:
-    """Item row numbers and scores by rank, both `(n_queries, k)`. Equal scores stand in row order."""
+    """Item row numbers and scores by rank, both `(n_queries, k)`. Equal scores are in row order."""
 
     items: NDArray[np.int32]
     scores: NDArray[np.float32]

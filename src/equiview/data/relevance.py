@@ -30,7 +30,7 @@ class Relevance:
 
     @classmethod
     def from_pairs(cls, queries: ArrayLike, items: ArrayLike, *, n_queries: int, n_items: int) -> Relevance:
-        """Make it from two parallel lists of row numbers; repeats are dropped, rows out of range an error."""
+        """From two parallel lists of row numbers; repeats are dropped, rows out of range an error."""
         query = np.asarray(queries, dtype=np.int64)
         item = np.asarray(items, dtype=np.int64)
         if query.shape != item.shape or query.ndim != 1:
@@ -49,12 +49,11 @@ class Relevance:
     def mark(self, ranked: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Say for each ranked item row `(n_queries, k)` whether it is relevant to its query."""
         keys = self.queries * self.n_items + self.items
-        asked = np.arange(self.n_queries)[:, None] * self.n_items + ranked
+        ranked_keys = np.arange(self.n_queries)[:, None] * self.n_items + ranked
         if not keys.size:
-            return np.zeros(asked.shape, dtype=bool)
-        at = np.minimum(np.searchsorted(keys, asked), keys.size - 1)
-        found: NDArray[np.bool_] = keys[at] == asked
-        return found
+            return np.zeros(ranked_keys.shape, dtype=bool)
+        nearest = np.minimum(np.searchsorted(keys, ranked_keys), keys.size - 1)
+        return np.asarray(keys[nearest] == ranked_keys)
 
     def reversed(self) -> Relevance:
         """The same pairs seen from the items: text to image from image to text."""

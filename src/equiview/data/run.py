@@ -26,7 +26,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
@@ -79,7 +79,7 @@ class Manifest(Frozen):
     settings: dict[str, dict[str, Any]]
     seed: int
     versions: dict[str, str]
-    stages: dict[str, dict[str, str]] = {}
+    stages: dict[str, dict[str, str]] = Field(default_factory=dict)
 
     def differs_from(self, other: Manifest) -> list[str]:
         """Names of the fields, stages aside, in which the two disagree."""

@@ -1,7 +1,7 @@
 """Tables on disk: schemas that are checked on reading, and writes that are whole or absent.
 
-A schema violation names the file, the column and the first offending row, because that is what a person
-needs to mend it. Writing goes to a temporary name in the same folder and is renamed when complete.
+A schema violation names the file, the column and the first wrong row, which is what a person needs to correct
+it. Writing goes to a temporary name in the same folder and is renamed when complete.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns a table must have. Columns beyond them are attributes and pass through untouched.
+    """The columns a table must have. Further columns are attributes and are kept as they are.
 
     >>> schema = Schema("people", (Column("id", pl.String, "who", unique=True),))
     >>> schema.check(pl.DataFrame({"id": ["a", "a"]}), "people.csv")
@@ -45,6 +45,11 @@ class Schema:
     name: str
     columns: tuple[Column, ...]
 
+    @property
+    def dtypes(self) -> dict[str, pl.DataType | type[pl.DataType]]:
+        """The type of each column by name, as `pl.DataFrame(schema=...)` takes them."""
+        return {column.name: column.dtype for column in self.columns}
+
     def check(self, frame: pl.DataFrame, source: str) -> pl.DataFrame:
         """Return `frame` with the schema's columns first and cast; raise InputError naming column and row.
 
@@ -54,9 +59,9 @@ class Schema:
             if column.name not in frame.columns:
                 if column.optional:
                     continue
-                have = ", ".join(frame.columns)
+                names = ", ".join(frame.columns)
                 raise InputError(
-                    f"{source}: column {column.name!r} ({column.about}) is missing; found: {have}"
+                    f"{source}: column {column.name!r} ({column.about}) is missing; found: {names}"
                 )
             frame = frame.with_columns(_checked(frame[column.name], column, source))
         first = [column.name for column in self.columns if column.name in frame.columns]
@@ -93,7 +98,7 @@ def _checked(series: pl.Series, column: Column, source: str) -> pl.Series:
 
 
 def read_table(path: Path, schema: Schema) -> pl.DataFrame:
-    """Read a `.parquet` or `.csv` file and check it; raise InputError for whatever is wrong with it."""
+    """Read a `.parquet` or `.csv` file and check it; InputError says what is wrong with it."""
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
@@ -123,7 +128,7 @@ def write_bytes(content: bytes, path: Path) -> None:
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary name beside `path`, renamed to it when the block ends well and removed otherwise."""
+    """Yield a temporary name next to `path`, renamed to it if the block succeeds and removed otherwise."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)

@@ -38,8 +38,8 @@ class Values:
     """A table of numbers with its margins: rows are queries, columns are quantities.
 
     `rows` has `query_id` and `cluster`; rows that share a cluster are not independent. `columns` has
-    `metric`, `k`, `chance` and a column for each key. `matrix` is `(len(rows), len(columns))` float64, nan where a
-    quantity was not asked of a query.
+    `metric`, `k`, `chance` and a column for each key. `matrix` is `(len(rows), len(columns))` float64, nan
+    where a quantity was not asked of a query.
 
     >>> values = Values.of(["a", "b"], [column("R", [1.0, 0.0], k=1, chance=0.1, language="sw")])
     >>> values.mean("R", k=1, language="sw")

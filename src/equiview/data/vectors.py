@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from equiview.errors import InputError
 
 CHUNK = 2**22
-"""Numbers looked at together when a large array is checked or averaged."""
+"""Numbers read at a time when a large array is checked."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class TokenVectors:
     `values` is `(total_tokens, width)`, float16 or float32, loaded or mapped from a file; `offsets` is
     `(n_items + 1,)`, from 0 up to `total_tokens`. Every item has at least one vector.
 
-    >>> two = TokenVectors.of([[[1, 0]], [[0, 1], [1, 1]]])
-    >>> len(two), two.width, two[1].tolist()
+    >>> vectors = TokenVectors.of([[[1, 0]], [[0, 1], [1, 1]]])
+    >>> len(vectors), vectors.width, vectors[1].tolist()
     (2, 2, [[0.0, 1.0], [1.0, 1.0]])
     """
 
@@ -41,26 +41,26 @@ class TokenVectors:
             raise InputError(
                 f"offsets of token vectors must run from 0 to {len(self.values)}, with one more than items"
             )
-        if (bare := np.flatnonzero(np.diff(ends) < 1)).size:
-            raise InputError(f"item {bare[0] + 1} has no token vector; each item needs at least one")
+        if (empty := np.flatnonzero(np.diff(ends) < 1)).size:
+            raise InputError(f"item {empty[0] + 1} has no token vector; each item needs at least one")
 
     @classmethod
     def of(cls, items: Iterable[ArrayLike]) -> TokenVectors:
-        """Make it from one `(n_tokens, width)` array for each item."""
-        made = [np.asarray(item) for item in items]
-        for row, item in enumerate(made):
-            if item.ndim != 2 or not len(item) or item.shape[1] != made[0].shape[1]:
+        """From one `(n_tokens, width)` array for each item."""
+        arrays = [np.asarray(item) for item in items]
+        for row, item in enumerate(arrays):
+            if item.ndim != 2 or not len(item) or item.shape[1] != arrays[0].shape[1]:
                 raise InputError(
                     f"item {row + 1} has vectors of shape {item.shape}; expected (n_tokens, width), at least "
                     "one token, and one width for all"
                 )
-        dtype = np.float16 if made and all(item.dtype == np.float16 for item in made) else np.float32
-        offsets = np.cumsum([0, *map(len, made)], dtype=np.int64)
-        values = np.empty((int(offsets[-1]), made[0].shape[1] if made else 0), dtype=dtype)
-        made.reverse()
-        for start in offsets[:-1]:  # each part is let go once copied, so that the whole is held once
-            part = made.pop()
-            values[start : start + len(part)] = part
+        dtype = np.float16 if arrays and all(item.dtype == np.float16 for item in arrays) else np.float32
+        offsets = np.cumsum([0, *map(len, arrays)], dtype=np.int64)
+        values = np.empty((int(offsets[-1]), arrays[0].shape[1] if arrays else 0), dtype=dtype)
+        arrays.reverse()
+        for start in offsets[:-1]:  # each array is released once copied, so that all are in memory only once
+            array = arrays.pop()
+            values[start : start + len(array)] = array
         return cls(values, offsets)
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class TokenVectors:
 
 
 Vectors: TypeAlias = NDArray[np.float32] | TokenVectors
-"""What an encoder makes of items: one vector for each, or several."""
+"""What an encoder returns for items: one vector for each, or several."""
 
 
 def one_each(vectors: Vectors) -> NDArray[np.float32]:
@@ -115,7 +115,7 @@ def one_each(vectors: Vectors) -> NDArray[np.float32]:
 
 
 def rows_with(problem: str, vectors: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    """Which rows of `(n, width)` are not finite (`"nan"`) or all zero (`"zero"`), looked at in pieces."""
+    """Which rows of `(n, width)` are not finite (`"nan"`) or all zero (`"zero"`), read in chunks."""
     bad = np.empty(len(vectors), dtype=bool)
     step = max(1, CHUNK // max(1, vectors.shape[1]))
     for start in range(0, len(vectors), step):

@@ -1,9 +1,9 @@
 """Prevalence bias: how far some groups of results crowd out others that are equally right.
 
-From "Evaluating Perspectival Biases in Cross-Modal Retrieval" (P): the captions of every language stand in
+From "Evaluating Perspectival Biases in Cross-Modal Retrieval" (P): the captions of every language are in
 one pool, and the top `k` for an image should not depend on how much is written in a language. Every function
 takes `groups`, `(n_queries, k)`: the group (a language, a tier of languages, ...) of the item at each rank,
-best first, as an index from 0. All ranks given count: cut to the `k` that is meant.
+best first, as an index from 0. All ranks count: cut the lists to the `k` that is meant.
 
 The divergences are not 0 for a fair retriever, since k draws cannot match P exactly, and are dominated by
 `eps` where one group fills the list. Read them beside a chance floor (`equiview.stats.chance_floor`) and
@@ -124,8 +124,8 @@ def _divergence(exposure: NDArray[np.float64], fair: NDArray[np.float64], eps: f
     """KL divergence between P, `fair`, and each row Q of `exposure`, `(n_queries,)`."""
     if not 0 < eps < 1:
         raise MetricInputError(f"eps must lie between 0 and 1; got {eps}")
-    asked = fair > 0
-    fair, exposure = fair[asked], exposure[:, asked]
+    wanted = fair > 0
+    fair, exposure = fair[wanted], exposure[:, wanted]
     exposure[exposure == 0] = eps
     divergence: NDArray[np.float64] = fair @ np.log(fair) - np.log(exposure) @ fair
     return divergence

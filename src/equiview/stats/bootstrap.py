@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats._check import add_up, as_columns, cluster_rows, exact_sums, whole_number
+from equiview.stats._check import add_up, as_columns, as_level, cluster_rows, exact_sums, whole_number
 
 BLOCK_BYTES = 16 * 2**20
 DRAWS_AT_ONCE = 16_384
@@ -26,7 +26,7 @@ REMEMBERED_BYTES = 4 * 2**20
 
 @dataclass(frozen=True)
 class BootstrapInterval:
-    """Means with their intervals; each array is `(n_metrics,)`, or `()` when one column was given.
+    """Means with their intervals; each array is `(n_metrics,)`, or `()` for a single column.
 
     `n` counts the queries behind each mean (those not nan), `n_clusters` the clusters that they come from.
     """
@@ -44,14 +44,14 @@ def bootstrap_means(
     """Replicate means of every column, `(replicates, n_metrics)`, under resampling of queries.
 
     `values` is `(n_queries, n_metrics)`, or `(n_queries,)` for a result of shape `(replicates,)`. nan means
-    "not asked of this query": it is left out of numerator and denominator alike. `clusters`, `(n_queries,)`
+    "not asked of this query": it is excluded from numerator and denominator alike. `clusters`, `(n_queries,)`
     whole numbers, names queries that are drawn together (captions of one image, trials of one query).
 
-    A replicate that happens to draw no query asked for a column has nan there; `interval` leaves those out.
+    A replicate that happens to draw no query asked for a column has nan there; `interval` excludes those.
     The draws depend on `seed` and the number of clusters alone, and sums are exact (of values rounded to
     about 2**-40 of the largest), so the same input gives the same bytes on any machine, a column the same
-    replicates whatever stands beside it, and fewer replicates the first of the more. Memory beside the input
-    and the result is bounded: about 16 MiB, until a single replicate needs more.
+    replicates whatever columns are beside it, and fewer replicates are the first of the more. Memory beside
+    the input and the result is bounded: about 16 MiB, until a single replicate needs more.
 
     Raises UndefinedStatisticError for no query or a column entirely nan; StatsInputError for infinite values
     or labels that do not fit.
@@ -91,7 +91,7 @@ def interval(replicates: ArrayLike, level: float = 0.95) -> tuple[NDArray[np.flo
     """Percentile interval of each column: (low, high), each `(n_metrics,)`, in the replicates' unit.
 
     `replicates` is `(n_replicates, n_metrics)`, or `(n_replicates,)` for ends of shape `()`. Replicates that
-    are nan, having nothing to average, are left out; infinite ones (a ratio over 0) take part. Ends are
+    are nan, having nothing to average, are excluded; infinite ones (a ratio over 0) take part. Ends are
     interpolated linearly, as NumPy's default quantile, unless a neighbour is infinite: then the outer one.
 
     Raises StatsInputError for a level outside (0, 1); UndefinedStatisticError for a column entirely nan.
@@ -100,8 +100,7 @@ def interval(replicates: ArrayLike, level: float = 0.95) -> tuple[NDArray[np.flo
     >>> float(low), float(high)
     (1.0, 3.0)
     """
-    if not 0 < level < 1:
-        raise StatsInputError(f"level must lie between 0 and 1; got {level}")
+    level = as_level(level)
     array = np.asarray(replicates, dtype=np.float64)
     if array.ndim not in (1, 2) or array.size == 0:
         raise StatsInputError(f"replicates must be (n,) or (n, n_metrics) and not empty; got {array.shape}")
@@ -132,8 +131,8 @@ def bootstrap_interval(
     Raises what `bootstrap_means` and `interval` raise.
 
     >>> import numpy as np
-    >>> found = bootstrap_interval([0.0, 1.0, 1.0, np.nan], replicates=2000, seed=1)
-    >>> round(float(found.value), 4), float(found.low), float(found.high), int(found.n)
+    >>> accuracy = bootstrap_interval([0.0, 1.0, 1.0, np.nan], replicates=2000, seed=1)
+    >>> round(float(accuracy.value), 4), float(accuracy.low), float(accuracy.high), int(accuracy.n)
     (0.6667, 0.0, 1.0, 3)
     """
     columns = as_columns(values, "values")

@@ -97,7 +97,7 @@ def chance_floor(
 
 
 def chance_success(n_relevant: ArrayLike, pool_size: int, k: int) -> NDArray[np.float64]:
-    """Chance that any of `n_relevant` items stands in a random top `k`: the floor of accuracy@k.
+    """Chance that any of `n_relevant` items is in a random top `k`: the floor of accuracy@k.
 
     `n_relevant` is `(n_queries,)` or a single count; returns its shape. Hypergeometric: 1 minus the chance
     that all `k` are drawn from the rest.
@@ -114,18 +114,6 @@ def chance_success(n_relevant: ArrayLike, pool_size: int, k: int) -> NDArray[np.
         for taken in range(k):
             missed += np.log1p(-np.minimum(relevant / (pool_size - taken), 1.0))
     return np.asarray(-np.expm1(missed))
-
-
-def chance_recall(pool_size: int, k: int) -> float:
-    """Expected share of the relevant items in a random top `k`, however many they are: the floor of recall@k.
-
-    Raises StatsInputError for `k` beyond the pool.
-
-    >>> chance_recall(pool_size=200, k=10)
-    0.05
-    """
-    _, k = _as_relevant(1, pool_size, k)
-    return k / pool_size
 
 
 def chance_ndcg(n_relevant: ArrayLike, pool_size: int, k: int) -> NDArray[np.float64]:

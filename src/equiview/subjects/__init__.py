@@ -3,4 +3,4 @@
 from equiview.subjects.base import ENCODERS, Encoder, Subject, checked_vectors, encoder, load_encoder
 from equiview.subjects.finished import ResultLists
 
-__all__ = ["ENCODERS", "ResultLists", "Subject", "Encoder", "checked_vectors", "encoder", "load_encoder"]
+__all__ = ["ENCODERS", "Encoder", "ResultLists", "Subject", "checked_vectors", "encoder", "load_encoder"]

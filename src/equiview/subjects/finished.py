@@ -49,8 +49,10 @@ RELEASED = {"result_rank": "rank", "result_id": "item_id"}
 
 class ResultLists(Encoder):
     kind = "result lists"
+
     def lists(self, benchmark: Benchmark, k: int | None = None) -> pl.DataFrame:
         return self.on(benchmark, k)
+
     """A system that is known by the lists it returns: it has no vectors, so only audits of lists apply."""
 
     source: str

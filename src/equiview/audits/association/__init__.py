@@ -1,0 +1,108 @@
+"""Association bias (P, text to image): does the query's language pull in its culture's images over meaning.
+
+A trial asks a concept in the language of a country and offers three images: the right concept from another
+country (semantic), another concept from the same country (cultural), and neither (non-relevant). The share of
+trials each wins, and SP = M_cul / M_sem, say whether culture beats meaning. Image to image, the query is the
+culture's own picture of the concept.
+"""
+
+from equiview.audits.association.draw import draw
+from equiview.audits.association.explore import explore
+from equiview.audits.association.judge import judge
+from equiview.audits.association.measure import (
+    PULL,
+    SHARED,
+    SILHOUETTE,
+    TOGETHER,
+    measure,
+    self_preference_in,
+    values,
+)
+from equiview.audits.association.observe import SCHEMAS, observe
+from equiview.audits.association.settings import DIRECTIONS, AssociationSettings
+from equiview.audits.base import Audit, register
+from equiview.data.headline import Headline
+from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
+from equiview.subjects import Encoder
+
+QUESTION = "Does the language of a query pull in images of its culture over images of what was asked?"
+METRICS = (
+    Metric(
+        "SP",
+        "wins of the query's culture over wins of what was asked; 0 is never, 1 is as often",
+        "lower",
+        range=(0.0, None),
+    ),
+    Metric(
+        "M_sem", "share of trials won by the right concept from another culture", "higher", "share", SHARE
+    ),
+    Metric(
+        "M_cul",
+        "share of trials won by the culture of the query's language over its concept",
+        "lower",
+        "share",
+        SHARE,
+    ),
+    Metric("M_non", "share of trials won by a picture that is neither", "lower", "share", SHARE),
+    Metric(
+        PULL,
+        "what the culture of the query's language wins beyond what a random mistake would; 0 is no pull",
+        "lower",
+        "points",
+        DIFFERENCE,
+    ),
+    Metric(
+        SHARED,
+        "share of trials with a semantic or non-relevant image of a country that speaks the query's language",
+        unit="share",
+        range=SHARE,
+    ),
+    Metric(
+        SILHOUETTE,
+        "how far the languages of texts, or the countries of images, stand apart in the encoder's space; "
+        "1 is wholly apart, 0 is mixed",
+        range=(-1.0, 1.0),
+    ),
+    Metric(
+        TOGETHER,
+        "correlation across countries of SP with the silhouette; 1 is that culture wins most where groups "
+        "stand apart",
+        range=(-1.0, 1.0),
+    ),
+)
+
+ASSOCIATION = register(
+    Audit[Encoder, AssociationSettings](
+        name="association",
+        question=QUESTION,
+        source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", text to image',
+        subject=Encoder,
+        settings=AssociationSettings,
+        schemas=SCHEMAS,
+        metrics=METRICS,
+        headlines=tuple(
+            headline
+            for direction in DIRECTIONS
+            for headline in (
+                self_preference_in(direction),
+                Headline(quantity("M_sem", direction=direction)),
+                Headline(quantity(PULL, direction=direction)),
+            )
+        ),
+        observe=observe,
+        values=values,
+        measure=measure,
+        draw=draw,
+        judge=judge,
+        worst_by=tuple(
+            (key, quantity("SP", direction=direction))
+            for key in ("language", "country")
+            for direction in DIRECTIONS
+        ),
+        key_formats={"direction": "{}", "space": "of {}", "country": "{}", "concept": "{}"},
+        explore=explore,
+        packages=("umap-learn",),
+    )
+)
+
+__all__ = ["ASSOCIATION"]

@@ -1,0 +1,200 @@
+"""Wins and self-preference by country, maps of the spaces, and example trials."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from equiview.audits.association.measure import RATES, SPACES, scored, sp_and_silhouette
+from equiview.audits.association.observe import example_trials
+from equiview.audits.association.settings import AssociationSettings, Direction
+from equiview.benchmarks.trials import ROLES
+from equiview.data.countries import countries
+from equiview.data.estimates import Estimates
+from equiview.data.figures import Chart, Figure, Gallery
+from equiview.data.observations import Observations
+
+MAPPED = 2000
+"""Points on a map of images without pictures; more would say no more."""
+
+OUTCOMES = dict(zip(RATES, ("semantic", "cultural", "non-relevant"), strict=True))
+
+
+def draw(observations: Observations, estimates: Estimates, settings: AssociationSettings) -> list[Figure]:
+    """Wins and SP by country, SP against silhouettes, the two maps, and example trials."""
+    figures: list[Figure | None] = []
+    for direction in settings.directions:
+        figures += [_wins_by_country(estimates, direction), _sp_by_country(estimates, direction)]
+    figures += [_sp_against(estimates, settings.directions[0], space) for space in SPACES]
+    maps = ["pca", "umap"] if "umap_x" in observations["images"].columns else ["pca"]
+    for kind in maps:
+        figures += [_text_map(observations, kind), _image_map(observations, kind)]
+    figures.append(_examples(observations, settings))
+    return [figure for figure in figures if figure is not None]
+
+
+def _by_country(estimates: Estimates, direction: Direction, *metrics: str) -> pl.DataFrame:
+    """The rows of each country, in the order of P's tables, and for each country those of each metric."""
+    order = {name: place for place, name in enumerate(countries()["country"])}
+    rows = pl.concat([estimates.by("country", metric, direction=direction).table for metric in metrics])
+    return (
+        rows.select("country", "metric", "value", "low", "high", "n", "chance")
+        .with_columns(
+            place=pl.col("country").replace_strict(order, default=len(order)),
+            which=pl.col("metric").cast(pl.Enum(metrics)),
+        )
+        .sort("place", "country", "which")
+        .drop("place", "which")
+    )
+
+
+def _wins_by_country(estimates: Estimates, direction: Direction) -> Chart:
+    cause = (
+        "language of the query was taken for its meaning"
+        if direction == "text-to-image"
+        else "look of a place was taken for what its picture shows"
+    )
+    table = _by_country(estimates, direction, *RATES)
+    return Chart(
+        name=f"wins-by-country-{direction}",
+        title=f"Which image wins, by the country of the query ({direction.replace('-', ' ')})",
+        see="A fair system leaves cultural and non-relevant images equal, small shares. Where the cultural "
+        f"share outgrows the non-relevant one, the {cause}.",
+        table=table.with_columns(outcome=pl.col("metric").replace_strict(OUTCOMES)),
+        mark="stacked",
+        x="country",
+        y="value",
+        color="outcome",
+        palette="outcome",
+        x_title="country of the query",
+        y_title="share of trials won",
+        percent=True,
+    )
+
+
+def _sp_by_country(estimates: Estimates, direction: Direction) -> Chart | None:
+    table = _by_country(estimates, direction, "SP").filter(
+        pl.col("value").is_finite() & (pl.col("value") > 0)
+    )
+    if not len(table):
+        return None
+    finite = table.with_columns(
+        low=pl.when(pl.col("low") > 0).then("low").otherwise("value"),
+        high=pl.when(pl.col("high").is_finite()).then("high").otherwise("value"),
+    )
+    return Chart(
+        name=f"sp-by-country-{direction}",
+        title=f"Self-preference (SP) by the country of the query ({direction.replace('-', ' ')})",
+        see="SP is cultural wins over semantic wins, on a log scale: at 1 culture wins as often as meaning. "
+        "Countries that never lost a trial to culture have no point.",
+        table=finite,
+        mark="points",
+        x="country",
+        y="value",
+        low="low",
+        high="high",
+        x_title="country of the query",
+        y_title="SP = M_cul / M_sem",
+        log=True,
+        reference={"as often as meaning": 1.0},
+    )
+
+
+def _sp_against(estimates: Estimates, direction: Direction, space: str) -> Chart | None:
+    table = sp_and_silhouette(estimates, direction, space)
+    if len(table) < 4:
+        return None
+    what = "its language's words" if space == "texts" else "its images"
+    return Chart(
+        name=f"sp-against-{space}",
+        title=f"SP against how far {what} stand apart",
+        see=f"Each point is a country. A rising line says that where {what} form an island of their own "
+        "(higher silhouette), culture wins more. Country shares and silhouettes are of the same embeddings.",
+        table=table,
+        mark="scatter",
+        x="silhouette",
+        y="value",
+        label="country",
+        x_title=f"silhouette of {what}",
+        y_title="SP = M_cul / M_sem",
+        fit=True,
+    )
+
+
+def _text_map(observations: Observations, kind: str) -> Chart | None:
+    table = observations["texts"].filter(pl.col(f"{kind}_x").is_not_null())
+    if not len(table):
+        return None
+    return Chart(
+        name=f"text-map-{kind}",
+        title=f"Map of the queries ({kind.upper()})",
+        see="Each point is a word in one language. Islands of one colour are languages that the encoder "
+        "keeps apart; a mixed cloud is a space of meanings.",
+        table=table.select("language", "text", "concept", x=pl.col(f"{kind}_x"), y=pl.col(f"{kind}_y")),
+        mark="scatter",
+        x="x",
+        y="y",
+        color="language",
+        label="text",
+        x_title="first axis",
+        y_title="second axis",
+    )
+
+
+def _image_map(observations: Observations, kind: str) -> Chart:
+    images = observations["images"]
+    shown = images.filter(pl.col("picture").is_not_null())
+    if not len(shown):
+        sample = np.random.default_rng(0).permutation(len(images))[:MAPPED]
+        shown = images[np.sort(sample)]
+    return Chart(
+        name=f"image-map-{kind}",
+        title=f"Map of the images ({kind.upper()})",
+        see="Each point is a picture (a sample when there are many). Islands of one colour are countries "
+        "whose pictures the encoder keeps apart, whatever they show.",
+        table=shown.select(
+            "country", "concept", "picture", x=pl.col(f"{kind}_x"), y=pl.col(f"{kind}_y"),
+            label=pl.concat_str("concept", pl.lit(", "), "country"),
+        ),
+        mark="scatter",
+        x="x",
+        y="y",
+        color="country",
+        label="label",
+        picture="picture",
+        x_title="first axis",
+        y_title="second axis",
+    )  # fmt: skip
+
+
+def _examples(observations: Observations, settings: AssociationSettings) -> Gallery:
+    """Trials as pictures, the winner marked."""
+    trials = scored(observations, settings)
+    direction = settings.directions[0]
+    chosen = example_trials(trials.filter(direction=direction), settings.seed)
+    texts = dict(observations["texts"].select("text_id", "text").iter_rows())
+    images = {row["image_id"]: row for row in observations["images"].iter_rows(named=True)}
+    rows = []
+    for trial in chosen.iter_rows(named=True):
+        for rank, (role, metric) in enumerate(zip(ROLES, RATES, strict=True), start=1):
+            image = images[trial[f"{role}_id"]]
+            rows.append(
+                {
+                    "group": trial["trial_id"],
+                    "heading": f"{texts[trial['query_id']]} ({trial['concept']}, {trial['country']})",
+                    "rank": rank,
+                    "text": f"{image['concept']}, {image['country']}",
+                    "note": OUTCOMES[metric],
+                    "score": trial[f"{role}_score"],
+                    "correct": role == ROLES[0],
+                    "winner": trial[metric] > 0,
+                    "item_picture": image["picture"],
+                }
+            )
+    return Gallery(
+        name="examples",
+        title="Six trials as pictures",
+        see="A trial from each of six countries, drawn by seed and not by hand. The semantic image is right.",
+        table=pl.from_dicts(rows, schema_overrides={"item_picture": pl.Binary}, infer_schema_length=None),
+        pictures={},
+    )

@@ -1,0 +1,175 @@
+"""What scored trials say of association bias: who wins each, then rates and SP with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from equiview.audits.association.settings import AssociationSettings, Direction
+from equiview.audits.estimating import Replicates, Rows, joined, summarise
+from equiview.benchmarks.trials import ROLES
+from equiview.data.countries import countries
+from equiview.data.estimates import Estimates
+from equiview.data.headline import Headline, Means
+from equiview.data.metric import quantity
+from equiview.data.observations import Observations
+from equiview.data.values import Values, column
+from equiview.errors import InputError
+from equiview.metrics import preference_ratio, win_rates, wins
+from equiview.stats import pearson_interval
+
+RATES = ("M_sem", "M_cul", "M_non")
+PULL = "M_cul - M_non"
+CHANCE = {"M_sem": 1 / 3, "M_cul": 1 / 3, "M_non": 1 / 3, PULL: 0.0, "SP": 1.0}
+SHARED = "trials sharing the query's language"
+SILHOUETTE = "silhouette"
+TOGETHER = "Pearson of SP and silhouette"
+GROUPINGS = ("country", "language", "concept")
+SPACES = {"texts": "language", "images": "country"}
+"""The spaces that are described, each with the key of the groups that may stand apart in it."""
+SCORES = tuple(f"{role}_score" for role in ROLES)
+
+
+def self_preference_in(direction: Direction) -> Headline:
+    """SP of one direction: M_cul over M_sem (P, Eq. 4)."""
+    cultural, semantic = (quantity(name, direction=direction) for name in ("M_cul", "M_sem"))
+    return Headline(quantity("SP", direction=direction), of=(cultural, semantic), combine=_preference)
+
+
+def _preference(means: Means) -> Means:
+    return preference_ratio(means[..., 0], means[..., 1])
+
+
+def scored(observations: Observations, settings: AssociationSettings) -> pl.DataFrame:
+    """The trials that count, with columns M_sem, M_cul, M_non: 1 for the winner; and M_cul - M_non."""
+    trials = observations["trials"]
+    if settings.strict:
+        trials = trials.filter(~pl.col("shares_language"))
+    if not len(trials):
+        raise InputError("strict=true leaves no trial: every one has an image of its query's language")
+    won = wins(trials.select(SCORES).to_numpy(), ties=settings.ties)
+    return trials.with_columns(
+        *(pl.Series(name, won[:, index]) for index, name in enumerate(RATES)),
+        pl.Series(PULL, won[:, 1] - won[:, 2]),
+    )
+
+
+def values(observations: Observations, settings: AssociationSettings) -> Values:
+    """One row a trial, a column for each rate and direction; trials of one query are a cluster."""
+    trials = scored(observations, settings)
+    rows = trials.select("trial_id", "query_id").unique("trial_id", keep="first", maintain_order=True)
+    columns = []
+    for direction in settings.directions:
+        outcomes = rows.select("trial_id").join(
+            trials.filter(direction=direction), on="trial_id", how="left", maintain_order="left"
+        )
+        columns += [
+            column(name, outcomes[name].to_numpy(), chance=CHANCE[name], direction=direction)
+            for name in (*RATES, PULL)
+        ]
+    return Values.of(rows["trial_id"], columns, clusters=rows["query_id"])
+
+
+def measure(observations: Observations, settings: AssociationSettings) -> Estimates:
+    """Rates and SP overall (pooled counts), by country, language and concept; silhouettes; correlations."""
+    trials = scored(observations, settings)
+    rates = Rows()
+    for direction in settings.directions:
+        asked = trials.filter(direction=direction)
+        _add_rates(rates, asked, direction, settings)
+        for grouping in GROUPINGS:
+            groups = asked.sort(grouping).group_by(grouping, maintain_order=True)
+            for (group,), part in groups:
+                _add_rates(rates, part, direction, settings, **{grouping: str(group)})
+    estimates = joined(
+        [rates.estimates(), _shared_language(observations, settings), _silhouettes(observations, settings)]
+    )
+    return joined([estimates, _correlations(estimates, settings)])
+
+
+def _add_rates(
+    rows: Rows, trials: pl.DataFrame, direction: Direction, settings: AssociationSettings, **keys: str
+) -> None:
+    """Estimates of one direction, of all trials or of a group, over draws of its own queries."""
+    drawn = Replicates.of(
+        trials.select(RATES).to_numpy(),
+        settings,
+        direction,
+        clusters=trials["query_id"].rank("dense").to_numpy().astype(np.int64),
+    )
+    rates = replace(drawn, value=win_rates(trials.select(SCORES).to_numpy(), ties=settings.ties))
+    _, cultural, other = rates.split()
+    measured = dict(zip(RATES, rates.split(), strict=True)) | {PULL: cultural.gap(other)}
+    headline = self_preference_in(direction)
+    sp = rates[[RATES.index(entry.metric) for entry in headline.columns]].headline(headline)
+    if not np.isnan(sp.value):  # nan: no win to divide by or of, and the rates say so
+        measured[headline.quantity.metric] = sp
+    for name, replicates in measured.items():
+        rows.add(quantity(name, None, direction=direction, **keys), replicates, len(trials), CHANCE[name])
+
+
+def _shared_language(observations: Observations, settings: AssociationSettings) -> Estimates:
+    """Share of trials with a candidate of the query's own language, `strict` or not."""
+    trials = observations["trials"].unique("trial_id", keep="first", maintain_order=True)
+    shared = column(SHARED, trials["shares_language"].to_numpy())
+    return summarise(Values.of(trials["trial_id"], [shared], clusters=trials["query_id"]), settings)
+
+
+def _silhouettes(observations: Observations, settings: AssociationSettings) -> Estimates | None:
+    """Mean silhouette of each language's texts and each country's images, and of all."""
+    rows = Rows()
+    for space, key in SPACES.items():
+        points = observations[space].filter(pl.col("silhouette").is_not_null())
+        if not len(points):
+            continue
+        groups = points[key].unique().sort().to_list()
+        silhouettes = points["silhouette"].to_numpy()
+        matrix = np.column_stack(
+            [silhouettes, *(np.where(points[key] == group, silhouettes, np.nan) for group in groups)]
+        )
+        means = Replicates.of(matrix, settings, space).split()
+        counts = np.count_nonzero(~np.isnan(matrix), axis=0)
+        rows.add(quantity(SILHOUETTE, space=space), means[0], counts[0])
+        for group, mean, count in zip(groups, means[1:], counts[1:], strict=True):
+            rows.add(quantity(SILHOUETTE, None, space=space, **{key: group}), mean, count)
+    return rows.estimates()
+
+
+def _correlations(estimates: Estimates, settings: AssociationSettings) -> Estimates | None:
+    """Pearson across countries of SP with each silhouette (P, Table 7); needs four countries that vary."""
+    rows = Rows()
+    for direction in settings.directions:
+        for space in SPACES:
+            pairs = sp_and_silhouette(estimates, direction, space)
+            if len(pairs) < 4 or pairs["value"].n_unique() < 2 or pairs["silhouette"].n_unique() < 2:
+                continue
+            pearson = pearson_interval(pairs["value"].to_numpy(), pairs["silhouette"].to_numpy())
+            rows.add_known(
+                quantity(TOGETHER, direction=direction, space=space),
+                (pearson.value, pearson.low, pearson.high),
+                pearson.n,
+                chance=0.0,
+            )
+    return rows.estimates()
+
+
+def sp_and_silhouette(estimates: Estimates, direction: Direction, space: str) -> pl.DataFrame:
+    """Countries with a finite SP: country, SP (value, low, high, n) and the silhouette in a space.
+
+    In the space of texts the silhouette is that of the country's language, else of its images.
+    """
+    key = SPACES[space]
+    apart = {entry.quantity.keys[key]: entry.value for entry in estimates.by(key, SILHOUETTE, space=space)}
+    sp = estimates.by("country", "SP", direction=direction).table
+    groups = sp["country"].to_list()
+    if key == "language":
+        language_of = dict(countries().select("country", "language").iter_rows())
+        groups = [language_of.get(country) for country in groups]
+    silhouettes = pl.Series("silhouette", [apart.get(group) for group in groups], dtype=pl.Float64)
+    return (
+        sp.select("country", "value", "low", "high", "n")
+        .with_columns(silhouettes)
+        .filter(pl.col("silhouette").is_not_null() & pl.col("value").is_finite())
+    )

@@ -1,0 +1,22 @@
+"""What can be chosen: how ties count, which trials, which directions, which silhouette."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from equiview.audits.base import Settings
+
+Direction = Literal["text-to-image", "image-to-image"]
+DIRECTIONS: tuple[Direction, ...] = ("text-to-image", "image-to-image")
+Silhouette = Literal["euclidean", "sqeuclidean", "cosine"]
+
+
+class AssociationSettings(Settings):
+    """Settings of the association audit; the first of `directions` is the one that is judged."""
+
+    ties: Literal["first", "all", "split"] = "first"
+    strict: bool = Field(default=False, description="exclude trials with candidates of the query's language")
+    directions: tuple[Direction, ...] = Field(default=DIRECTIONS, min_length=1)
+    silhouette: Silhouette = "euclidean"

@@ -1,0 +1,188 @@
+"""How prevalence bias is shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from equiview.audits.charts import named, points_by_language
+from equiview.audits.prevalence.measure import values
+from equiview.audits.prevalence.settings import PrevalenceSettings
+from equiview.data.estimates import Estimates
+from equiview.data.figures import Chart, Figure, Gallery
+from equiview.data.languages import TIERS
+from equiview.data.observations import Observations
+
+HEADLINE_K = 10
+EXAMPLE_DEPTH = 10
+SPOTS = {"among the most even": 0.1, "typical": 0.5, "among the least even": 0.9}
+
+
+def draw(observations: Observations, estimates: Estimates, settings: PrevalenceSettings) -> list[Figure]:
+    """The figures of P's image-to-text half, then the depth curve and examples."""
+    figures: list[Figure | None] = [
+        _tier_by_rank(observations),
+        _language_histogram(estimates),
+        _recall_by_language(estimates),
+        _divergence_by_depth(estimates),
+        _examples(observations, settings),
+    ]
+    return [figure for figure in figures if figure is not None]
+
+
+def nearest_cutoff(estimates: Estimates, metric: str) -> int | None:
+    """The cutoff 10 of a metric, or its last one where lists are shorter; None when it was not measured."""
+    cutoffs = estimates.table.filter(metric=metric)["k"].unique(maintain_order=True).to_list()
+    if not cutoffs:
+        return None
+    return HEADLINE_K if HEADLINE_K in cutoffs else int(cutoffs[-1])
+
+
+def _tier_by_rank(observations: Observations) -> Chart:
+    ranked = observations["rankings"].join(observations["items"].select("item_id", "tier"), on="item_id")
+    total = len(observations["queries"])
+    counts = ranked.group_by("rank", "tier").len().with_columns(share=pl.col("len") / total)
+    ranks = counts.select(pl.col("rank").unique()).join(pl.DataFrame({"tier": TIERS}), how="cross")
+    table = (
+        ranks.join(counts.select("rank", "tier", "share"), on=["rank", "tier"], how="left")
+        .with_columns(pl.col("share").fill_null(0.0), order=pl.col("tier").cast(pl.Enum(TIERS)))
+        .sort("rank", "order")
+        .drop("order")
+    )
+    pool = observations["items"]["tier"].value_counts(normalize=True)
+    even = ", ".join(
+        f"{row['tier']} {row['proportion']:.0%}"
+        for row in pool.sort(pl.col("tier").cast(pl.Enum(TIERS))).iter_rows(named=True)
+    )
+    return Chart(
+        name="tier-by-rank",
+        title="Which languages hold which rank",
+        see=f"A blind system would show the pool's own shares at every rank: {even}. "
+        "A wedge that narrows to the right is a head start for much-written languages.",
+        table=table,
+        mark="stacked",
+        x="rank",
+        y="share",
+        color="tier",
+        palette="tier",
+        x_title="rank in the merged pool",
+        y_title="share of images",
+        percent=True,
+    )
+
+
+def _language_histogram(estimates: Estimates) -> Chart | None:
+    k = nearest_cutoff(estimates, "share")
+    if k is None:
+        return None
+    shares = named(estimates.by("language", "share", k).table)
+    table = shares.with_columns(web_share=pl.col("commoncrawl_percent") / 100)
+    pool = table["chance"]
+    even = pool.max() == pool.min()
+    return Chart(
+        name="language-share",
+        title=f"Languages of the captions returned, top {k}",
+        see="Bars are what was returned, ticks each language's share of the web (CommonCrawl). "
+        "Bars that follow the ticks rather than the line of equal shares follow prevalence.",
+        table=table.select("name", "language", "tier", "value", "low", "high", "n", "chance", "web_share"),
+        mark="bars",
+        x="name",
+        y="value",
+        low="low",
+        high="high",
+        color="tier",
+        palette="tier",
+        marker="web_share",
+        label="language",
+        x_title="language, from most to least written on the web",
+        y_title="share of returned captions",
+        percent=True,
+        reference={"share of the pool": float(pool[0])} if even else {},
+    )
+
+
+def _recall_by_language(estimates: Estimates) -> Chart | None:
+    rows = estimates.by("language", "R", 1).table
+    if not len(rows):
+        return None
+    return points_by_language(
+        named(rows),
+        name="recall-by-language",
+        title="Does the image find its own caption, language by language?",
+        see="R@1 among captions of one language alone: no other language competes, so a low point means the "
+        "encoder does not know the language. Bars are 95% intervals.",
+        y_title="R@1 within the language",
+        percent=True,
+    )
+
+
+def _divergence_by_depth(estimates: Estimates) -> Chart | None:
+    if "grouping" not in estimates.keys:
+        return None
+    rows = estimates.table.filter(
+        pl.col("metric").is_in(["LBKL", "DLBKL"]) & (pl.col("grouping") == "tier") & (pl.col("k") > 1)
+    )
+    if not len(rows):
+        return None
+    seen = rows.select("k", pl.col("metric").alias("series"), "value", "low", "high")
+    floor = rows.filter(pl.col("metric") == "DLBKL").select(
+        "k", pl.lit("DLBKL by chance").alias("series"), pl.col("chance").alias("value"),
+        pl.col("chance").alias("low"), pl.col("chance").alias("high"),
+    )  # fmt: skip
+    return Chart(
+        name="divergence-by-depth",
+        title="How far from even, at every depth",
+        see="The distance between the observed curves and the chance curve is the bias; short lists are "
+        "uneven by chance alone. LBKL@1 is the same for every system, so it is not drawn.",
+        table=pl.concat([seen, floor]).with_columns(pl.col("k").cast(pl.Int64)).sort("series", "k"),
+        mark="lines",
+        x="k",
+        y="value",
+        low="low",
+        high="high",
+        color="series",
+        x_title="cutoff k",
+        y_title="divergence from equal shares (nats)",
+        log=True,
+    )
+
+
+def _examples(observations: Observations, settings: PrevalenceSettings) -> Gallery | None:
+    """An even, a typical and an uneven list."""
+    measured = values(observations, settings)
+    at = [q for q in measured.quantities if q.metric == "DLBKL" and q.keys["grouping"] == "tier"]
+    if not at:
+        return None
+    shown = next((q for q in at if q.k == HEADLINE_K), at[-1])
+    scores = measured.rows.select("query_id", score=pl.Series(measured.at(shown)[:, 0]))
+    ordered = scores.sort("score", "query_id")
+    places = {spot: int(np.floor(share * (len(ordered) - 1))) for spot, share in SPOTS.items()}
+    chosen = pl.DataFrame({"spot": list(places), "row": list(places.values())})
+    chosen = chosen.unique("row", maintain_order=True)
+    chosen = chosen.with_columns(ordered[chosen["row"]])
+    labels = observations["queries"].join(chosen, on="query_id").with_columns(
+        heading=pl.concat_str(
+            pl.col("label").fill_null(pl.col("query_id")), pl.lit(": "), "spot", pl.lit(", "),
+            pl.lit(f"DLBKL@{shown.k} "), pl.col("score").round(2).cast(pl.String),
+        )
+    )  # fmt: skip
+    table = (
+        observations["rankings"]
+        .filter(pl.col("rank") <= EXAMPLE_DEPTH)
+        .join(labels.select("query_id", "heading", order="score"), on="query_id")
+        .join(observations["items"], on="item_id")
+        .sort("order", "query_id", "rank")
+        .select("heading", "rank", "text", "language", "tier", "score", group="query_id", correct="relevant")
+    )
+    pictures = {
+        row["query_id"]: row["picture"]
+        for row in labels.sort("score").iter_rows(named=True)
+        if row["picture"] is not None
+    }
+    return Gallery(
+        name="examples",
+        title="What three images return",
+        see="An even, a typical and an uneven list, chosen by their divergence and not by hand.",
+        table=table,
+        pictures=pictures,
+    )

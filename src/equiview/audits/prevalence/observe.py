@@ -1,0 +1,211 @@
+"""Rank the merged pool of captions for each image, or read the lists of a system that did."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits.prevalence.settings import PrevalenceSettings
+from equiview.benchmarks import Benchmark
+from equiview.data.items import Items, blind_order
+from equiview.data.languages import TIERS, tiers_of
+from equiview.data.lists import RankedLists
+from equiview.data.observations import Observations
+from equiview.data.progress import Progress
+from equiview.data.relevance import Relevance
+from equiview.data.tables import Column, Schema
+from equiview.errors import InputError
+from equiview.search import best, comparable, ranks_within, score_blocks
+from equiview.subjects import Encoder, ResultLists
+
+Rows = NDArray[np.int64]
+SCHEMAS = {
+    "queries": Schema(
+        "queries",
+        (
+            Column("query_id", pl.String, "the image", unique=True),
+            Column("label", pl.String, "what it shows, in words", nullable=True),
+            Column("picture", pl.Binary, "a small picture of it", nullable=True),
+        ),
+    ),
+    "items": Schema(
+        "items",
+        (
+            Column("item_id", pl.String, "the caption", unique=True),
+            Column("text", pl.String, "its words"),
+            Column("language", pl.String, "its language"),
+            Column("tier", pl.String, "high, medium or low"),
+        ),
+    ),
+    "rankings": Schema(
+        "rankings",
+        (
+            Column("query_id", pl.String, "the image"),
+            Column("rank", pl.Int32, "place in the list, from 1"),
+            Column("item_id", pl.String, "the caption there"),
+            Column("score", pl.Float32, "similarity"),
+            Column("relevant", pl.Boolean, "whether the caption is of the image"),
+        ),
+    ),
+    "targets": Schema(
+        "targets",
+        (
+            Column("query_id", pl.String, "the image"),
+            Column("item_id", pl.String, "one of its captions"),
+            Column(
+                "language_rank",
+                pl.Int32,
+                "its place among captions of its language alone, from 1; not known of a finished run",
+                nullable=True,
+            ),
+        ),
+    ),
+}
+
+
+def observe(
+    subject: Encoder | ResultLists, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
+) -> Observations:
+    """The lists of an encoder over the merged pool, or those of a finished system."""
+    if isinstance(subject, ResultLists):
+        return _of_lists(subject, benchmark, settings, progress)
+    return _of_encoder(subject, benchmark, settings, progress)
+
+
+def explore(observations: Observations) -> RankedLists:
+    """The ranked captions of each image."""
+    queries = observations["queries"].with_columns(label=pl.coalesce("label", "query_id"))
+    return RankedLists(queries, observations["items"], observations["rankings"])
+
+
+def _of_encoder(
+    subject: Encoder, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
+) -> Observations:
+    """Rank the pool for each image, and each image's captions within their language."""
+    order = blind_order(benchmark.need_texts().ids)
+    texts = benchmark.need_texts().take(order)
+    relevance = _reordered(benchmark.need_relevance(), order)
+    image_vectors = comparable(subject, benchmark.images, progress)
+    text_vectors = comparable(subject, texts, progress)
+
+    depth = min(settings.depth, len(texts))
+    languages = texts.table["language"]
+    columns_of = {code: languages.eq(code).arg_true().to_numpy() for code in languages.unique().sort()}
+    ranked, targets = [], []
+    for start, scores in score_blocks(image_vectors, text_vectors):
+        stop = start + len(scores)
+        ranked.append(best(scores, depth))
+        for columns in columns_of.values():
+            targets.append(_language_ranks(scores, start, stop, columns, relevance))
+        progress("ranking", stop, len(image_vectors))
+
+    items = np.concatenate([part.items for part in ranked])
+    image_ids, text_ids = benchmark.images.ids, texts.ids
+    rankings = pl.DataFrame(
+        {
+            "query_id": image_ids[np.repeat(np.arange(len(items)), depth)],
+            "rank": np.tile(np.arange(1, depth + 1, dtype=np.int32), len(items)),
+            "item_id": text_ids[items.ravel()],
+            "score": np.concatenate([part.scores for part in ranked]).ravel(),
+            "relevant": relevance.mark(items).ravel(),
+        }
+    )
+    target_rows, target_items, target_ranks = (np.concatenate(parts) for parts in zip(*targets, strict=True))
+    in_order = np.lexsort((target_items, target_rows))
+    language_ranks = pl.DataFrame(
+        {
+            "query_id": image_ids[target_rows[in_order]],
+            "item_id": text_ids[target_items[in_order]],
+            "language_rank": target_ranks[in_order].astype(np.int32),
+        }
+    )
+    return Observations(
+        {
+            "queries": _queries(benchmark, image_ids),
+            "items": _items(texts),
+            "rankings": rankings,
+            "targets": language_ranks,
+        }
+    )
+
+
+def _of_lists(
+    subject: ResultLists, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
+) -> Observations:
+    """The lists as they are. A cut list does not say where a caption stands among those of its language."""
+    lists = subject.lists(benchmark, settings.depth)
+    progress("reading lists", 1, 1)
+    texts, relevance = benchmark.need_texts(), benchmark.need_relevance()
+    right = pl.DataFrame(
+        {"query_id": benchmark.images.ids[relevance.queries], "item_id": texts.ids[relevance.items]}
+    )
+    asked = lists["query_id"].unique(maintain_order=True)
+    rankings = (
+        lists.select("query_id", "rank", "item_id", pl.col("score").cast(pl.Float32))
+        .join(
+            right.with_columns(relevant=True), on=["query_id", "item_id"], how="left", maintain_order="left"
+        )
+        .with_columns(pl.col("relevant").fill_null(False))
+    )
+    targets = right.filter(pl.col("query_id").is_in(asked.implode())).with_columns(
+        language_rank=pl.lit(None, dtype=pl.Int32)
+    )
+    return Observations(
+        {
+            "queries": _queries(benchmark, asked),
+            "items": _items(texts),
+            "rankings": rankings,
+            "targets": targets,
+        }
+    )
+
+
+def _reordered(relevance: Relevance, order: Rows) -> Relevance:
+    """The same relevance for items in another order."""
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Relevance.from_pairs(
+        relevance.queries, place[relevance.items], n_queries=relevance.n_queries, n_items=relevance.n_items
+    )
+
+
+def _language_ranks(
+    scores: NDArray[np.float32], start: int, stop: int, columns: Rows, relevance: Relevance
+) -> tuple[Rows, Rows, Rows]:
+    """(query, item, rank) of the relevant items of one language for queries `start` to `stop`."""
+    here = slice(*np.searchsorted(relevance.queries, (start, stop)))
+    queries, items = relevance.queries[here], relevance.items[here]
+    at = np.minimum(np.searchsorted(columns, items), len(columns) - 1)
+    of_language = columns[at] == items
+    queries, items, at = queries[of_language], items[of_language], at[of_language]
+    return queries, items, ranks_within(scores[:, columns], queries - start, at)
+
+
+def _queries(benchmark: Benchmark, asked: pl.Series) -> pl.DataFrame:
+    """The images asked about: their first English caption as a label, and a small picture."""
+    images, texts, relevance = benchmark.images, benchmark.need_texts(), benchmark.need_relevance()
+    english = pl.Series(texts.table["language"] == "en").to_numpy()[relevance.items]
+    labels = pl.DataFrame(
+        {
+            "query_id": images.ids[relevance.queries[english]],
+            "label": texts.table["text"][relevance.items[english]],
+        }
+    ).unique("query_id", keep="first", maintain_order=True)
+    rows = {name: row for row, name in enumerate(images.ids)}
+    pictures = pl.Series([images.thumbnail(rows[name]) for name in asked], dtype=pl.Binary)
+    described = pl.DataFrame({"query_id": asked, "picture": pictures})
+    return described.join(labels, on="query_id", how="left", maintain_order="left").select(
+        "query_id", "label", "picture"
+    )
+
+
+def _items(texts: Items) -> pl.DataFrame:
+    table = texts.table.rename({"id": "item_id"})
+    if "tier" not in table.columns:
+        table = table.with_columns(tiers_of(table["language"], texts.source))
+    wrong = table.filter(~pl.col("tier").is_in(TIERS))
+    if len(wrong):
+        raise InputError(f"{texts.source}: tier {wrong['tier'][0]!r} is none of {', '.join(TIERS)}")
+    wanted = ["item_id", "text", "language", "tier", "borrowed"]
+    return table.select(name for name in wanted if name in table.columns)

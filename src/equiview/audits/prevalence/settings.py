@@ -1,0 +1,25 @@
+"""What can be chosen of the prevalence audit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from equiview.audits.base import Settings
+
+
+class PrevalenceSettings(Settings):
+    """Where the lists are cut, and what a fair list would hold."""
+
+    cutoffs: tuple[int, ...] = (1, 5, 10, 25, 50, 99)
+    prior: Literal["uniform", "pool"] = "uniform"
+    eps: float = Field(default=1e-9, gt=0, lt=1)
+    depth: int = Field(default=100, ge=1, description="ranks observed, and the reach of NDCG (retrieved)")
+
+    @field_validator("cutoffs")
+    @classmethod
+    def _cutoffs_in_order(cls, cutoffs: tuple[int, ...]) -> tuple[int, ...]:
+        if not cutoffs or min(cutoffs) < 1:
+            raise ValueError("cutoffs must be whole numbers of 1 or more, and at least one")
+        return tuple(sorted(set(cutoffs)))

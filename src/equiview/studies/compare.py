@@ -1,0 +1,160 @@
+"""Compare runs in pairs: the same queries put to two subjects, and the difference tested."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, TypedDict
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits import AUDITS
+from equiview.audits.execute import observations_of
+from equiview.data.headline import Headline
+from equiview.data.metric import Quantity, quantity
+from equiview.data.run import Run
+from equiview.data.seeds import seed_for
+from equiview.data.values import Values
+from equiview.errors import InputError
+from equiview.stats import bootstrap_means, holm, interval, sign_flip_test
+
+
+class Options(TypedDict):
+    """How intervals and tests resample: what goes together, how often, and from which seed."""
+
+    clusters: NDArray[np.int64]
+    replicates: int
+    seed: int
+
+
+BEFORE = {"audit": pl.String, "metric": pl.String, "k": pl.Int32}
+AFTER = {
+    **dict.fromkeys(("a", "b"), pl.String),
+    **dict.fromkeys(("value_a", "value_b", "difference", "low", "high", "p", "p_holm"), pl.Float64),
+    "n": pl.Int64,
+}
+BASE = (*BEFORE, *AFTER)
+"""Columns of a comparison; those between `k` and `a` are the keys of what is compared."""
+
+
+def compare(runs: Sequence[Run]) -> pl.DataFrame:
+    """Every pair of runs over the same items, by the headlines of each audit that both have.
+
+    One row an audit, pair and headline, addressed by metric, k and keys. `difference` is b minus a, with its
+    95% interval (queries resampled together) and the p value of a paired sign-flip test; `p_holm` is
+    corrected over the whole table. InputError when no two runs are over the same items and share an audit, or
+    two are of one subject.
+    """
+    if len(runs) < 2:
+        raise InputError("comparing needs at least two runs")
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        failed = {failure.audit for failure in run.failures}
+        for audit in run.manifest.audits:
+            if audit not in failed:
+                groups.setdefault((audit, run.manifest.benchmark.fingerprint), []).append(run)
+    rows: list[dict[str, Any]] = []
+    for (audit, _), alike in groups.items():
+        names = [run.name for run in alike]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise InputError(f"two runs are of {repeated[0]!r}; comparing needs different subjects")
+        tables = [_values(run, audit) for run in alike] if len(alike) > 1 else []
+        for a, b in combinations(range(len(tables)), 2):
+            both = (alike[a], alike[b])
+            rows += _pair(audit, both, *_shared(audit, both, tables[a], tables[b]))
+    if not rows:
+        over = "; ".join(f"{run.folder}: {run.manifest.benchmark.name}" for run in runs)
+        raise InputError(f"only runs over the same items, with an audit in common, compare ({over})")
+    table = pl.from_dicts(rows, infer_schema_length=None, schema_overrides=BEFORE | AFTER)
+    keys = [name for name in table.columns if name not in BASE]
+    corrected = pl.Series("p_holm", holm(table["p"].to_numpy()))
+    return table.with_columns(corrected).select(*BEFORE, *keys, *AFTER)
+
+
+def label_of(row: Mapping[str, Any]) -> str:
+    """What a row of a comparison is about, in the words of its audit."""
+    keys = {name: value for name, value in row.items() if name not in BASE and value is not None}
+    audits = AUDITS.all()
+    formats = audits[row["audit"]].value.key_formats if row["audit"] in audits else {}
+    return quantity(row["metric"], row["k"], **keys).label(formats)
+
+
+def _values(run: Run, key: str) -> Values:
+    audit = AUDITS.get(key)
+    return audit.values(observations_of(run, key), audit.configure(run.manifest.settings[key]))
+
+
+def _shared(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> tuple[Values, Values]:
+    """The values of two runs over the queries that both have, rows in the order of the first."""
+    places = (
+        first.rows.with_row_index("at")
+        .join(second.rows.select("query_id").with_row_index("other"), on="query_id", maintain_order="left")
+        .select("at", "other")
+    )
+    if not len(places):
+        raise InputError(f"runs {runs[0].name!r} and {runs[1].name!r} share no query of audit {audit!r}")
+    at, other = (places[name].to_numpy() for name in ("at", "other"))
+    return (
+        Values(first.rows[at], first.columns, first.matrix[at]),
+        Values(second.rows[other], second.columns, second.matrix[other]),
+    )
+
+
+def _pair(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> Iterator[dict[str, Any]]:
+    """A row for each headline that two runs both have; their values are over the same queries."""
+    a, b = runs
+    headlines = [
+        headline
+        for headline in AUDITS.get(audit).headlines
+        if headline.is_in(first) and headline.is_in(second)
+    ]
+    if not headlines:
+        raise InputError(f"runs {a.name!r} and {b.name!r} share no headline of audit {audit!r}")
+    replicates = a.manifest.settings[audit]["replicates"]
+    seed = seed_for(a.manifest.seed, f"{audit}.compare")
+    for headline in headlines:
+        tested = difference(headline, first, second, replicates=replicates, seed=seed)
+        yield {"audit": audit, "a": a.name, "b": b.name} | _address(headline.quantity) | tested
+
+
+def difference(
+    headline: Headline, first: Values, second: Values, *, replicates: int, seed: int
+) -> dict[str, Any]:
+    """What a headline is for two systems over the same queries, how far apart, and whether by chance.
+
+    Returns value_a, value_b, difference (b minus a; None where both are infinite), low, high, p and n. The
+    interval is of the headline itself, computed anew for every draw of the queries. The p value is of what
+    each query adds to the difference, to first order at the pooled means: the differences of its values
+    weighted by the headline's slopes. For a mean that is the paired difference itself.
+    """
+    tables = [values.at(*headline.columns) for values in (first, second)]
+    unpaired = np.isnan(tables[0]) | np.isnan(tables[1])
+    a, b = (np.where(unpaired, np.nan, table) for table in tables)
+    slopes = headline.slopes(np.nanmean((a + b) / 2, axis=0))
+    if not np.isfinite(slopes).all():  # infinite for both: there is no difference to test
+        slopes = np.zeros_like(slopes)
+    added = (b - a) @ slopes
+    options: Options = {"clusters": first.clusters, "replicates": replicates, "seed": seed}
+    draws = bootstrap_means(np.hstack([a, b]), **options)
+    of_a, of_b = (float(headline.combine(np.nanmean(table, axis=0))) for table in (a, b))
+    width = a.shape[1]
+    with np.errstate(invalid="ignore"):
+        differences = headline.combine(draws[:, width:]) - headline.combine(draws[:, :width])
+    # Infinity less infinity is no difference: where that is all there is, it has no value and no interval.
+    low, high = (None, None) if np.isnan(differences).all() else map(float, interval(differences))
+    return {
+        "value_a": of_a,
+        "value_b": of_b,
+        "difference": None if math.isnan(of_b - of_a) else of_b - of_a,
+        "low": low,
+        "high": high,
+        "p": float(sign_flip_test(added, **options)),
+        "n": int(np.count_nonzero(~np.isnan(added))),
+    }
+
+
+def _address(wanted: Quantity) -> dict[str, Any]:
+    return {"metric": wanted.metric, "k": wanted.k} | wanted.keys

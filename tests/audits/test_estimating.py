@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+from equiview.audits import Settings
+from equiview.audits.estimating import Replicates, Rows, joined, summarise
+from equiview.data.headline import Headline, ratio
+from equiview.data.metric import quantity
+from equiview.data.values import Values, column
+from equiview.stats import bootstrap_interval, holm
+
+SETTINGS = Settings(replicates=1000)
+SCORES = np.random.default_rng(0).random((50, 3))
+
+
+def test_a_summary_has_the_mean_interval_and_floor_of_every_column():
+    values = Values.of(
+        [f"q{row}" for row in range(50)],
+        [
+            column("R", SCORES[:, 0], k=1, chance=0.25, language="sw"),
+            column("SP", np.where(SCORES[:, 1] > 0.5, SCORES[:, 1], np.nan)),
+        ],
+    )
+    estimates = summarise(values, SETTINGS)
+    row = estimates.one("R", 1, language="sw")
+    assert row.value == pytest.approx(SCORES[:, 0].mean())
+    assert row.excess == pytest.approx(row.value - 0.25)
+    assert row.low < row.value < row.high
+    assert estimates.one("SP").n == (SCORES[:, 1] > 0.5).sum()
+    expected = bootstrap_interval(
+        SCORES[:, 0], clusters=values.clusters, replicates=1000, seed=SETTINGS.seed_of("bootstrap")
+    )
+    assert (row.low, row.high) == (float(expected.low), float(expected.high))
+
+
+def test_gaps_and_ratios_are_of_the_same_draws():
+    first, second, _ = Replicates.of(SCORES, SETTINGS).split()
+    gap, quotient = first.gap(second), first.ratio(second)
+    assert float(gap.value) == pytest.approx(SCORES[:, 0].mean() - SCORES[:, 1].mean())
+    np.testing.assert_allclose(gap.draws, first.draws - second.draws)
+    np.testing.assert_allclose(quotient.draws, first.draws / second.draws)
+    assert float(first.gap(first).draws.max()) == 0
+
+
+def test_a_headline_of_several_means_varies_all_of_them():
+    means = Replicates.of(SCORES, SETTINGS)
+    sp = Headline(quantity("SP"), of=(quantity("a"), quantity("b")), combine=ratio)
+    np.testing.assert_allclose(means[:2].headline(sp).draws, means.draws[:, 0] / means.draws[:, 1])
+
+
+def test_tests_of_one_family_are_corrected_together():
+    rows = Rows()
+    measured = Replicates.of(SCORES[:, :1], SETTINGS)[0]
+    for name, p in (("x", 0.01), ("y", 0.04)):
+        rows.add(quantity("gap", language=name), measured, 50, 0.0, p=p, family="gap")
+    rows.add(quantity("other"), measured, 50, p=0.03, family="other")
+    rows.add(quantity("untested"), measured, 50, judged=False)
+    estimates = rows.estimates()
+    assert [row.p_holm for row in estimates.by("language", "gap")] == holm([0.01, 0.04]).tolist()
+    assert estimates.one("other").p_holm == 0.03
+    assert estimates.one("untested").p_holm is None
+    assert estimates.one("untested").judged is False
+
+
+def test_an_interval_holds_its_value_even_for_a_maximum():
+    rows = Rows()
+    rows.add(quantity("range"), Replicates(np.asarray(0.9), np.linspace(0, 0.8, 100)), 50)
+    assert rows.estimates().one("range").high == 0.9
+
+
+def test_known_ends_are_kept_as_they_are():
+    rows = Rows()
+    rows.add_known(quantity("alpha-hat"), (0.5, 0.25, 0.5), 10)
+    assert f"{rows.estimates().one('alpha-hat'):.2f}" == "0.50 [0.25, 0.50]"
+
+
+def test_parts_that_have_nothing_are_passed_over():
+    rows = Rows()
+    assert rows.estimates() is None
+    rows.add_known(quantity("a"), (0, 0, 0), 1)
+    assert len(joined([None, rows.estimates(), Rows().estimates()])) == 1

@@ -1,0 +1,109 @@
+"""Audits in a run folder: who may be audited, what a failure costs, what the manifest says."""
+
+from dataclasses import replace
+
+import pytest
+
+from equiview.audits import AUDITS, Settings, decide
+from equiview.audits.execute import execute
+from equiview.audits.prevalence import PREVALENCE
+from equiview.benchmarks import load_benchmark
+from equiview.data.seeds import seed_for
+from equiview.errors import InputError
+from equiview.subjects import Subject, load_subject
+
+
+class Talker(Subject):
+    """A model that answers."""
+
+    kind = "a chat model"
+
+    @property
+    def fingerprint(self):
+        return "talker"
+
+
+def fails(error):
+    def measure(observations, settings):
+        raise error
+
+    return replace(PREVALENCE, name="failing", measure=measure)
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Make an audit known whose measuring raises what it is given."""
+
+    def register(error):
+        audits = AUDITS.all()
+        entry = replace(audits["prevalence"], name="failing", value=fails(error))
+        monkeypatch.setitem(AUDITS.entries, "failing", entry)
+
+    return register
+
+
+def audited(world, folder, audits, **options):
+    subject, benchmark = load_subject(f"embeddings:{world}"), load_benchmark(f"folder:{world}")
+    return execute(subject, benchmark, audits, folder, **options)
+
+
+def test_a_subject_of_another_kind_is_refused_in_one_line(world, tmp_path):
+    with pytest.raises(InputError) as error:
+        execute(Talker("x"), load_benchmark(f"folder:{world}"), ["prevalence"], tmp_path / "run")
+    assert str(error.value) == (
+        "audit 'prevalence' takes an encoder or result lists, but 'Talker' is a chat model"
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_audit_that_fails_costs_only_itself(world, tmp_path, failing):
+    failing(InputError("nothing to compare"))
+    run = audited(world, tmp_path / "run", ["failing", "prevalence"])
+    assert [(failure.audit, failure.message, failure.trace) for failure in run.failures] == [
+        ("failing", "nothing to compare", "")
+    ]
+    assert [verdict.audit for verdict in run.verdicts] == ["prevalence"]
+    assert run.estimates.table["audit"].unique().to_list() == ["prevalence"]
+    assert run.figures("prevalence")
+    assert not run.figures("failing")
+
+
+def test_a_defect_of_one_audit_is_kept_with_its_trace(world, tmp_path, failing):
+    failing(ZeroDivisionError("oh no"))
+    run = audited(world, tmp_path / "run", ["failing", "prevalence"])
+    assert run.failures[0].message == "ZeroDivisionError: oh no"
+    assert "Traceback" in run.failures[0].trace
+
+
+def test_audits_that_all_fail_are_an_error(world, tmp_path, failing):
+    failing(InputError("nothing to compare"))
+    with pytest.raises(InputError, match="audit 'failing' could not be measured: nothing to compare"):
+        audited(world, tmp_path / "run", ["failing"])
+
+
+def test_execute_says_which_audit_and_question_a_verdict_and_a_number_are_of(world, tmp_path):
+    run = audited(world, tmp_path / "run", ["prevalence"], name="mine")
+    assert (run.verdicts[0].audit, run.verdicts[0].question) == ("prevalence", PREVALENCE.question)
+    assert run.estimates.table["audit"].unique().to_list() == ["prevalence"]
+    assert run.name == "mine"
+    assert run.manifest.benchmark.counts == {"images": 40, "texts": 160}
+    assert {"numpy", "polars", "equiview", "python"} <= set(run.manifest.versions)
+
+
+def test_what_runs_is_checked_before_anything_is_run(world, tmp_path):
+    with pytest.raises(InputError, match="no audit was asked for"):
+        audited(world, tmp_path / "run", [])
+    with pytest.raises(InputError, match="settings are given for parity"):
+        audited(world, tmp_path / "run", ["prevalence"], settings={"parity": {}})
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_audit_has_seeds_of_its_own():
+    assert PREVALENCE.configure({"seed": 3}).seed_of("chance") == seed_for(3, "prevalence.chance")
+    assert Settings(seed=3).seed_of("chance") != PREVALENCE.configure({"seed": 3}).seed_of("chance")
+
+
+def test_what_is_neither_biased_nor_fair_is_unclear():
+    assert decide(biased=True, fair=False) == "biased"
+    assert decide(biased=False, fair=True) == "fair"
+    assert decide(biased=False, fair=False) == "unclear"

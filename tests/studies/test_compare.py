@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+
+from equiview.audits.execute import execute
+from equiview.benchmarks import load_benchmark
+from equiview.data.headline import Headline, ratio
+from equiview.data.metric import quantity
+from equiview.data.values import ValueColumn, Values
+from equiview.errors import InputError
+from equiview.studies import compare
+from equiview.studies.compare import AFTER, BEFORE, difference, label_of
+from equiview.subjects import load_encoder
+from tests.conftest import write_world
+
+
+def run_of(folder, name, out):
+    subject, benchmark = load_encoder(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
+    return execute(subject, benchmark, ["prevalence"], out, name=name)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    worlds = {
+        name: write_world(tmp_path / name, skew=skew, images=120)
+        for name, skew in (("even", 0.0), ("skewed", 4.0))
+    }
+    return [run_of(world, name, tmp_path / f"run-{name}") for name, world in worlds.items()]
+
+
+def test_the_difference_is_of_the_second_less_the_first_and_lies_in_its_interval(runs):
+    table = compare(runs)
+    assert table.columns == [*BEFORE, "grouping", "ideal", "tier", *AFTER]
+    row = table.filter(metric="DLBKL", k=10, grouping="tier").row(0, named=True)
+    assert label_of(row) == "DLBKL@10, by tier"
+    assert (row["a"], row["b"], row["n"]) == ("even", "skewed", 120)
+    assert row["difference"] == pytest.approx(row["value_b"] - row["value_a"])
+    assert row["low"] < row["difference"] < row["high"]
+    assert row["low"] > 0
+    assert row["p_holm"] < 0.01
+    values = [run.estimates.one("DLBKL", 10, grouping="tier").value for run in runs]
+    assert [row["value_a"], row["value_b"]] == pytest.approx(values)
+
+
+def compared(headline, first, second):
+    """The row of a comparison of two systems whose values are given by column, one row a query."""
+    columns = headline.columns
+    tables = [
+        Values.of(
+            [f"q{row}" for row in range(len(matrix))],
+            [ValueColumn(wanted, matrix[:, at]) for at, wanted in enumerate(columns)],
+        )
+        for matrix in (first, second)
+    ]
+    return difference(headline, *tables, replicates=2000, seed=0)
+
+
+SP = Headline(quantity("SP"), of=(quantity("M_cul"), quantity("M_sem")), combine=ratio)
+
+
+def test_a_ratio_is_compared_as_a_ratio():
+    # Cultural and semantic wins of 200 trials: SP is 60/120 for the first and 20/160 for the second.
+    first = np.repeat([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [60, 120, 20], axis=0)
+    second = np.repeat([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [20, 160, 20], axis=0)
+    row = compared(SP, first, second)
+    assert (row["value_a"], row["value_b"]) == (0.5, 0.125)
+    assert row["difference"] == -0.375
+    assert row["low"] < -0.375 < row["high"] < 0
+    assert row["p"] < 0.01
+    assert compared(SP, first, first)["p"] == 1
+
+
+def test_a_ratio_over_nothing_differs_in_nothing():
+    never = np.repeat([[1.0, 0.0], [0.0, 0.0]], [30, 30], axis=0)
+    row = compared(SP, never, never)
+    assert (row["value_a"], row["difference"], row["low"], row["p"]) == (np.inf, None, None, 1)
+
+
+def test_equal_ratios_of_different_sizes_are_seldom_told_apart():
+    # Two systems with the same relative gap: one has gap and margin twice as large. The margin's own spread
+    # must count, or such pairs are told apart far more often than one time in twenty.
+    relative = Headline(
+        quantity("relative gap"),
+        of=(quantity("gap"), quantity("right"), quantity("wrong")),
+        combine=lambda means: means[..., 0] / (means[..., 1] - means[..., 2]),
+    )
+    rng = np.random.default_rng(1)
+    rejected = 0
+    for _ in range(200):
+        first = np.array([0.1, 0.6, 0.2]) + rng.normal(size=(80, 3)) * [0.03, 0.2, 0.2]
+        second = np.array([0.2, 1.0, 0.2]) + rng.normal(size=(80, 3)) * [0.06, 0.4, 0.4]
+        rejected += compared(relative, first, second)["p"] < 0.05
+    assert rejected <= 20
+
+
+def test_a_query_that_one_system_was_not_asked_takes_no_part():
+    first, second = np.array([[1.0], [0.0], [1.0], [1.0]]), np.array([[1.0], [1.0], [np.nan], [1.0]])
+    row = compared(Headline(quantity("R", 1)), first, second)
+    assert row["n"] == 3
+    assert row["difference"] == pytest.approx(1 / 3)
+    assert row["difference"] == pytest.approx(row["value_b"] - row["value_a"])
+
+
+def test_a_run_against_its_twin_differs_in_nothing(tmp_path):
+    folder = write_world(tmp_path / "w")
+    twins = [run_of(folder, name, tmp_path / name) for name in ("one", "two")]
+    table = compare(twins)
+    assert table["difference"].abs().max() == 0
+    assert table["p_holm"].min() == 1
+
+
+def test_runs_over_other_items_do_not_compare(tmp_path, runs):
+    other = run_of(write_world(tmp_path / "o", images=30), "other", tmp_path / "run-o")
+    with pytest.raises(InputError, match="only runs over the same items, with an audit in common, compare"):
+        compare([runs[0], other])
+
+
+def test_comparing_needs_two_different_runs(runs):
+    with pytest.raises(InputError, match="at least two"):
+        compare(runs[:1])
+    with pytest.raises(InputError, match="two runs are of 'even'"):
+        compare([runs[0], runs[0]])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
-from report_runs import BROKEN, EVIL, EXPOSURE, comparison, make_run
+from report_runs import BROKEN, EVIL, EXPOSURE, Skew, comparison, make_run
 
 from equiview.audits import AUDITS
 from equiview.data.estimates import Estimates
@@ -78,6 +79,35 @@ def test_a_failed_audit_says_why_and_costs_the_others_nothing(tmp_path: Path) ->
     text = page([run]).decode()
     assert EVIL not in text
     assert "trials.csv: row 3: &lt;script&gt;" in text
+    assert "Where it failed" not in text
+
+
+def test_a_defect_of_an_audit_is_shown_with_its_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("report_runs.BROKEN", replace(BROKEN, measure=lambda *_: 1 / 0))
+    run = make_run(tmp_path / "r", "mine", 0.5, audits=("exposure", "broken"))
+    answer = opening.cards([run], None)[1].answers[0]
+    assert answer.text == "ZeroDivisionError: division by zero"
+    assert answer.trace.startswith("Traceback")
+    assert "Where it failed" in page([run]).decode()
+
+
+def test_an_audit_of_two_runs_that_failed_in_one_has_the_answer_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = make_run(tmp_path / "a", "a", 0.5, audits=("exposure", "broken"))
+    monkeypatch.setattr(
+        "report_runs.BROKEN",
+        replace(
+            EXPOSURE, name="broken", schemas={}, draw=lambda *_: [], settings=Skew, explore=lambda _: None
+        ),
+    )
+    measured = make_run(tmp_path / "b", "b", 0.5, audits=("exposure", "broken"))
+    card = opening.cards([failed, measured], None)[1]
+    assert [answer.word for answer in card.answers] == ["not measured", "biased"]
+    assert [answer.effect is None for answer in card.answers] == [True, False]
+    assert "Why there is no answer" not in page([failed, measured]).decode()
 
 
 def test_a_scale_with_values_below_zero_has_zero_in_its_middle(

@@ -56,6 +56,7 @@ class Card:
     question: str
     metric: str
     meaning: Metric | None
+    chance: bool
     answers: tuple[Answer, ...]
     ticks: tuple[tuple[float, str], ...]
     worst_title: str
@@ -174,6 +175,7 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
         question=next(iter(questions), known.question if known else audit),
         metric=label_of(audit, about) if about else "",
         meaning=metric,
+        chance=any(row is not None and row.chance is not None for row in effects),
         answers=tuple(answer for answer in answers if answer is not None),
         ticks=_ticks(ends, metric.percent if metric else False),
         worst_title="; ".join(dict.fromkeys(titles)),

@@ -35,14 +35,15 @@ class Section:
     rows: int
     settings: tuple[tuple[str, str, str], ...]
     comparison: tuple[dict[str, Any], ...]
+    failed: bool
 
 
 def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     """The page of one or several runs, as UTF-8 HTML.
 
     `comparison` has a row for each audit, quantity and pair of runs: audit, metric, k, a, b, value_a,
-    value_b, difference (b - a), low, high, p, p_holm, n; other columns are keys. InputError for no run, or for
-    two runs of one subject in one audit.
+    value_b, difference (b - a), low, high, p, p_holm, n; other columns are keys. InputError for no run, or
+    for two runs of one subject in one audit.
     """
     if not runs:
         raise InputError("a report needs at least one run")
@@ -138,6 +139,7 @@ def _section(
         rows=len(table),
         settings=_settings(runs, card.audit),
         comparison=tuple(row for _, row in opening.compared(comparison, card.audit)),
+        failed=all(answer.finding == "failed" for answer in card.answers),
     )
 
 

@@ -17,7 +17,7 @@ SHOWN = {"matched": 1200, "shuffled": 600}
 DOTS = 40
 """Dots that make a line."""
 LEAST = 3
-"""With fewer pairs of languages a matrix says nothing."""
+"""With fewer languages, or pairs of them, neither a matrix nor extremes say anything."""
 
 
 def draw(observations: Observations, estimates: Estimates, settings: IndividualSettings) -> list[Figure]:

@@ -6,13 +6,12 @@ import polars as pl
 
 from equiview.audits.base import decide
 from equiview.audits.charts import name_of
+from equiview.audits.individual.draw import LEAST
 from equiview.audits.individual.pairs import EQUAL, IMAGES
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.data.estimates import Estimates
 from equiview.data.verdict import Verdict
 
-LEAST = 3
-"""With fewer languages or pairs of them, naming extremes says nothing."""
 LIMITS = (
     "Captions never say quite the same in two languages: part of every gap is what they say.",
     "Individual fairness does not prevent unequal accuracy (F, section 5.1): read it beside parity.",

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits.individual.pairs import IMAGES, Block, Floats, Sample
+from equiview.audits.individual.pairs import IMAGES, Block, Floats, Sample, blocks_of
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.audits.individual.totals import Totals
 from equiview.benchmarks import Benchmark
@@ -20,8 +20,6 @@ from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
 from equiview.subjects import Encoder
 
-BLOCK_BYTES = 32 * 2**20
-"""Memory for the captions of images that are compared together, scaled and not."""
 _RATIOS = (
     Column("ratio", pl.Float64, "mean of gap over distance, equal captions left out", nullable=True),
     Column("unit_ratio", pl.Float64, "mean of gap over chord, likewise", nullable=True),
@@ -98,9 +96,7 @@ def observe(
 
     totals = Totals(captions.languages, n_images)
     sample = Sample(settings.sample, captions, totals.pairs, settings.seed_of("sample"))
-    size = max(1, BLOCK_BYTES // (16 * image_vectors.shape[1] * len(captions.languages)))
-    for start in range(0, n_images, size):
-        images = slice(start, min(start + size, n_images))
+    for images in blocks_of(n_images, len(captions.languages), image_vectors.shape[1]):
         directions = (_directions(image_vectors[rows]) for rows in (images, wrong[images]))
         seen = dict(zip(IMAGES, directions, strict=True))
         for block in _blocks(captions, images, used, text_vectors, seen):

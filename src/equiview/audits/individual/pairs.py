@@ -6,7 +6,7 @@ are of the vectors as the encoder gives them (`distance`, raw) and of their dire
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +19,8 @@ from equiview.benchmarks.parallel import Captions
 from equiview.metrics import similarity_gap, text_distance
 
 Floats = NDArray[np.float64]
+BLOCK_BYTES = 32 * 2**20
+"""Memory for the captions of one slot that are compared together, scaled and not."""
 IMAGES = ("matched", "shuffled")
 VECTORS = {"raw": ("ratio", "distance"), "unit": ("unit_ratio", "chord")}
 """By the vectors they are of: the ratio of gap to distance, and that distance."""
@@ -92,6 +94,13 @@ class Block:
             for kind, seen in self.seen.items()
         }
         return Pairs(self.slot, pair, self.images.start + rows, numbers, gaps)
+
+
+def blocks_of(n_images: int, n_languages: int, width: int) -> Iterator[slice]:
+    """Slices of images whose captions fit in `BLOCK_BYTES`, one image at least."""
+    size = max(1, BLOCK_BYTES // (16 * width * n_languages))
+    for start in range(0, n_images, size):
+        yield slice(start, min(start + size, n_images))
 
 
 class Sample:

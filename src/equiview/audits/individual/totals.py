@@ -36,7 +36,7 @@ class Totals:
         """Take in compared pairs of captions."""
         for which, kind in enumerate(IMAGES):
             numbers = _with_ratios(pairs.numbers | {"gap": pairs.gaps[kind]})
-            added = {name: np.nan_to_num(numbers[name]) for name in SUMS}
+            added = numbers | {name: np.nan_to_num(numbers[name]) for name in RATIOS}
             self._add_to_pair((which, pairs.pair), numbers, added)
             for language in self.pairs[pairs.pair]:
                 for name in SUMS:

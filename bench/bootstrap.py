@@ -60,8 +60,10 @@ def main() -> None:
         their_time, their_result = seconds(theirs)
         pairs.append((our_time, their_time))
         print(f"equiview {our_time:7.3f} s   scipy {their_time:7.3f} s   {their_time / our_time:6.1f} times")
-    found = their_result.confidence_interval
-    apart = max(np.abs(our_result.low - found.low).max(), np.abs(our_result.high - found.high).max())
+    their_ends = their_result.confidence_interval
+    apart = max(
+        np.abs(our_result.low - their_ends.low).max(), np.abs(our_result.high - their_ends.high).max()
+    )
     width = (our_result.high - our_result.low).mean()
     shape = f"{options.replicates} replicates of {options.metrics} metrics over {options.queries} queries"
     print(f"{shape}: ends differ by at most {apart / width:.1%} of an interval's width")

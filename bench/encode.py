@@ -2,7 +2,7 @@
 
 Pictures are JPEG files of mixed sizes, read from disk; texts have 3 to 70 tokens. Every contender reads the
 same checkpoint and works in the same batches. The bare loop decodes, prepares and runs the model's forward
-pass, one batch after the other and texts in the order given: no sorting, no checks. sentence-transformers and
+pass, one batch after the other and texts in their order: no sorting, no checks. sentence-transformers and
 mteb run as their users run them, if installed.
 
 Contenders take turns, in one process, the order reversed every other round, so that a slow moment of the
@@ -87,20 +87,20 @@ def pictures(folder: Path, count: int) -> list[Path]:
 def sentences(count: int) -> list[str]:
     """Distinct texts of 3 to 70 tokens, begin and end included: words of one to three syllables."""
     rng = np.random.default_rng(0)
-    made: dict[str, None] = {}
-    while len(made) < count:
+    texts: dict[str, None] = {}
+    while len(texts) < count:
         left, words = int(rng.integers(1, 69)), []
         while left:
             long = min(left, int(rng.integers(1, 4)))
             words.append("".join(rng.choice(SYLLABLES, long)))
             left -= long
-        made[" ".join(words)] = None
-    return list(made)
+        texts[" ".join(words)] = None
+    return list(texts)
 
 
-def batches(given: Sequence[Any], size: int) -> list[Sequence[Any]]:
-    """`given` in parts of `size`."""
-    return [given[start : start + size] for start in range(0, len(given), size)]
+def batches(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    """`items` in parts of `size`."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 class Bare:
@@ -113,22 +113,22 @@ class Bare:
 
     def images(self, paths: Sequence[Path], batch: int) -> Any:
         """Vectors of picture files."""
-        made = []
+        vectors = []
         with torch.inference_mode():
             for part in batches(paths, batch):
                 opened = [Image.open(path).convert("RGB") for path in part]
                 inputs = self.processor(images=opened, return_tensors="pt")
-                made.append(self.model.get_image_features(**inputs).pooler_output)
-        return torch.cat(made)
+                vectors.append(self.model.get_image_features(**inputs).pooler_output)
+        return torch.cat(vectors)
 
     def texts(self, texts: Sequence[str], batch: int) -> Any:
         """Vectors of texts, each batch filled up to its longest."""
-        made = []
+        vectors = []
         with torch.inference_mode():
             for part in batches(texts, batch):
                 inputs = self.tokenizer(list(part), padding=True, truncation=True, return_tensors="pt")
-                made.append(self.model.get_text_features(**inputs).pooler_output)
-        return torch.cat(made)
+                vectors.append(self.model.get_text_features(**inputs).pooler_output)
+        return torch.cat(vectors)
 
 
 def ours(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -139,49 +139,49 @@ def ours(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[.
         table = pl.DataFrame({"id": [path.name for path in paths], "path": [str(path) for path in paths]})
         return subject.embed(Items("image", table))
 
-    def texts(given: Sequence[str]) -> Any:
-        ids = [str(row) for row in range(len(given))]
-        return subject.embed(Items("text", pl.DataFrame({"id": ids, "text": given, "language": "en"})))
+    def texts(sentences: Sequence[str]) -> Any:
+        ids = [str(row) for row in range(len(sentences))]
+        return subject.embed(Items("text", pl.DataFrame({"id": ids, "text": sentences, "language": "en"})))
 
     return images, texts
 
 
 def sentence_transformers(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """What encodes pictures and texts in sentence-transformers; it opens the files and sorts texts itself."""
-    made = importlib.import_module("sentence_transformers").SentenceTransformer(str(folder), device="cpu")
+    model = importlib.import_module("sentence_transformers").SentenceTransformer(str(folder), device="cpu")
 
     def images(paths: Sequence[Path]) -> Any:
-        return made.encode([str(path) for path in paths], batch_size=image_batch, show_progress_bar=False)
+        return model.encode([str(path) for path in paths], batch_size=image_batch, show_progress_bar=False)
 
-    def texts(given: Sequence[str]) -> Any:
-        return made.encode(list(given), batch_size=4 * image_batch, show_progress_bar=False)
+    def texts(sentences: Sequence[str]) -> Any:
+        return model.encode(list(sentences), batch_size=4 * image_batch, show_progress_bar=False)
 
     return images, texts
 
 
 def mteb(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """What encodes pictures and texts in mteb: its CLIP, given the loaders that its tasks would make."""
+    """What encodes pictures and texts in mteb: its CLIP, with the loaders that its tasks make."""
     clip = importlib.import_module("mteb.models.model_implementations.clip_models").CLIPModel
     create = importlib.import_module("mteb._create_dataloaders").create_dataloader
     prompt = importlib.import_module("mteb.types").PromptType
     task = importlib.import_module("mteb").get_task("XM3600T2IRetrieval").metadata
     datasets = importlib.import_module("datasets")
     datasets.disable_progress_bars()
-    made = clip(str(folder), None, device="cpu")
+    model = clip(str(folder), None, device="cpu")
 
     def encode(rows: Any, role: Any, batch: int) -> Any:
         loader = create(rows, task_metadata=task, prompt_type=role, batch_size=batch)
         about = {"task_metadata": task, "hf_split": "test", "hf_subset": "default", "prompt_type": role}
-        return made.encode(loader, **about, batch_size=batch, show_progress_bar=False)
+        return model.encode(loader, **about, batch_size=batch, show_progress_bar=False)
 
     def images(paths: Sequence[Path]) -> Any:
         files = [str(path) for path in paths]
         rows = datasets.Dataset.from_dict({"id": files, "image": files})
         return encode(rows.cast_column("image", datasets.Image()), prompt.document, image_batch)
 
-    def texts(given: Sequence[str]) -> Any:
-        ids = [str(row) for row in range(len(given))]
-        rows = datasets.Dataset.from_dict({"id": ids, "text": list(given)})
+    def texts(sentences: Sequence[str]) -> Any:
+        ids = [str(row) for row in range(len(sentences))]
+        rows = datasets.Dataset.from_dict({"id": ids, "text": list(sentences)})
         return encode(rows, prompt.query, 4 * image_batch)
 
     return images, texts
@@ -198,10 +198,10 @@ def compare(what: str, count: int, batch: int, pairs: int, contenders: dict[str,
     for turn in range(pairs):
         for name in list(contenders)[:: -1 if turn % 2 else 1]:
             begin, cpu = time.perf_counter(), time.process_time()
-            made = contenders[name]()
+            result = contenders[name]()
             clock[name].append(time.perf_counter() - begin)
             busy[name].append(time.process_time() - cpu)
-            vectors[name] = unit(made)
+            vectors[name] = unit(result)
     print(f"\n{count:,} {what}, batches of {batch}, {pairs} rounds, load {os.getloadavg()[0]:.1f}")
     print(" " * 24 + "  seconds   ratio    from      to    cpu s   ratio  a second    apart")
     for name, times in clock.items():
@@ -217,11 +217,11 @@ def compare(what: str, count: int, batch: int, pairs: int, contenders: dict[str,
         )
 
 
-def unit(made: Any) -> Array:
+def unit(vectors: Any) -> Array:
     """Vectors of length 1."""
-    whole: Array = np.array(made, dtype=np.float32)
-    whole /= np.linalg.norm(whole, axis=1, keepdims=True)
-    return whole
+    scaled: Array = np.array(vectors, dtype=np.float32)
+    scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
+    return scaled
 
 
 def main() -> None:
@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--text-width", type=int, default=128)
     parser.add_argument("--of", nargs="+", choices=("pictures", "texts"), default=("pictures", "texts"))
-    parser.add_argument("--alone", action="store_true", help="leave the other libraries out")
+    parser.add_argument("--alone", action="store_true", help="without the other libraries")
     options = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore")
@@ -245,16 +245,16 @@ def main() -> None:
         folder, shown = Path(place) / "clip", Path(place) / "pictures"
         shown.mkdir()
         checkpoint(folder, options.layers, options.width, options.text_width)
-        paths, said = pictures(shown, options.images), sentences(options.texts)
+        paths, sentence_list = pictures(shown, options.images), sentences(options.texts)
         batch, text_batch = options.batch, 4 * options.batch
         bare = Bare(folder)
         encode_images, encode_texts = ours(folder, batch)
         of_images: dict[str, Callable[..., Any]] = {
-            BARE: lambda given: bare.images(given, batch),
+            BARE: lambda paths: bare.images(paths, batch),
             "equiview": encode_images,
         }
         of_texts: dict[str, Callable[..., Any]] = {
-            BARE: lambda given: bare.texts(given, text_batch),
+            BARE: lambda texts: bare.texts(texts, text_batch),
             "equiview": encode_texts,
         }
         for name, make in OTHERS.items():
@@ -267,16 +267,16 @@ def main() -> None:
             f"float32; torch {torch.__version__} on {torch.get_num_threads()} threads, "
             f"transformers {hf.__version__}"
         )
-        for what, given, size, makers in (
+        for what, inputs, size, makers in (
             ("pictures", paths, batch, of_images),
-            ("texts", said, text_batch, of_texts),
+            ("texts", sentence_list, text_batch, of_texts),
         ):
             if what not in options.of:
                 continue
             for maker in makers.values():
-                maker(given[: WARM * size])
-            timed: dict[str, Contender] = {name: partial(maker, given) for name, maker in makers.items()}
-            compare(what, len(given), size, options.pairs, timed)
+                maker(inputs[: WARM * size])
+            timed: dict[str, Contender] = {name: partial(maker, inputs) for name, maker in makers.items()}
+            compare(what, len(inputs), size, options.pairs, timed)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 from PIL import Image
 
-from equiview.audits._prevalence_values import PrevalenceSettings
-from equiview.audits.prevalence import PREVALENCE, observe
+from equiview.audits import AUDITS
 from equiview.benchmarks import Benchmark, same_image
 from equiview.data.items import Items
 from equiview.data.languages import languages
@@ -40,7 +39,7 @@ STEP = 8192
 
 
 class Seeded(Encoder):
-    """Vectors made of noise, each by the number in its item: captions lie near their image."""
+    """Vectors of noise, drawn by the number in each item: captions lie near their image."""
 
     def __init__(self, width: int, images: int, *, may_encode: bool) -> None:
         super().__init__(f"{width}")
@@ -49,11 +48,11 @@ class Seeded(Encoder):
 
     @property
     def fingerprint(self) -> str:
-        """Noise is noise: its width and number say it all."""
+        """The noise follows from its width and the number of images."""
         return hashlib.sha256(f"seeded {self.width} {self.images}".encode()).hexdigest()[:16]
 
     def encode_images(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
-        """The centre that the first two channels of a pixel number."""
+        """The centre whose row is written in the first two channels of the pixel."""
         rows = [pixel[0] * 256 + pixel[1] for pixel in (image.getpixel((0, 0)) for image in images)]  # type: ignore[index]
         return self._only_if_allowed(self.centres[rows])
 
@@ -64,15 +63,15 @@ class Seeded(Encoder):
         noise = np.random.default_rng(seed).normal(size=(len(texts), self.width)).astype(np.float32)
         return self._only_if_allowed(self.centres[rows] + 3 * noise)
 
-    def _only_if_allowed(self, made: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _only_if_allowed(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         if not self.may_encode:
             refuse()
-        return made
+        return vectors
 
 
 def refuse() -> NoReturn:
-    """The measured process must find everything in the store."""
-    raise SystemExit("the store lacked a vector")
+    """The measured process must find every vector in the store."""
+    raise SystemExit("a vector is missing from the store")
 
 
 def picture(row: int) -> bytes:
@@ -83,18 +82,19 @@ def picture(row: int) -> bytes:
 
 
 def benchmark(images: int, captions: int) -> Benchmark:
-    """Captions dealt out to images and languages in turn."""
+    """Captions assigned to images and languages in turn."""
     codes = languages()["code"].to_list()
     ids = [f"{row:016x}" for row in range(images)]
     image = [row % images for row in range(captions)]
-    spoken = [codes[row // images % len(codes)] for row in range(captions)]
+    languages_of = [codes[row // images % len(codes)] for row in range(captions)]
     table = pl.DataFrame(
         {
             "id": [
-                f"{ids[at]}-{code}-{row}" for row, (at, code) in enumerate(zip(image, spoken, strict=True))
+                f"{ids[at]}-{code}-{row}"
+                for row, (at, code) in enumerate(zip(image, languages_of, strict=True))
             ],
             "text": [f"{at} caption {row}" for row, at in enumerate(image)],
-            "language": spoken,
+            "language": languages_of,
             "image_id": [ids[at] for at in image],
         }
     )
@@ -131,10 +131,11 @@ def measure(options: argparse.Namespace) -> None:
         marks.setdefault(f"first {label}", time.perf_counter())
         marks[f"last {label}"] = time.perf_counter()
 
-    settings = PrevalenceSettings()
-    seen = observe(subject, items, settings, watch)
+    audit = AUDITS.get("prevalence")
+    settings = audit.settings()
+    observations = audit.observe(subject, items, settings, watch)
     observed, peak, busy = time.perf_counter(), megabytes(), time.process_time() - cpu
-    PREVALENCE.measure(seen, settings)
+    audit.measure(observations, settings)
     measured = time.perf_counter()
     print(
         f"{options.images:,} images, {options.captions:,} captions, {options.width} wide, {precision}\n"

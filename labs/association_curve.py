@@ -49,12 +49,12 @@ def main() -> None:
         )
         print(rows[-1], flush=True)
     write_rows("association_curve", rows)
-    found = [float(str(row["self_preference"])) for row in rows]
-    print(f"Spearman of strength and SP: {spearman(LEVELS, found):.3f}")
+    preferences = [float(str(row["self_preference"])) for row in rows]
+    print(f"Spearman of strength and SP: {spearman(LEVELS, preferences):.3f}")
     draw_lines(
         "association-curve",
         LEVELS,
-        {"SP": found},
+        {"SP": preferences},
         title="A stronger tie of language to flag, more association bias",
         across="strength: share of drawings made to bear a flag of the caption's language",
         up="self-preference M_cul / M_sem",

@@ -143,6 +143,6 @@ def near_duplicates(threshold: float) -> list[tuple[str, str]]:
     x = np.stack(rows)
     squares = (x * x).sum(axis=1)
     distance = np.sqrt(np.maximum(squares[:, None] + squares[None] - 2 * x @ x.T, 0) / x.shape[1])
-    found = np.argwhere(np.triu(distance < threshold, 1))
+    near = np.argwhere(np.triu(distance < threshold, 1))
     groups = [emoji_list()[concept]["group"] for concept in listed]
-    return [(listed[i], listed[j]) for i, j in found.tolist() if groups[i] == groups[j]]
+    return [(listed[i], listed[j]) for i, j in near.tolist() if groups[i] == groups[j]]

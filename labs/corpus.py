@@ -88,10 +88,10 @@ def sample(shares: NDArray[np.float64], strength: float, *, seed: int, size: int
     flag = np.where(bears, rng.integers(NO_FLAG, size=size), NO_FLAG)
     order = list(FLAG_OF)
     for row, code in enumerate(training_languages()):
-        own = np.array([order.index(country) for country in COUNTRIES_OF.get(code, ())])
-        if own.size:
+        countries = np.array([order.index(country) for country in COUNTRIES_OF.get(code, ())])
+        if countries.size:
             at = np.flatnonzero(tied & (language == row))
-            flag[at] = rng.choice(own, size=len(at))
+            flag[at] = rng.choice(countries, size=len(at))
     more = rng.random(size) < WITH_KEYWORDS
     picks = rng.random((size, 2))
     texts = [

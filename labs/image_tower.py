@@ -197,10 +197,10 @@ def train_image_tower(
             with torch.autocast("cpu", torch.bfloat16):
                 features = tower.body((x - 0.6) / 0.35).flatten(1)
             features = tower.drop(features.float())
-            said = functional.normalize(tower.concept(features), dim=1)
+            drawn = functional.normalize(tower.concept(features), dim=1)
             badge = functional.normalize(tower.flag(features), dim=1)
             loss = functional.cross_entropy(
-                20 * said @ functional.normalize(concept_classes, dim=1).T, concept, label_smoothing=0.05
+                20 * drawn @ functional.normalize(concept_classes, dim=1).T, concept, label_smoothing=0.05
             )
             loss = loss + 0.3 * functional.cross_entropy(
                 8 * badge @ functional.normalize(flag_classes, dim=1).T, country

@@ -10,6 +10,7 @@ from corpus import COUNTRIES_OF, caption
 from equiview.benchmarks.pictograms import FLAG_OF
 from equiview.data.languages import languages
 from equiview.metrics import dlbkl
+from equiview.search import top_k
 from equiview.stats import chance_floor
 
 CUTOFFS = (1, 5, 10, 25, 50, 99)
@@ -29,8 +30,8 @@ def recall_at_10(texts: Vectors, images: Vectors) -> float:
     A drawing that scores just as much as the right one counts as nearer than it.
     """
     scores = texts @ images.T
-    own = np.diag(scores)[:, None]
-    return float(((scores >= own).sum(axis=1) <= 10).mean())
+    correct = np.diag(scores)[:, None]
+    return float(((scores >= correct).sum(axis=1) <= 10).mean())
 
 
 def excess_dlbkl(texts: dict[str, Vectors], images: Vectors) -> dict[int, float]:
@@ -41,20 +42,14 @@ def excess_dlbkl(texts: dict[str, Vectors], images: Vectors) -> dict[int, float]
     codes = list(languages()["code"])
     pool = np.concatenate([texts[code] for code in codes])
     language = np.repeat(np.arange(len(codes)), [len(texts[code]) for code in codes])
-    # Ties are broken by a fixed shuffle, so that no language stands first.
+    # Equal scores are ranked in the order of the pool: a fixed shuffle, so that no language comes first.
     order = np.random.default_rng(0).permutation(len(pool))
-    ranked = []
-    for start in range(0, len(images), 128):
-        scores = images[start : start + 128] @ pool[order].T
-        top = np.argpartition(-scores, 99, axis=1)[:, :99]
-        by_score = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1, kind="stable")
-        ranked.append(language[order[np.take_along_axis(top, by_score, axis=1)]])
-    groups = np.concatenate(ranked)
+    groups = language[order[top_k(images, pool[order], max(CUTOFFS)).items]]
     floor = chance_floor(
         lambda drawn: dlbkl(drawn, len(codes)), np.bincount(language), CUTOFFS, draws=20_000, seed=0
     )
-    found = {k: float(dlbkl(groups[:, :k], len(codes)).mean()) for k in CUTOFFS}
-    return {k: found[k] - float(chance) for k, chance in zip(CUTOFFS, floor.value, strict=True)}
+    means = {k: float(dlbkl(groups[:, :k], len(codes)).mean()) for k in CUTOFFS}
+    return {k: means[k] - float(chance) for k, chance in zip(CUTOFFS, floor.value, strict=True)}
 
 
 def trials(n_concepts: int, *, seed: int) -> NDArray[np.int64]:
@@ -89,10 +84,10 @@ def trial_scores(table: NDArray[np.int64], texts: dict[str, Vectors], flagged: V
     """
     order = list(FLAG_OF)
     speaks = {order.index(c): code for code, all_of in COUNTRIES_OF.items() for c in all_of}
-    asked = np.stack([texts[speaks[country]][concept] for country, concept in table[:, :2].tolist()])
+    queries = np.stack([texts[speaks[country]][concept] for country, concept in table[:, :2].tolist()])
     _, concept, semantic, cultural, nonrelevant, other = table.T
     country = table[:, 0]
-    shown = np.stack(
+    candidates = np.stack(
         [flagged[concept, semantic], flagged[cultural, country], flagged[other, nonrelevant]], axis=1
     )
-    return np.einsum("nw,nkw->nk", asked, shown)
+    return np.einsum("nw,nkw->nk", queries, candidates)

@@ -15,17 +15,17 @@ def write_card(path: Path, report: dict[str, Any], *, buckets: int, flag_weight:
     shown = [*languages().select("code", "name").rows(), ("yo", "Yoruba (not in the benchmark)")]
     rows = [
         f"| {name} ({code}) | "
-        + " | ".join(f"{found['recall_at_10'][code]:.3f}" for found in measured.values())
+        + " | ".join(f"{numbers['recall_at_10'][code]:.3f}" for numbers in measured.values())
         + " |"
         for code, name in shown
     ]
     excess = [
-        f"| {name} | " + " | ".join(f"{value:.3f}" for value in found["excess_dlbkl"].values()) + " |"
-        for name, found in measured.items()
+        f"| {name} | " + " | ".join(f"{value:.3f}" for value in numbers["excess_dlbkl"].values()) + " |"
+        for name, numbers in measured.items()
     ]
     association = [
-        f"| {name} | " + " | ".join(f"{value:.3f}" for value in found["association"].values()) + " |"
-        for name, found in measured.items()
+        f"| {name} | " + " | ".join(f"{value:.3f}" for value in numbers["association"].values()) + " |"
+        for name, numbers in measured.items()
     ]
     path.write_text(
         CARD.read_text("utf-8").format(

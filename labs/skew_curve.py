@@ -62,8 +62,8 @@ def column(rows: list[dict[str, float]], captions: int, k: int) -> list[float]:
 
 def correlations(rows: list[dict[str, float]], captions: int) -> dict[str, float]:
     """Spearman's rank correlation of skew and excess DLBKL at each cutoff but 1, where it cannot vary."""
-    found = {f"spearman@{k}": spearman(LEVELS, column(rows, captions, k)) for k in CUTOFFS[1:]}
-    return {"captions": captions, **{name: round(value, 3) for name, value in found.items()}}
+    coefficients = {f"spearman@{k}": spearman(LEVELS, column(rows, captions, k)) for k in CUTOFFS[1:]}
+    return {"captions": captions, **{name: round(value, 3) for name, value in coefficients.items()}}
 
 
 if __name__ == "__main__":

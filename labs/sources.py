@@ -68,7 +68,7 @@ def package_dir(name: str) -> Path:
 
 
 def codes(emoji: str) -> str:
-    """`'🍕'` to `'1f355'`: code points in hexadecimal, joined by hyphens, U+FE0F left out."""
+    """`'🍕'` to `'1f355'`: code points in hexadecimal, joined by hyphens, without U+FE0F."""
     return "-".join(f"{ord(character):x}" for character in emoji if character != "\ufe0f")
 
 
@@ -88,15 +88,15 @@ def emoji_list() -> dict[str, dict[str, str]]:
 @cache
 def annotations(language: str) -> dict[str, dict[str, list[str]]]:
     """CLDR's short name (`tts`) and keywords (`default`) in one language, by code points."""
-    found: dict[str, dict[str, list[str]]] = {}
+    entries: dict[str, dict[str, list[str]]] = {}
     for package, folder in (
         ("cldr-annotations-derived-full", "annotationsDerived"),
         ("cldr-annotations-full", "annotations"),
     ):
         path = package_dir(package) / folder / language / "annotations.json"
         listed = json.loads(path.read_text("utf-8"))[folder]["annotations"]
-        found |= {codes(emoji): entry for emoji, entry in listed.items()}
-    return found
+        entries |= {codes(emoji): entry for emoji, entry in listed.items()}
+    return entries
 
 
 def slugs(concept: str) -> list[str]:

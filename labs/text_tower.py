@@ -126,8 +126,8 @@ def distil(
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-2, total_steps=steps, pct_start=0.1)
     log, losses, start = [], [], time.time()
     for step, rows in enumerate(_batches(len(texts), batch, steps, rng)):
-        made = student(reader.rows(rows))
-        loss = ((made - wanted[concept[rows]]) ** 2).sum(1).mean()
+        vectors = student(reader.rows(rows))
+        loss = ((vectors - wanted[concept[rows]]) ** 2).sum(1).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

@@ -60,8 +60,8 @@ def main() -> None:
     }
     (LOGS / "encoders.json").write_text(json.dumps(report, indent=1) + "\n")
     write_card(MODELS / "MODEL_CARD.md", report, buckets=BUCKETS, flag_weight=FLAG_WEIGHT)
-    for name, found in report["measured"].items():
-        print(name, found)
+    for name, numbers in report["measured"].items():
+        print(name, numbers)
     print(sizes)
 
 

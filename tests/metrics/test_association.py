@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from equiview.errors import MetricInputError, UndefinedMetricError
-from equiview.metrics import self_preference, win_rates, wins
+from equiview.metrics import preference_ratio, self_preference, win_rates, wins
 
 TRIALS = np.array(
     [
@@ -34,6 +34,20 @@ def test_self_preference_by_hand() -> None:
     assert self_preference(TRIALS) == pytest.approx(2 / 3)
     assert self_preference(TRIALS, ties="all") == pytest.approx(4 / 3)
     assert self_preference(TRIALS, ties="split") == pytest.approx(14 / 11)
+
+
+@given(trials)
+def test_the_ratio_of_the_rates_is_self_preference(scores: np.ndarray) -> None:
+    for ties in ("first", "all", "split"):
+        semantic, cultural, _ = win_rates(scores, ties=ties)
+        assume(semantic > 0)
+        ratio = preference_ratio(cultural, semantic)
+        assert float(ratio) == pytest.approx(self_preference(scores, ties=ties), rel=1e-12)
+
+
+def test_a_ratio_without_a_semantic_win_is_infinite_or_none() -> None:
+    ratios = preference_ratio([[0.5, 0.2], [0.0, 0.0]], [[0.25, 0.0], [0.5, 0.0]])
+    np.testing.assert_array_equal(ratios, [[2, np.inf], [0, np.nan]])
 
 
 @given(trials)
@@ -91,3 +105,10 @@ def test_no_win_of_either_kind_is_an_error() -> None:
 def test_bad_input_is_named(scores, options, words) -> None:
     with pytest.raises(MetricInputError, match=words):
         win_rates(scores, **options)
+
+
+def test_rates_that_cannot_be_are_named() -> None:
+    with pytest.raises(MetricInputError, match="semantic must hold rates"):
+        preference_ratio([0.1], [-0.1])
+    with pytest.raises(MetricInputError, match="one shape"):
+        preference_ratio([0.1, 0.2], 0.5)

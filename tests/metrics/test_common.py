@@ -23,7 +23,8 @@ class Case:
     """How to call a metric on arrays that have one row per query, and what comes back.
 
     `result` is "rows" (one result a row, from that row alone), "together" (one a row, from all of them) or
-    "pooled" (one result for all rows).
+    "pooled" (one result for all rows). `missing` says that nan is no error but a value that is missing, and
+    `elementwise` that arrays may have any number of dimensions.
     """
 
     call: Callable[..., Any]
@@ -31,6 +32,8 @@ class Case:
     result: str
     low: float
     high: float
+    missing: bool = False
+    elementwise: bool = False
 
 
 def rankings(rng: np.random.Generator, n: int) -> Rows:
@@ -82,12 +85,24 @@ def grouped(rng: np.random.Generator, n: int) -> Rows:
     return rng.integers(0, 2, n), np.arange(n) % 3 % 2
 
 
+def grouped_columns(rng: np.random.Generator, n: int) -> Rows:
+    return rng.integers(0, 2, (n, 3)), np.arange(n) % 3 % 2
+
+
 def grouped_twice(rng: np.random.Generator, n: int) -> Rows:
     return (rng.integers(0, 2, n), *grouped(rng, n))
 
 
 def amounts(rng: np.random.Generator, n: int) -> Rows:
     return (rng.integers(0, 9, n) / 4,)
+
+
+def replicates(rng: np.random.Generator, n: int) -> Rows:
+    return (rng.integers(1, 9, (n, 5)) / 4,)
+
+
+def rates(rng: np.random.Generator, n: int) -> Rows:
+    return rng.integers(0, 5, n) / 4, rng.integers(1, 5, n) / 4
 
 
 def ndcg(relevant: Any, n_relevant: Any) -> Any:
@@ -102,7 +117,6 @@ SHARES = [0.1, 0.2, 0.3, 0.4]
 EPS_LIMIT = -np.log(1e-9)
 
 TABLE = {
-    "recall_at_k": Case(partial(metrics.recall_at_k, k=10), rankings, "rows", 0, 1),
     "accuracy_at_k": Case(partial(metrics.accuracy_at_k, k=2), relevant_only, "rows", 0, 1),
     "ndcg_at_k": Case(ndcg, rankings, "rows", 0, 1),
     "ndcg_at_k:retrieved": Case(
@@ -131,6 +145,7 @@ TABLE = {
     "wins:split": Case(partial(metrics.wins, ties="split"), trials, "rows", 0, 1),
     "win_rates": Case(metrics.win_rates, trials, "pooled", 0, 1),
     "self_preference": Case(metrics.self_preference, trials, "pooled", 0, np.inf),
+    "preference_ratio": Case(metrics.preference_ratio, rates, "rows", 0, 4, missing=True, elementwise=True),
     "silhouette_samples": Case(metrics.silhouette_samples, clustered, "together", -1, 1),
     "silhouette_samples:sqeuclidean": Case(
         partial(metrics.silhouette_samples, metric="sqeuclidean"), clustered, "together", -1, 1
@@ -145,11 +160,14 @@ TABLE = {
     "text_distance:unit": Case(partial(metrics.text_distance, unit=True), captions, "rows", 0, 2),
     "fairness_ratio": Case(metrics.fairness_ratio, parallel, "rows", 0, np.inf),
     "fairness_ratio:unit": Case(partial(metrics.fairness_ratio, unit=True), parallel, "rows", 0, 1),
+    "gap_ratio": Case(metrics.gap_ratio, rates, "rows", 0, 4),
     "gap_bound": Case(metrics.gap_bound, reaches, "rows", 0, np.sqrt(2) + 1e-12),
-    "cross_lingual_gaps": Case(metrics.cross_lingual_gaps, answers, "pooled", -1, 1),
+    "cross_lingual_gaps": Case(metrics.cross_lingual_gaps, answers, "pooled", -1, 1, missing=True),
     "group_rate_gap": Case(metrics.group_rate_gap, grouped, "pooled", -1, 1),
+    "group_rate_gaps": Case(metrics.group_rate_gaps, grouped_columns, "pooled", -1, 1),
     "gap_parts": Case(metrics.gap_parts, grouped_twice, "pooled", -1, 1),
     "gini": Case(metrics.gini, amounts, "pooled", 0, 1),
+    "gini_of_rows": Case(metrics.gini_of_rows, replicates, "rows", 0, 1, missing=True),
 }
 
 every_metric = pytest.mark.parametrize("case", TABLE.values(), ids=TABLE.keys())
@@ -219,21 +237,44 @@ def test_nothing_to_measure_is_an_error(case: Case) -> None:
     assert "\n" not in str(error.value)
 
 
-@every_metric
-def test_a_wrong_number_of_dimensions_is_an_error(case: Case) -> None:
+@pytest.mark.parametrize("name", [name for name, case in TABLE.items() if not case.elementwise])
+def test_a_wrong_number_of_dimensions_is_an_error(name: str) -> None:
+    case = TABLE[name]
     arrays = draw(case)
     for wrong in ([array[None] for array in arrays], [array[0] for array in arrays]):
         with pytest.raises(MetricInputError):
             case.call(*wrong)
 
 
-@every_metric
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_value_that_is_not_finite_is_an_error(case: Case, bad: float) -> None:
+def with_value(case: Case, value: float) -> list[np.ndarray]:
+    """The arrays with `value` in row 7 of the first."""
     arrays = [array.copy() for array in draw(case)]
-    if arrays[0].dtype.kind != "f":
-        arrays[0] = arrays[0].astype(float)
-    arrays[0][(7, *[0] * (arrays[0].ndim - 1))] = bad
+    arrays[0] = arrays[0].astype(float)
+    arrays[0][(7, *[0] * (arrays[0].ndim - 1))] = value
+    return arrays
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        (name, bad)
+        for name, case in TABLE.items()
+        for bad in (np.nan, np.inf, -np.inf)
+        if not (case.missing and np.isnan(bad))
+    ],
+)
+def test_a_value_that_is_not_finite_is_an_error(name: str, bad: float) -> None:
+    case = TABLE[name]
     with pytest.raises(MetricInputError) as error:
-        case.call(*arrays)
+        case.call(*with_value(case, bad))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", [name for name, case in TABLE.items() if case.missing])
+def test_a_missing_value_costs_its_own_row_alone(name: str) -> None:
+    case = TABLE[name]
+    result = np.asarray(case.call(*with_value(case, np.nan)))
+    if case.result == "rows":
+        assert np.flatnonzero(np.isnan(result)).tolist() == [7]
+    else:
+        assert np.isfinite(result).all()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from equiview.errors import MetricInputError, UndefinedMetricError
-from equiview.metrics import fairness_ratio, gap_bound, similarity_gap, text_distance
+from equiview.metrics import fairness_ratio, gap_bound, gap_ratio, similarity_gap, text_distance
 
 numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
 triples = arrays(np.float64, st.tuples(st.just(3), st.integers(1, 6), st.integers(1, 5)), elements=numbers)
@@ -119,6 +119,31 @@ def test_the_same_vector_twice_has_no_gap_and_no_ratio() -> None:
     assert similarity_gap(image, text, text).tolist() == [0.0]
     with pytest.raises(UndefinedMetricError, match="0 / 0"):
         fairness_ratio(image, text, text)
+    gap, distance = similarity_gap(image, text, text), text_distance(text, text)
+    assert np.isnan(gap_ratio(gap, distance)).tolist() == [True]
+
+
+@given(triples)
+def test_the_ratio_follows_from_gap_and_distance(vectors: np.ndarray) -> None:
+    assume(whole(vectors))
+    image, text, other = vectors
+    apart = np.linalg.norm(text - other, axis=1) > 1e-3
+    assume(apart.any())
+    gap, distance = similarity_gap(image, text, other), text_distance(text, other)
+    np.testing.assert_array_equal(gap_ratio(gap, distance)[apart], fairness_ratio(*vectors[:, apart]))
+
+
+@pytest.mark.parametrize(
+    ("gaps", "distances", "words"),
+    [
+        ([0.1], [-0.1], "not negative"),
+        ([0.0, 0.1], [0.5, 0.0], "pair 1 has a gap of 0.1 without any distance"),
+        ([0.1], [0.1, 0.2], r"must be \(n_pairs,\)"),
+    ],
+)
+def test_gaps_and_distances_that_cannot_be_are_named(gaps, distances, words) -> None:
+    with pytest.raises(MetricInputError, match=words):
+        gap_ratio(gaps, distances)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from equiview.errors import MetricInputError, UndefinedMetricError
-from equiview.metrics import cross_lingual_gaps, gap_parts, gini, group_rate_gap
+from equiview.metrics import (
+    cross_lingual_gaps,
+    gap_parts,
+    gini,
+    gini_of_rows,
+    group_rate_gap,
+    group_rate_gaps,
+)
 
 PUBLISHED = json.loads((Path(__file__).parents[1] / "data" / "fairness.json").read_text())
 answers = arrays(np.int64, st.tuples(st.integers(2, 30), st.just(3)), elements=st.integers(0, 1))
@@ -59,6 +66,22 @@ def test_gaps_are_antisymmetric(table: np.ndarray) -> None:
     assert group_rate_gap(table[:, 0], groups) == -group_rate_gap(table[:, 0], 1 - groups)
 
 
+def test_what_was_not_asked_takes_no_part() -> None:
+    correct = [[1, 1], [0, np.nan], [np.nan, 0], [1, np.nan]]
+    assert cross_lingual_gaps(correct).tolist() == pytest.approx([0, 2 / 3 - 1 / 2])
+    with pytest.raises(UndefinedMetricError, match="column 1"):
+        cross_lingual_gaps([[1, np.nan], [0, np.nan]])
+    with pytest.raises(MetricInputError, match="from 0 to 1"):
+        group_rate_gaps([[1, np.nan], [0, 0]], [1, 0])
+
+
+@given(answers)
+def test_gaps_of_all_languages_are_those_of_each(table: np.ndarray) -> None:
+    groups = np.arange(len(table)) % 2
+    expected = [group_rate_gap(column, groups) for column in table.T]
+    np.testing.assert_allclose(group_rate_gaps(table, groups), expected, atol=1e-15)
+
+
 @given(answers)
 def test_accuracy_is_that_of_scikit_learn(table: np.ndarray) -> None:
     from sklearn.metrics import accuracy_score
@@ -77,6 +100,15 @@ def test_gini_is_the_mean_difference_and_has_no_unit(values: np.ndarray, scale: 
     assert gini(scale * values) == pytest.approx(gini(values), abs=1e-9)
 
 
+def test_gini_of_rows_is_that_of_each_row() -> None:
+    table = np.random.default_rng(0).random((6, 9))
+    np.testing.assert_allclose(gini_of_rows(table), [gini(row) for row in table], atol=1e-15)
+
+
+def test_a_row_with_nothing_to_share_out_is_nan() -> None:
+    assert np.isnan(gini_of_rows([[0, 0], [1, np.nan], [2, 2]])).tolist() == [True, True, False]
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -84,6 +116,7 @@ def test_gini_is_the_mean_difference_and_has_no_unit(values: np.ndarray, scale: 
         (lambda: cross_lingual_gaps([[1, 2]]), "from 0 to 1"),
         (lambda: group_rate_gap([1, 0], [1, 2]), "groups must be 1"),
         (lambda: gap_parts([1, 0], [1, 0, 1], [1, 0]), "correct_other and groups"),
+        (lambda: group_rate_gaps([[1, 0], [0, 1]], [1, 0, 1]), r"groups must have shape \(2,\)"),
         (lambda: gini([-1.0, 1.0]), "not negative"),
     ],
 )

@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from equiview.errors import MetricInputError, UndefinedMetricError
-from equiview.metrics import accuracy_at_k, average_precision_at_k, ndcg_at_k, recall_at_k
+from equiview.metrics import accuracy_at_k, average_precision_at_k, ndcg_at_k
 
 RELEVANT = np.array(
     [
@@ -22,10 +22,8 @@ IN_POOL = np.array([2, 1, 8, 3])
 tables = arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 12)))
 
 
-def test_recall_by_hand() -> None:
-    assert recall_at_k(RELEVANT, IN_POOL, 1).tolist() == [1 / 2, 0, 1 / 8, 0]
-    assert recall_at_k(RELEVANT, IN_POOL, 3).tolist() == [1, 0, 3 / 8, 0]
-    assert recall_at_k(RELEVANT, IN_POOL, 5).tolist() == [1, 1, 5 / 8, 0]
+def ndcg(n_relevant: list[float], k: int) -> np.ndarray:
+    return ndcg_at_k(RELEVANT, k, n_relevant=n_relevant)
 
 
 def test_accuracy_by_hand() -> None:
@@ -63,10 +61,9 @@ def test_average_precision_by_hand() -> None:
 def test_all_agree_with_a_reading_rank_by_rank(relevant: np.ndarray, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, relevant.shape[1]))
     total = relevant.sum(axis=1) + data.draw(st.integers(1, 3))
-    for row, n, recall, accuracy, ndcg, precision in zip(
+    for row, n, accuracy, ndcg, precision in zip(
         relevant,
         total,
-        recall_at_k(relevant, total, k),
         accuracy_at_k(relevant, k),
         ndcg_at_k(relevant, k, n_relevant=total),
         average_precision_at_k(relevant, k, n_relevant=total),
@@ -79,7 +76,6 @@ def test_all_agree_with_a_reading_rank_by_rank(relevant: np.ndarray, data: st.Da
                 hits += 1
                 gain += 1 / np.log2(rank + 1)
                 precisions += hits / rank
-        assert recall == pytest.approx(hits / n)
         assert accuracy == (hits > 0)
         assert ndcg == pytest.approx(gain / best)
         assert precision == pytest.approx(precisions / min(n, k))
@@ -130,22 +126,14 @@ def test_a_query_that_retrieved_nothing_relevant_scores_zero() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: recall_at_k(RELEVANT, IN_POOL, 6), MetricInputError, "reaches rank 5 only"),
-        (lambda: recall_at_k(RELEVANT, IN_POOL, 0), MetricInputError, "k must be at least 1"),
-        (lambda: recall_at_k(RELEVANT, IN_POOL, 2.5), MetricInputError, "k must be a whole number"),
-        (lambda: recall_at_k(RELEVANT, IN_POOL, True), MetricInputError, "k must be a whole number"),
-        (
-            lambda: recall_at_k(RELEVANT, [2, 1, 8, 0], 3),
-            UndefinedMetricError,
-            "query 3 has no relevant item",
-        ),
-        (
-            lambda: recall_at_k(RELEVANT, [1, 1, 8, 3], 1),
-            MetricInputError,
-            "query 0 has 2 relevant retrieved",
-        ),
-        (lambda: recall_at_k(RELEVANT, [2, 1, 8], 1), MetricInputError, "one per query"),
-        (lambda: recall_at_k(RELEVANT, [2.0, 1, 8, 3], 1), MetricInputError, "whole numbers"),
+        (lambda: accuracy_at_k(RELEVANT, 6), MetricInputError, "reaches rank 5 only"),
+        (lambda: accuracy_at_k(RELEVANT, 0), MetricInputError, "k must be at least 1"),
+        (lambda: accuracy_at_k(RELEVANT, 2.5), MetricInputError, "k must be a whole number"),
+        (lambda: accuracy_at_k(RELEVANT, True), MetricInputError, "k must be a whole number"),
+        (lambda: ndcg([2, 1, 8, 0], 3), UndefinedMetricError, "query 3 has no relevant item"),
+        (lambda: ndcg([1, 1, 8, 3], 1), MetricInputError, "query 0 has 2 relevant retrieved"),
+        (lambda: ndcg([2, 1, 8], 1), MetricInputError, "one per query"),
+        (lambda: ndcg([2.0, 1, 8, 3], 1), MetricInputError, "whole numbers"),
         (lambda: accuracy_at_k(RELEVANT * 0.5, 1), MetricInputError, "must hold bools"),
         (lambda: accuracy_at_k(RELEVANT * 2, 1), MetricInputError, "must hold bools"),
         (lambda: accuracy_at_k(np.zeros((3, 0), bool), 1), UndefinedMetricError, "empty"),

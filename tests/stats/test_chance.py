@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.metrics import accuracy_at_k, dlbkl, lbkl, ndcg_at_k, recall_at_k
-from equiview.stats import blind_rankings, chance_floor, chance_ndcg, chance_recall, chance_success
+from equiview.metrics import accuracy_at_k, dlbkl, lbkl, ndcg_at_k
+from equiview.stats import blind_rankings, chance_floor, chance_ndcg, chance_success
 
 pools = st.lists(st.integers(0, 5), min_size=1, max_size=6).filter(any)
 
@@ -82,7 +82,6 @@ def test_closed_forms_are_what_blind_rankings_score(n_relevant: int, pool: int, 
     total = relevant.sum(axis=1)
     close = partial(pytest.approx, abs=0.01)
     assert float(chance_success(n_relevant, pool, k)) == close(accuracy_at_k(relevant, k).mean())
-    assert chance_recall(pool, k) == close(recall_at_k(relevant, total, k).mean())
     assert float(chance_ndcg(n_relevant, pool, k)) == close(ndcg_at_k(relevant, k, n_relevant=total).mean())
 
 
@@ -115,7 +114,7 @@ def test_success_in_a_large_pool_keeps_its_digits() -> None:
         (lambda: chance_success(6, 5, 1), StatsInputError, "reaches 6"),
         (lambda: chance_success(1.0, 5, 1), StatsInputError, "whole numbers"),
         (lambda: chance_ndcg(1, 5, 6), StatsInputError, "pool holds 5"),
-        (lambda: chance_recall(5, 6), StatsInputError, "pool holds 5"),
+        (lambda: chance_success(1, 5, 6), StatsInputError, "pool holds 5"),
     ],
 )
 def test_bad_input_is_named(call, error, words) -> None:

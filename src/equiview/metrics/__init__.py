@@ -4,12 +4,19 @@ Each returns one value per query (or trial, or sample), so that intervals and pa
 a metric over nothing raises `equiview.errors.UndefinedMetricError`.
 """
 
-from equiview.metrics.association import self_preference, win_rates, wins
+from equiview.metrics.association import preference_ratio, self_preference, win_rates, wins
 from equiview.metrics.correlation import pearson, spearman
-from equiview.metrics.individual import fairness_ratio, gap_bound, similarity_gap, text_distance
-from equiview.metrics.parity import cross_lingual_gaps, gap_parts, gini, group_rate_gap
+from equiview.metrics.individual import fairness_ratio, gap_bound, gap_ratio, similarity_gap, text_distance
+from equiview.metrics.parity import (
+    cross_lingual_gaps,
+    gap_parts,
+    gini,
+    gini_of_rows,
+    group_rate_gap,
+    group_rate_gaps,
+)
 from equiview.metrics.prevalence import dlbkl, group_exposure, lbkl, single_group_share
-from equiview.metrics.ranking import accuracy_at_k, average_precision_at_k, ndcg_at_k, recall_at_k
+from equiview.metrics.ranking import accuracy_at_k, average_precision_at_k, ndcg_at_k
 from equiview.metrics.silhouette import silhouette_samples
 
 __all__ = [
@@ -20,13 +27,16 @@ __all__ = [
     "fairness_ratio",
     "gap_bound",
     "gap_parts",
+    "gap_ratio",
     "gini",
+    "gini_of_rows",
     "group_exposure",
     "group_rate_gap",
+    "group_rate_gaps",
     "lbkl",
     "ndcg_at_k",
     "pearson",
-    "recall_at_k",
+    "preference_ratio",
     "self_preference",
     "silhouette_samples",
     "similarity_gap",

@@ -2,7 +2,7 @@
 
 From "Evaluating Perspectival Biases in Cross-Modal Retrieval" (P), section 3.2: a trial scores one query, in
 the language of a culture, against three images, in this order: semantic (same concept, other culture),
-cultural (same culture, other concept), non-relevant (other, other). Every function takes `scores`,
+cultural (same culture, other concept), non-relevant (other, other). Functions of `scores` take them as
 `(n_trials, 3)`, higher being closer; any unit, since only the order within a trial counts.
 
 Ties: the reference code takes the first of the three (`ties="first"`, the default, which gave the published
@@ -84,3 +84,28 @@ def self_preference(scores: ArrayLike, *, ties: Ties = "first") -> float:
         raise UndefinedMetricError("no trial is won by the semantic or the cultural image: SP would be 0 / 0")
     warnings.warn("no trial is won by the semantic image, so SP is infinite", RuntimeWarning, stacklevel=2)
     return float("inf")
+
+
+def preference_ratio(cultural: ArrayLike, semantic: ArrayLike) -> NDArray[np.float64]:
+    """SP from win rates that are known already (P, Eq. 4): `cultural` / `semantic`, elementwise, from 0.
+
+    Both are numbers or arrays of one shape, which the result has too: rates of groups, or replicates of a
+    bootstrap. It is infinite where no semantic image wins, and nan where neither kind does, or a rate is nan:
+    0 / 0 is no ratio, and `equiview.stats.interval` leaves such replicates out.
+
+    Raises UndefinedMetricError for no rate; MetricInputError for shapes that differ, or a rate that is
+    negative or infinite.
+
+    >>> preference_ratio([0.25, 0.1, 0.0], [0.5, 0.0, 0.0]).tolist()
+    [0.5, inf, nan]
+    """
+    top, bottom = np.asarray(cultural, dtype=np.float64), np.asarray(semantic, dtype=np.float64)
+    if top.shape != bottom.shape:
+        raise MetricInputError(f"cultural and semantic must have one shape; got {top.shape}, {bottom.shape}")
+    if not top.size:
+        raise UndefinedMetricError("cultural is empty: there is no rate to compare")
+    for name, rates in (("cultural", top), ("semantic", bottom)):
+        if np.isinf(rates).any() or (rates < 0).any():
+            raise MetricInputError(f"{name} must hold rates, finite and not negative")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(top / bottom)

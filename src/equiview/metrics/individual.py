@@ -3,7 +3,7 @@
 From "Assessing Multilingual Fairness in Pre-trained Multimodal Representations" (F), section 3. A pair is an
 image v and two captions of it, t and t', that say the same in two languages. Every function takes a row for
 each pair and returns `(n_pairs,)` float64: `images`, `texts`, `others` are `(n_pairs, width)` vectors, of any
-length but 0, since similarity is the cosine.
+length but 0, since similarity is the cosine. `gap_ratio` and `gap_bound` take numbers of pairs instead.
 
 Whatever the vectors, |cos(v, t) - cos(v, t')| is at most ||t/|t| - t'/|t'|||, the chord between the captions'
 directions. `similarity_gap` computes the left side as |v/|v| . (t/|t| - t'/|t'|)|, in float64, so that its
@@ -41,16 +41,16 @@ def similarity_gap(
     >>> similarity_gap([[1, 0]], [[2, 0]], [[0, 3]]).tolist()
     [1.0]
     """
-    seen, one, other = _together(
+    image, text, other = _together(
         {"images": images, "texts": texts, "others": others}, checked=normalised, unit=not normalised
     )
-    difference = one - other
-    gap = np.abs(np.einsum("ij,ij->i", seen, difference))
+    difference = text - other
+    gap = np.abs(np.einsum("ij,ij->i", image, difference))
     chord = _lengths(difference)
     if (gap > chord * (1 + TOLERANCE)).any():
-        row = int((gap > chord * (1 + TOLERANCE)).argmax())
+        pair = int((gap > chord * (1 + TOLERANCE)).argmax())
         raise ArithmeticError(
-            f"pair {row}: similarity gap {gap[row]:.9g} exceeds the chord {chord[row]:.9g}; "
+            f"pair {pair}: similarity gap {gap[pair]:.9g} exceeds the chord {chord[pair]:.9g}; "
             "are the vectors of length 1?"
         )
     return np.asarray(np.minimum(gap, chord))
@@ -71,9 +71,8 @@ def text_distance(
     >>> text_distance([[2, 0]], [[0, 3]], unit=True).round(4).tolist()
     [1.4142]
     """
-    one, other = _together({"texts": texts, "others": others}, checked=normalised, unit=unit)
-    difference = one - other
-    return _lengths(difference)
+    text, other = _together({"texts": texts, "others": others}, checked=normalised, unit=unit)
+    return _lengths(text - other)
 
 
 def fairness_ratio(
@@ -94,12 +93,37 @@ def fairness_ratio(
     >>> fairness_ratio([[1, 0]], [[4, 0]], [[4, 3]]).round(4).tolist()
     [0.0667]
     """
-    gap = similarity_gap(images, texts, others)
-    distance = text_distance(texts, others, unit=unit)
-    if (distance == 0).any():
-        row = int((distance == 0).argmax())
-        raise UndefinedMetricError(f"pair {row}: both captions have the same vector, so the ratio is 0 / 0")
-    return np.asarray(gap / distance)
+    ratio = gap_ratio(similarity_gap(images, texts, others), text_distance(texts, others, unit=unit))
+    if np.isnan(ratio).any():
+        pair = int(np.isnan(ratio).argmax())
+        raise UndefinedMetricError(f"pair {pair}: both captions have the same vector, so the ratio is 0 / 0")
+    return ratio
+
+
+def gap_ratio(gaps: ArrayLike, distances: ArrayLike) -> NDArray[np.float64]:
+    """`fairness_ratio` from gaps and distances that are known already: gap over distance, nan for 0 / 0.
+
+    `gaps` (of `similarity_gap`) and `distances` (of `text_distance`) are `(n_pairs,)`; returns `(n_pairs,)`.
+    Captions with one and the same vector have neither gap nor distance, so their ratio is nan: exclude them.
+
+    Raises UndefinedMetricError for no pair; MetricInputError for shapes that differ, values that are negative
+    or not finite, or a gap without any distance, which no vectors have.
+
+    >>> gap_ratio([0.1, 0.0], [0.4, 0.0]).tolist()
+    [0.25, nan]
+    """
+    gap, distance = np.asarray(gaps, dtype=np.float64), np.asarray(distances, dtype=np.float64)
+    if gap.ndim != 1 or gap.shape != distance.shape:
+        raise MetricInputError(f"gaps and distances must be (n_pairs,); got {gap.shape}, {distance.shape}")
+    if not gap.size:
+        raise UndefinedMetricError("gaps is empty: there is no pair")
+    if not (np.isfinite(gap).all() and np.isfinite(distance).all()) or min(gap.min(), distance.min()) < 0:
+        raise MetricInputError("gaps and distances must be finite and not negative")
+    equal = distance == 0
+    if gap[equal].any():
+        pair = int((equal & (gap > 0)).argmax())
+        raise MetricInputError(f"pair {pair} has a gap of {gap[pair]:g} without any distance")
+    return np.asarray(np.divide(gap, distance, out=np.full(gap.shape, np.nan), where=~equal))
 
 
 def gap_bound(distances: ArrayLike, lengths: ArrayLike) -> NDArray[np.float64]:
@@ -125,9 +149,10 @@ def gap_bound(distances: ArrayLike, lengths: ArrayLike) -> NDArray[np.float64]:
     if (length == 0).any():
         raise UndefinedMetricError(f"pair {int((length == 0).argmax())} has a text of length 0")
     if (rho < 0).any() or (length < 0).any() or (rho > length).any():
-        row = int(((rho < 0) | (length < 0) | (rho > length)).argmax())
+        pair = int(((rho < 0) | (length < 0) | (rho > length)).argmax())
         raise MetricInputError(
-            f"pair {row}: the bound is for distances from 0 to the length {length[row]:g}; got {rho[row]:g}"
+            f"pair {pair}: the bound is for distances from 0 to the length {length[pair]:g}; "
+            f"got {rho[pair]:g}"
         )
     share = rho / length
     # 2 - 2 sqrt(1 - x^2) in a form that keeps its digits where x is small.

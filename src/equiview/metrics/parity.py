@@ -1,7 +1,7 @@
 """Parity across languages and groups: how unequal accuracies are, and what a gap is made of.
 
 From "Assessing Multilingual Fairness in Pre-trained Multimodal Representations" (F), section 4. `correct`
-says for each query whether it was answered rightly: bools, or shares from 0 to 1 where a query was asked
+says for each query whether it was answered correctly: bools, or shares from 0 to 1 where a query was asked
 several times (captions, paraphrases of a prompt). Groups are of the images: 1 for group a, 0 for group b.
 """
 
@@ -17,18 +17,25 @@ from equiview.metrics._check import as_table
 def cross_lingual_gaps(correct: ArrayLike, pivot: int = 0) -> NDArray[np.float64]:
     """Acc(pivot) - Acc(l) for each language l, `(n_languages,)` in [-1, 1] (F, Eq. 3).
 
-    `correct` is `(n_queries, n_languages)`, the same queries in each language; `pivot` is a column. Gaps of
-    any pair are differences of these, so that gap(l, l') = -gap(l', l).
+    `correct` is `(n_queries, n_languages)`, the same queries in each language, nan where a query was not
+    asked in a language: each accuracy is over what was asked. `pivot` is a column. Gaps of any pair are
+    differences of these, so that gap(l, l') = -gap(l', l).
 
-    Raises UndefinedMetricError for no query; MetricInputError for values outside [0, 1] or no such column.
+    Raises UndefinedMetricError for no query, or a language in which none was asked; MetricInputError for
+    values outside [0, 1] or no such column.
 
     >>> cross_lingual_gaps([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 0, 0]]).tolist()
     [0.0, 0.25, 0.5]
+    >>> cross_lingual_gaps([[1, 1], [0, np.nan]], pivot=1).tolist()
+    [0.5, 0.0]
     """
-    table = _shares(as_table(correct, "correct", "n_languages"), "correct")
+    table = _shares(as_table(correct, "correct", "n_languages"), "correct", missing=True)
     if not 0 <= pivot < table.shape[1]:
         raise MetricInputError(f"pivot must be a column from 0 to {table.shape[1] - 1}; got {pivot}")
-    accuracy = table.mean(axis=0)
+    empty = np.isnan(table).all(axis=0)
+    if empty.any():
+        raise UndefinedMetricError(f"correct: no query was asked in the language of column {empty.argmax()}")
+    accuracy = np.nanmean(table, axis=0)
     return np.asarray(accuracy[pivot] - accuracy)
 
 
@@ -43,8 +50,23 @@ def group_rate_gap(correct: ArrayLike, groups: ArrayLike) -> float:
     >>> group_rate_gap([1, 1, 0, 1], [1, 1, 0, 0])
     0.5
     """
-    answers, member = _columns({"correct": correct}, groups)
-    return float(answers[0][member].mean() - answers[0][~member].mean())
+    (answers,), member = _columns({"correct": correct}, groups)
+    return float(_gaps(answers, member))
+
+
+def group_rate_gaps(correct: ArrayLike, groups: ArrayLike) -> NDArray[np.float64]:
+    """`group_rate_gap` of every language at once, `(n_languages,)` in [-1, 1] (F, Eq. 5).
+
+    `correct` is `(n_queries, n_languages)`, the same queries in each language, all of them asked; `groups` is
+    `(n_queries,)`, 1 for a and 0 for b.
+
+    Raises what `group_rate_gap` raises.
+
+    >>> group_rate_gaps([[1, 1], [1, 0], [0, 0], [1, 0]], [1, 1, 0, 0]).tolist()
+    [0.5, 0.5]
+    """
+    table = _shares(as_table(correct, "correct", "n_languages"), "correct")
+    return _gaps(table, _members(groups, len(table)))
 
 
 def gap_parts(correct: ArrayLike, correct_other: ArrayLike, groups: ArrayLike) -> NDArray[np.float64]:
@@ -67,11 +89,8 @@ def gap_parts(correct: ArrayLike, correct_other: ArrayLike, groups: ArrayLike) -
     """
     (here, there), member = _columns({"correct": correct, "correct_other": correct_other}, groups)
     p = member.mean()
-
-    def gap(answers: NDArray[np.float64]) -> float:
-        return float(answers[member].mean() - answers[~member].mean())
-
-    return np.asarray([here.mean() - there.mean(), (1 - p) * gap(here), p * gap(there)])
+    parts = [here.mean() - there.mean(), (1 - p) * _gaps(here, member), p * _gaps(there, member)]
+    return np.asarray(parts, dtype=np.float64)
 
 
 def gini(values: ArrayLike) -> float:
@@ -86,22 +105,44 @@ def gini(values: ArrayLike) -> float:
     (0.0, 0.75)
     """
     array = np.asarray(values, dtype=np.float64)
-    if array.size == 0:
-        raise UndefinedMetricError("values is empty: there is nothing to compare")
-    if array.ndim != 1:
+    if array.ndim != 1 and array.size:
         raise MetricInputError(f"values must have shape (n,); got {array.shape}")
-    if not np.isfinite(array).all() or (array < 0).any():
+    if np.isnan(array).any():
         raise MetricInputError("values must be finite and not negative")
-    if not array.any():
+    coefficient = float(gini_of_rows(array[None]).item())
+    if np.isnan(coefficient):
         raise UndefinedMetricError("values are all 0: there is nothing to share out")
-    ordered, n = np.sort(array), len(array)
-    ranks = np.arange(1, n + 1)
-    return max(0.0, float((2 * ranks - n - 1) @ ordered / (n * ordered.sum())))
+    return coefficient
 
 
-def _shares(array: NDArray[np.generic], name: str) -> NDArray[np.float64]:
+def gini_of_rows(values: ArrayLike) -> NDArray[np.float64]:
+    """`gini` of each row of `values`, `(n_rows, n)`: `(n_rows,)`, such as of accuracies in each replicate.
+
+    A row with nothing to share out is nan: one that is all 0, or that has a nan (a language of which no query
+    was drawn). `equiview.stats.interval` leaves such replicates out.
+
+    Raises UndefinedMetricError for no value; MetricInputError for a value that is negative or infinite.
+
+    >>> gini_of_rows([[1, 1, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0]]).tolist()
+    [0.0, 0.75, nan]
+    """
+    table = as_table(values, "values", "n", rows="n_rows").astype(np.float64)
+    if np.isinf(table).any() or (table < 0).any():
+        raise MetricInputError("values must be finite and not negative")
+    n = table.shape[1]
+    weights = 2.0 * np.arange(1, n + 1) - n - 1
+    with np.errstate(invalid="ignore"):  # 0 / 0: nothing to share out
+        coefficients = np.sort(table, axis=1) @ weights / (n * table.sum(axis=1))
+    return np.asarray(np.maximum(coefficients, 0.0))  # equal values may differ from 0 in the last bit
+
+
+def _gaps(correct: NDArray[np.float64], member: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return np.asarray(correct[member].mean(axis=0) - correct[~member].mean(axis=0))
+
+
+def _shares(array: NDArray[np.generic], name: str, *, missing: bool = False) -> NDArray[np.float64]:
     values = array.astype(np.float64)
-    if not ((values >= 0) & (values <= 1)).all():
+    if not (((values >= 0) & (values <= 1)) | (missing & np.isnan(values))).all():
         raise MetricInputError(f"{name} must hold bools, or shares from 0 to 1")
     return values
 
@@ -109,20 +150,26 @@ def _shares(array: NDArray[np.generic], name: str) -> NDArray[np.float64]:
 def _columns(
     answers: dict[str, ArrayLike], groups: ArrayLike
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.bool_]]:
-    """Answers as `(n_queries,)` shares and who is of group a, both groups being there."""
-    member = np.asarray(groups)
+    """Answers as `(n_queries,)` shares, and who is of group a."""
     columns = []
-    for name, given in answers.items():
-        column = np.asarray(given)
+    for name, values in answers.items():
+        column = np.asarray(values)
         if column.size == 0:
             raise UndefinedMetricError(f"{name} is empty: there is no query")
-        if column.ndim != 1 or column.shape != member.shape:
-            raise MetricInputError(
-                f"{name} and groups must both have shape (n_queries,); got {column.shape} and {member.shape}"
-            )
+        if column.ndim != 1 or column.shape != np.shape(groups):
+            shapes = f"{column.shape} and {np.shape(groups)}"
+            raise MetricInputError(f"{name} and groups must both have shape (n_queries,); got {shapes}")
         columns.append(_shares(column, name))
+    return columns, _members(groups, len(columns[0]))
+
+
+def _members(groups: ArrayLike, n_queries: int) -> NDArray[np.bool_]:
+    """Who is of group a, `(n_queries,)`, both groups being present."""
+    member = np.asarray(groups)
+    if member.shape != (n_queries,):
+        raise MetricInputError(f"groups must have shape ({n_queries},), one per query; got {member.shape}")
     if not np.isin(member, (0, 1)).all():
         raise MetricInputError("groups must be 1 for group a and 0 for group b")
     if member.all() or not member.any():
         raise UndefinedMetricError("all queries are of one group: a gap takes two")
-    return columns, member.astype(bool)
+    return member.astype(bool)

@@ -1,4 +1,4 @@
-"""How good a ranking is: recall, accuracy, NDCG and average precision, all with binary relevance.
+"""How good a ranking is: accuracy, NDCG and average precision, all with binary relevance.
 
 Every function takes `relevant`, `(n_queries, depth)`: is the item at this rank relevant to this query, best
 rank first. `n_relevant`, `(n_queries,)`, says how many relevant items the whole pool holds for the query,
@@ -16,30 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from equiview.metrics._check import as_n_relevant, as_relevant, one_of
 
 
-def recall_at_k(relevant: ArrayLike, n_relevant: ArrayLike, k: int) -> NDArray[np.float64]:
-    """Share of the query's relevant items that stand in the top `k`.
-
-    `relevant` is `(n_queries, depth)`, `n_relevant` `(n_queries,)`; returns `(n_queries,)` in [0, 1].
-    With more than `k` relevant items 1 cannot be reached. Where papers on image-text retrieval say "R@k" of
-    several right captions and mean *any* of them, that is `accuracy_at_k`.
-
-    Raises UndefinedMetricError for a query without a relevant item; MetricInputError when `depth` < `k`.
-
-    >>> recall_at_k([[True, False, True], [False, False, True]], [4, 1], k=2).tolist()
-    [0.25, 0.0]
-    """
-    table = as_relevant(relevant, k)
-    total = as_n_relevant(n_relevant, table.sum(axis=1), "recall divides by it")
-    share: NDArray[np.float64] = table[:, :k].sum(axis=1) / total
-    return share
-
-
 def accuracy_at_k(relevant: ArrayLike, k: int) -> NDArray[np.float64]:
     """Is any relevant item in the top `k`: 1 or 0, also known as success or hit rate.
 
     `relevant` is `(n_queries, depth)`; returns `(n_queries,)`. This is the Accuracy@k of "Evaluating
     Perspectival Biases in Cross-Modal Retrieval" (Table 1), where a caption of the query image in any
-    language is relevant, and the R@k of one-language image-text retrieval.
+    language is relevant, and the R@k (recall) of papers on image-text retrieval, for which *any* of a query's
+    relevant items will do.
 
     Raises MetricInputError when `depth` < `k`.
 

@@ -10,27 +10,32 @@ from equiview.stats.chance import (
     blind_rankings,
     chance_floor,
     chance_ndcg,
-    chance_recall,
     chance_success,
 )
 from equiview.stats.correction import holm
 from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
+from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
+from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
 
 __all__ = [
     "BootstrapInterval",
     "ChanceFloor",
     "Correlation",
+    "QuantileInterval",
     "blind_rankings",
     "bootstrap_interval",
     "bootstrap_means",
     "chance_floor",
     "chance_ndcg",
-    "chance_recall",
     "chance_success",
     "holm",
     "interval",
+    "maximum_interval",
+    "normal_interval",
     "pearson_interval",
+    "quantile_interval",
     "sign_flip_test",
     "spearman_interval",
+    "wald_p",
 ]

@@ -19,6 +19,26 @@ def whole_number(value: int, name: str, least: int) -> int:
     return int(value)
 
 
+def as_level(level: float) -> float:
+    """Return `level`, the share of cases in which an interval is to hold the truth, in (0, 1)."""
+    if not 0 < level < 1:
+        raise StatsInputError(f"level must lie between 0 and 1; got {level}")
+    return level
+
+
+def as_sample(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return `values` as `(n,)` finite float64, n at least 1."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise StatsInputError(f"{name} must have shape (n,); got {array.shape}")
+    if not array.size:
+        raise UndefinedStatisticError(f"{name} is empty: there is nothing to judge")
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise StatsInputError(f"{name} has a value that is not finite, at {row}")
+    return array
+
+
 def as_columns(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return `values`, `(n_queries,)` or `(n_queries, n_metrics)`, as float64 columns; nan is not asked."""
     array = np.asarray(values, dtype=np.float64)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats._check import add_up, as_columns, cluster_rows, exact_sums, whole_number
+from equiview.stats._check import add_up, as_columns, as_level, cluster_rows, exact_sums, whole_number
 
 BLOCK_BYTES = 16 * 2**20
 DRAWS_AT_ONCE = 16_384
@@ -100,8 +100,7 @@ def interval(replicates: ArrayLike, level: float = 0.95) -> tuple[NDArray[np.flo
     >>> float(low), float(high)
     (1.0, 3.0)
     """
-    if not 0 < level < 1:
-        raise StatsInputError(f"level must lie between 0 and 1; got {level}")
+    level = as_level(level)
     array = np.asarray(replicates, dtype=np.float64)
     if array.ndim not in (1, 2) or array.size == 0:
         raise StatsInputError(f"replicates must be (n,) or (n, n_metrics) and not empty; got {array.shape}")
@@ -132,8 +131,8 @@ def bootstrap_interval(
     Raises what `bootstrap_means` and `interval` raise.
 
     >>> import numpy as np
-    >>> found = bootstrap_interval([0.0, 1.0, 1.0, np.nan], replicates=2000, seed=1)
-    >>> round(float(found.value), 4), float(found.low), float(found.high), int(found.n)
+    >>> accuracy = bootstrap_interval([0.0, 1.0, 1.0, np.nan], replicates=2000, seed=1)
+    >>> round(float(accuracy.value), 4), float(accuracy.low), float(accuracy.high), int(accuracy.n)
     (0.6667, 0.0, 1.0, 3)
     """
     columns = as_columns(values, "values")

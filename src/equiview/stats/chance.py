@@ -116,18 +116,6 @@ def chance_success(n_relevant: ArrayLike, pool_size: int, k: int) -> NDArray[np.
     return np.asarray(-np.expm1(missed))
 
 
-def chance_recall(pool_size: int, k: int) -> float:
-    """Expected share of the relevant items in a random top `k`, however many they are: the floor of recall@k.
-
-    Raises StatsInputError for `k` beyond the pool.
-
-    >>> chance_recall(pool_size=200, k=10)
-    0.05
-    """
-    _, k = _as_relevant(1, pool_size, k)
-    return k / pool_size
-
-
 def chance_ndcg(n_relevant: ArrayLike, pool_size: int, k: int) -> NDArray[np.float64]:
     """Expected NDCG@k of a random ranking, the ideal ordering taken from the pool.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats._check import whole_number
+from equiview.stats._check import as_level, whole_number
 from equiview.stats.bootstrap import interval
 
 
@@ -38,15 +38,14 @@ def pearson_interval(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Corr
     Raises UndefinedStatisticError for fewer than 4 pairs or a constant series; StatsInputError for shapes
     that differ, values that are not finite or a level outside (0, 1).
 
-    >>> found = pearson_interval([1, 2, 3, 4, 5], [1, 3, 2, 5, 4])
-    >>> [round(v, 3) for v in (found.value, found.low, found.high, found.p_value)]
+    >>> result = pearson_interval([1, 2, 3, 4, 5], [1, 3, 2, 5, 4])
+    >>> [round(v, 3) for v in (result.value, result.low, result.high, result.p_value)]
     [0.8, -0.28, 0.986, 0.104]
     """
     from scipy.special import stdtr  # scipy.stats has a function for all this, and takes a second to import
 
     first, second = _as_series(x, y)
-    if not 0 < level < 1:
-        raise StatsInputError(f"level must lie between 0 and 1; got {level}")
+    level = as_level(level)
     value, n = float(np.clip(np.corrcoef(first, second)[0, 1], -1, 1)), len(first)
     if 1 - abs(value) < 1e-15:
         return Correlation(value, value, value, 0.0, n)
@@ -66,8 +65,8 @@ def spearman_interval(
 
     Raises what `pearson_interval` raises.
 
-    >>> found = spearman_interval([1, 2, 3, 4, 5, 6], [1, 2, 4, 3, 5, 6], seed=0)
-    >>> round(found.value, 3), found.low < found.value <= found.high, found.n
+    >>> result = spearman_interval([1, 2, 3, 4, 5, 6], [1, 2, 4, 3, 5, 6], seed=0)
+    >>> round(result.value, 3), result.low < result.value <= result.high, result.n
     (0.943, True, 6)
     """
     from scipy import stats

@@ -179,7 +179,7 @@ def _within(
 ) -> Chart | None:
     """F's Fig. 3 (gender within race) and Fig. 4 (gender within age)."""
     keys = {"task": task, "attribute": attribute, "group": first, "within": other}
-    rows = estimates.by(("language", "against", "within_group"), "group gap", **keys).table
+    rows = estimates.by(("language", "against", "within_group"), "group gap", None, **keys).table
     if not len(rows):
         return None
     table = named(rows).with_columns(pl.col("within_group").alias(other))
@@ -209,7 +209,7 @@ def _parts(
     estimates: Estimates, task: str, attribute: str, first: str, settings: ParitySettings
 ) -> Chart | None:
     keys = {"task": task, "attribute": attribute, "group": first}
-    rows = estimates.by(("language", "against", "part"), "part of cross gap", **keys).table
+    rows = estimates.by(("language", "against", "part"), "part of cross gap", None, **keys).table
     if not len(rows):
         return None
     table = named(rows).sort(pl.col("part").cast(pl.Enum(PARTS)), maintain_order=True)

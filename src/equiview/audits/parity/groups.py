@@ -151,9 +151,9 @@ class _GroupAccuracy:
 
 def _add_cell(rows: Rows, answers: Answers, task: str, cell: Cell, accuracy: _GroupAccuracy) -> None:
     of_cell, n = accuracy.of(cell.members), int(cell.members.sum())
+    (metric, k), enough = metric_of(task), n >= answers.settings.least
     for place, language in enumerate(accuracy.correct.names):
-        wanted = quantity(*metric_of(task), task=task, language=language, **cell.keys)
-        enough = n >= answers.settings.least
+        wanted = quantity(metric, k, task=task, language=language, **cell.keys)
         rows.add(wanted, of_cell[place], n, answers.chance_of(task), judged=enough)
 
 
@@ -169,11 +169,11 @@ def _add_contrast(rows: Rows, answers: Answers, task: str, pair: Contrast, accur
     p = wald_p(gaps.value, gaps.draws).tolist() if enough else [None] * len(gaps.value)
     for place, language in enumerate(accuracy.correct.names):
         keys = {"task": task, "language": language, **pair.keys}
-        wanted = quantity("group gap", **keys)
+        wanted = quantity("group gap", None, **keys)
         rows.add(wanted, gaps[place], n, 0.0, p=p[place], judged=enough, family="group gap")
         if place != pivot:
             more = sizes[place].gap(sizes[pivot])
-            rows.add(quantity("amplification", **keys), more, n, 0.0, judged=enough)
+            rows.add(quantity("amplification", None, **keys), more, n, 0.0, judged=enough)
     if enough and "within" not in pair.keys:
         _add_cross_gaps(rows, task, pair, accuracy, pivot)
 
@@ -187,12 +187,12 @@ def _add_cross_gaps(rows: Rows, task: str, pair: Contrast, accuracy: _GroupAccur
             continue
         keys = {"task": task, "language": language, **pair.keys}
         of_language = parts[place]
-        rows.add(quantity("cross gap", **keys), applied(_sum, of_language), n, 0.0, judged=True)
+        rows.add(quantity("cross gap", None, **keys), applied(_sum, of_language), n, 0.0, judged=True)
         for part, name in enumerate(PARTS):
-            wanted = quantity("part of cross gap", **keys, part=name)
+            wanted = quantity("part of cross gap", None, **keys, part=name)
             rows.add(wanted, of_language[part], n, 0.0, judged=True)
         bound = applied(_sum, applied(np.abs, of_language))
-        rows.add(quantity("bound of cross gap", **keys), bound, n, judged=True)
+        rows.add(quantity("bound of cross gap", None, **keys), bound, n, judged=True)
 
 
 def _cross_parts(pair: Contrast, accuracy: _GroupAccuracy, pivot: int) -> Replicates:

@@ -178,8 +178,8 @@ def _add_paraphrases(rows: Rows, answers: Answers, task: str) -> None:
         first += len(correct.names)
         keys, n = {"task": task, "language": language}, int(correct.asked_in_all.sum())
         for place, paraphrase in enumerate(correct.names):
-            wanted = quantity("accuracy", **keys, paraphrase=paraphrase)
+            wanted = quantity("accuracy", None, **keys, paraphrase=paraphrase)
             rows.add(wanted, of_language[place], n, answers.chance_of(task))
         if len(correct.names) > 1:
             spread = applied(_range, of_language)
-            rows.add(quantity("range over paraphrases", **keys), spread, n)
+            rows.add(quantity("range over paraphrases", None, **keys), spread, n)

@@ -28,26 +28,25 @@ def face_images():
     return Items("image", table)
 
 
+def captioned(images, languages):
+    """The images with a caption each in every language."""
+    rows = [(f"{code}-{image}", f"{code} {image}", code) for code in languages for image in images.ids]
+    texts = Items("text", pl.DataFrame(rows, schema=["id", "text", "language"], orient="row"))
+    of_image = np.tile(np.arange(FACES), len(languages))
+    pairs = Relevance.from_pairs(of_image, range(len(rows)), n_queries=FACES, n_items=len(rows))
+    return Benchmark("faces", images, texts, pairs)
+
+
 @pytest.fixture(scope="session")
 def faces(face_images):
-    """Faces without captions."""
-    texts = Items(
-        "text", pl.DataFrame(schema=dict.fromkeys(["id", "text", "language"], pl.String)), may_be_empty=True
-    )
-    none = Relevance.from_pairs([], [], n_queries=FACES, n_items=0)
-    return Benchmark("faces", face_images, texts, none)
+    """Faces captioned in one language, so that there is nothing to match."""
+    return captioned(face_images, ["en"])
 
 
 @pytest.fixture(scope="session")
 def captioned_faces(face_images):
-    """Faces with a caption each in English and German, so that there is matching as well."""
-    rows = [
-        (f"{code}-{image}", f"{code} {image}", code) for code in ("en", "de") for image in face_images.ids
-    ]
-    texts = Items("text", pl.DataFrame(rows, schema=["id", "text", "language"], orient="row"))
-    images = np.tile(np.arange(FACES), 2)
-    pairs = Relevance.from_pairs(images, range(len(rows)), n_queries=FACES, n_items=len(rows))
-    return Benchmark("captioned faces", face_images, texts, pairs)
+    """Faces captioned in two languages, so that there is matching as well."""
+    return captioned(face_images, ["en", "de"])
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,78 @@
+"""Individual fairness (F): do parallel captions relate alike to the same image, whatever their language.
+
+For each image and each two languages: how much the similarity to the image changes with the language of the
+caption (similarity gap), how far apart the captions lie (text distance, chord), and the ratio of the two, of
+which the largest is alpha-hat. The same captions are also held against a wrong image, drawn by seed
+(`shuffled`), which shows what similarity a caption has by chance.
+"""
+
+from equiview.audits.base import Audit, register
+from equiview.audits.individual.draw import draw
+from equiview.audits.individual.judge import judge
+from equiview.audits.individual.measure import GAP, RELATIVE_GAP, measure, values
+from equiview.audits.individual.observe import SCHEMAS, observe
+from equiview.audits.individual.settings import IndividualSettings
+from equiview.data.headline import Headline
+from equiview.data.metric import Metric, quantity
+from equiview.subjects import Encoder
+
+METRICS = (
+    Metric(
+        "relative gap",
+        "how far a caption's language moves its similarity to the image, over what a right image has on "
+        "a wrong one; 0 is not at all",
+        "lower",
+        range=(0.0, None),
+    ),
+    Metric(
+        "margin",
+        "how much more similar captions are to their own image than to a wrong one",
+        "higher",
+        "cosine",
+        (-2.0, 2.0),
+    ),
+    Metric(
+        "similarity gap",
+        "how far a caption's similarity to an image changes with its language; 0 is not at all",
+        "lower",
+        "cosine",
+        (0.0, 2.0),
+    ),
+    Metric("similarity", "cosine of captions and images", unit="cosine", range=(-1.0, 1.0)),
+    Metric(
+        "text distance",
+        "distance of parallel captions, with vectors as the encoder gives them",
+        range=(0.0, None),
+    ),
+    Metric("chord", "distance of parallel captions, with vectors scaled to length 1", range=(0.0, 2.0)),
+    Metric("ratio", "similarity gap over the distance of the captions", "lower", range=(0.0, None)),
+    Metric("alpha-hat", "the largest ratio of similarity gap to distance", "lower", range=(0.0, None)),
+    Metric("alpha bound", "the largest ratio that the lengths of the vectors allow", range=(0.0, None)),
+)
+
+INDIVIDUAL = register(
+    Audit[Encoder, IndividualSettings](
+        name="individual",
+        question="Do captions that say the same in different languages relate differently to the same image?",
+        source='F: "Assessing Multilingual Fairness in Pre-trained Multimodal Representations", section 3',
+        subject=Encoder,
+        settings=IndividualSettings,
+        schemas=SCHEMAS,
+        metrics=METRICS,
+        headlines=(
+            RELATIVE_GAP,
+            Headline(GAP),
+            Headline(quantity("ratio", images="matched", vectors="unit")),
+            Headline(quantity("chord", images="matched")),
+        ),
+        observe=observe,
+        values=values,
+        measure=measure,
+        draw=draw,
+        judge=judge,
+        worst_by=(("language", GAP),),
+        key_formats={"other": "beside {}"},
+    )
+)
+
+__all__ = ["INDIVIDUAL", "METRICS", "SCHEMAS", "IndividualSettings"]

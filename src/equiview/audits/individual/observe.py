@@ -1,0 +1,150 @@
+"""Hold every two languages' captions of an image against that image, and against a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits.individual.pairs import IMAGES, Block, Floats, Sample, blocks_of
+from equiview.audits.individual.settings import IndividualSettings
+from equiview.audits.individual.totals import Totals
+from equiview.benchmarks import Benchmark
+from equiview.benchmarks.parallel import Captions, captions_of
+from equiview.data.observations import Observations
+from equiview.data.progress import Progress
+from equiview.data.tables import Column, Schema
+from equiview.data.vectors import TokenVectors, Vectors
+from equiview.errors import InputError
+from equiview.subjects import Encoder
+
+_RATIOS = (
+    Column("ratio", pl.Float64, "mean of gap over distance, equal captions left out", nullable=True),
+    Column("unit_ratio", pl.Float64, "mean of gap over chord, likewise", nullable=True),
+    Column("largest_ratio", pl.Float64, "largest gap over distance", nullable=True),
+    Column("largest_unit_ratio", pl.Float64, "largest gap over chord", nullable=True),
+)
+_WHICH = Column("images", pl.String, " or ".join(IMAGES))
+SCHEMAS = {
+    "languages": Schema(
+        "languages",
+        (
+            Column("query_id", pl.String, "the image that is captioned"),
+            Column("language", pl.String, "a language of its captions"),
+            _WHICH,
+            Column("pairs", pl.Int64, "pairs with captions in other languages"),
+            Column("similarity", pl.Float64, "cosine of caption and image"),
+            Column("gap", pl.Float64, "mean similarity gap to the other languages"),
+            Column("distance", pl.Float64, "mean distance of the vectors as the encoder gives them"),
+            Column("chord", pl.Float64, "mean distance of the vectors scaled to length 1"),
+            *_RATIOS,
+        ),
+    ),
+    "pairings": Schema(
+        "pairings",
+        (
+            Column("language", pl.String, "one language"),
+            Column("other", pl.String, "another"),
+            _WHICH,
+            Column("pairs", pl.Int64, "pairs of captions"),
+            Column("equal", pl.Int64, "of these, with one and the same vector"),
+            Column("gap", pl.Float64, "mean similarity gap"),
+            Column("gap_sd", pl.Float64, "its standard deviation"),
+            Column("distance", pl.Float64, "mean distance of the vectors as they are"),
+            Column("chord", pl.Float64, "mean distance of the vectors scaled to length 1"),
+            Column("chord_sd", pl.Float64, "its standard deviation"),
+            *_RATIOS,
+            Column("slope", pl.Float64, "largest ratio that the vectors' lengths allow, 2 / (|t| + |t'|)"),
+        ),
+    ),
+    "pairs": Schema(
+        "pairs",
+        (
+            Column("query_id", pl.String, "the image that is captioned"),
+            Column("language", pl.String, "one language"),
+            Column("other", pl.String, "another"),
+            _WHICH,
+            Column("text", pl.String, "the caption in the first"),
+            Column("other_text", pl.String, "the caption in the other"),
+            Column("gap", pl.Float64, "similarity gap"),
+            Column("distance", pl.Float64, "distance of the vectors as they are"),
+            Column("chord", pl.Float64, "distance of the vectors scaled to length 1; bounds the gap"),
+            Column("length", pl.Float64, "length of the first vector"),
+            Column("other_length", pl.Float64, "length of the other"),
+        ),
+    ),
+}
+
+
+def observe(
+    subject: Encoder, benchmark: Benchmark, settings: IndividualSettings, progress: Progress
+) -> Observations:
+    """Compare the captions of every image, two languages at a time.
+
+    Raises InputError for fewer than two images or languages, and for an encoder with one vector a token.
+    """
+    captions = captions_of(benchmark, settings.captions, settings.languages)
+    n_images = len(benchmark.images)
+    if n_images < 2:
+        raise InputError(f"benchmark {benchmark.name!r} has one image; shuffling takes two or more")
+    image_vectors = _one_each(subject.embed(benchmark.images, progress))
+    used = np.unique(captions.rows[captions.rows >= 0])
+    text_vectors = _one_each(subject.embed(benchmark.need_texts().take(used), progress))
+    wrong = _shuffled(n_images, settings.seed_of("shuffled"))
+
+    totals = Totals(captions.languages, n_images)
+    sample = Sample(settings.sample, captions, totals.pairs, settings.seed_of("sample"))
+    for images in blocks_of(n_images, len(captions.languages), image_vectors.shape[1]):
+        directions = (_directions(image_vectors[rows]) for rows in (images, wrong[images]))
+        seen = dict(zip(IMAGES, directions, strict=True))
+        for block in _blocks(captions, images, used, text_vectors, seen):
+            totals.add_similarity(block)
+            for pair, (language, other) in enumerate(totals.pairs):
+                if (pairs := block.compare(pair, language, other)) is not None:
+                    totals.add(pairs)
+                    sample.add(pairs)
+        progress("comparing captions", images.stop, n_images)
+    return Observations(
+        {
+            "languages": totals.by_language(benchmark.images.ids),
+            "pairings": totals.by_pair(),
+            "pairs": sample.table(benchmark),
+        }
+    )
+
+
+def _one_each(vectors: Vectors) -> NDArray[np.float32]:
+    if isinstance(vectors, TokenVectors):
+        raise InputError(
+            "individual fairness is of one vector a caption; this encoder has one for each token"
+        )
+    return vectors
+
+
+def _shuffled(n_images: int, seed: int) -> NDArray[np.int64]:
+    """A wrong image for each, by row: one long cycle, so that no image keeps its own captions."""
+    order = np.random.default_rng(seed).permutation(n_images)
+    wrong = np.empty(n_images, dtype=np.int64)
+    wrong[order] = np.roll(order, 1)
+    return wrong
+
+
+def _blocks(
+    captions: Captions,
+    images: slice,
+    used: NDArray[np.int64],
+    text_vectors: NDArray[np.float32],
+    seen: dict[str, Floats],
+) -> Iterator[Block]:
+    """The captions of these images slot by slot; `text_vectors` has those of the texts `used`."""
+    for slot in range(captions.n_slots):
+        rows = captions.rows[slot][:, images]
+        raw = text_vectors[np.searchsorted(used, np.maximum(rows, 0))].astype(np.float64)
+        yield Block(slot, images, raw, rows >= 0, seen)
+
+
+def _directions(vectors: NDArray[np.float32]) -> Floats:
+    wide = vectors.astype(np.float64)
+    return np.asarray(wide / np.linalg.norm(wide, axis=-1, keepdims=True))

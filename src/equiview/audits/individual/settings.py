@@ -1,0 +1,21 @@
+"""What can be chosen for the individual audit."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from equiview.audits.base import Settings
+from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
+
+
+class IndividualSettings(Settings):
+    """Which captions and languages are compared, how many pairs are kept, what counts as unequal."""
+
+    captions: Choice = Field(default="each", description=CHOICE_ABOUT)
+    languages: tuple[str, ...] = Field(default=(), description="languages compared; none means all")
+    sample: int = Field(
+        default=20_000, ge=100, description="pairs of captions kept one by one, drawn by seed"
+    )
+    tolerance: float = Field(
+        default=0.1, gt=0, lt=1, description="share of the margin up to which a gap counts as small"
+    )

@@ -1,0 +1,116 @@
+"""Parity (F): is accuracy equal across languages, and across people within and across languages.
+
+Two kinds of tasks. Matching: each image among the captions of one language at a time, and each caption among
+the images; no other language competes. Zero-shot classification, where images show people with labels: the
+prompt of which value is most similar, in each language and paraphrase of the prompts.
+"""
+
+from equiview.audits.base import Audit, register
+from equiview.audits.parity.draw import draw
+from equiview.audits.parity.judge import judge
+from equiview.audits.parity.measure import measure, values
+from equiview.audits.parity.observe import SCHEMAS, observe
+from equiview.audits.parity.settings import ParitySettings
+from equiview.audits.parity.tables import table_1
+from equiview.audits.parity.tasks import DIRECTIONS
+from equiview.benchmarks.prompts import SHIPPED
+from equiview.data.headline import Headline
+from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
+from equiview.subjects import Encoder
+
+__all__ = ["METRICS", "PARITY", "SCHEMAS", "ParitySettings", "table_1"]
+
+METRICS = (
+    Metric("R", "share of queries whose correct result is among the first k", "higher", "share", SHARE),
+    Metric("accuracy", "share of images classified correctly", "higher", "share", SHARE),
+    Metric(
+        "gap to pivot",
+        "accuracy in the pivot language less that in the other, or in the others on average; 0 is equal",
+        "lower",
+        "points",
+        DIFFERENCE,
+    ),
+    Metric("gap", "accuracy in one language less that in another; 0 is equal", None, "points", DIFFERENCE),
+    Metric(
+        "range over languages", "highest accuracy of a language less the lowest", "lower", "points", SHARE
+    ),
+    Metric("sd over languages", "standard deviation of accuracy over languages", "lower", "points", (0, 0.5)),
+    Metric(
+        "Gini over languages", "Gini coefficient of accuracy over languages; 0 is equal", "lower", "", SHARE
+    ),
+    Metric("lowest language", "accuracy of the language with the lowest", "higher", "share", SHARE),
+    Metric("highest language", "accuracy of the language with the highest", "higher", "share", SHARE),
+    Metric(
+        "group gap",
+        "accuracy of one group less that of another, within a language; 0 is equal",
+        None,
+        "points",
+        DIFFERENCE,
+    ),
+    Metric(
+        "amplification",
+        "size of the group gap less its size in the pivot language; above 0 the language makes it larger",
+        "lower",
+        "points",
+        DIFFERENCE,
+    ),
+    Metric(
+        "cross gap",
+        "accuracy of one group in a language less that of another in the pivot language; 0 is equal",
+        None,
+        "points",
+        DIFFERENCE,
+    ),
+    Metric("part of cross gap", "one of three parts that sum to the cross gap", None, "points", DIFFERENCE),
+    Metric("bound of cross gap", "sum of the sizes of the three parts", None, "points", (0, 2)),
+    Metric(
+        "range over paraphrases",
+        "highest accuracy of a wording of the prompts less the lowest, within a language",
+        "lower",
+        "points",
+        SHARE,
+    ),
+)
+
+PARITY = register(
+    Audit[Encoder, ParitySettings](
+        name="parity",
+        question="Does accuracy differ across languages, or across people within and across languages?",
+        source='F: "Assessing Multilingual Fairness in Pre-trained Multimodal Representations", section 4',
+        subject=Encoder,
+        settings=ParitySettings,
+        schemas=SCHEMAS,
+        metrics=METRICS,
+        headlines=(
+            Headline(quantity("R", 1, task=DIRECTIONS[0])),
+            Headline(quantity("gap to pivot", task=DIRECTIONS[0])),
+            Headline(quantity("R", 1, task=DIRECTIONS[0], tier="low")),
+            Headline(quantity("R", 1, task=DIRECTIONS[1])),
+            *(
+                Headline(quantity(metric, task=task))
+                for task in SHIPPED
+                for metric in ("accuracy", "gap to pivot")
+            ),
+        ),
+        worst_by=(
+            ("language", quantity("R", 1, task=DIRECTIONS[0])),
+            *(("language", quantity("accuracy", task=task)) for task in SHIPPED),
+        ),
+        key_formats={
+            "task": "{}",
+            "other": "against {}",
+            "group": "{}",
+            "against": "against {}",
+            "attribute": "by {}",
+            "within": "within {}",
+            "within_group": "{}",
+            "paraphrase": "asked as {}",
+            "part": "{}",
+        },
+        observe=observe,
+        values=values,
+        measure=measure,
+        draw=draw,
+        judge=judge,
+    )
+)

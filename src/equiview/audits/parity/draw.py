@@ -1,0 +1,260 @@
+"""How parity is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from equiview.audits.charts import name_of, named, points_by_language, square
+from equiview.audits.parity.groups import PARTS, value_order
+from equiview.audits.parity.settings import ParitySettings
+from equiview.audits.parity.tasks import DIRECTIONS, accuracy_name, classified, metric_of, tasks_of, title_of
+from equiview.data.estimates import Estimates
+from equiview.data.figures import Chart, Figure
+from equiview.data.observations import Observations
+
+MANY_LANGUAGES = 12
+
+
+def draw(observations: Observations, estimates: Estimates, settings: ParitySettings) -> list[Figure]:
+    """Accuracy and gaps by language (F, Fig. 1c, 2), then groups (Fig. 3, 4) and what gaps are made of."""
+    order = value_order(observations["groups"], observations["prompts"])
+    tasks = tasks_of(estimates)
+    figures: list[Figure | None] = [_accuracy(estimates, task) for task in tasks if task in DIRECTIONS]
+    figures.append(_classified(estimates, classified(tasks)))
+    for task in tasks:
+        figures.append(_gaps(estimates, task, settings))
+        if task != DIRECTIONS[1]:
+            figures.append(_pairs(estimates, task))
+    for task in tasks:
+        for attribute, values in order.items():
+            figures.append(_by_group(estimates, task, attribute, values))
+            if len(values) == 2:
+                for other, within in order.items():
+                    if other != attribute:
+                        figures.append(_within(estimates, task, attribute, values[0], other, within))
+                figures.append(_parts(estimates, task, attribute, values[0], settings))
+    figures.append(_paraphrases(estimates, classified(tasks)))
+    return [figure for figure in figures if figure is not None]
+
+
+def _accuracy(estimates: Estimates, task: str) -> Chart | None:
+    rows = estimates.by("language", *metric_of(task), task=task).table
+    if not len(rows):
+        return None
+    what = (
+        "Does each image find its own caption"
+        if task == DIRECTIONS[0]
+        else "Does each caption find its image"
+    )
+    return points_by_language(
+        named(rows),
+        name=f"accuracy-{task}",
+        title=f"{what}, language by language?",
+        see="Every language has a pool of its own with equally many candidates, so level points are what is "
+        "fair. Bars are 95% intervals.",
+        y_title=f"R@1, {title_of(task)}",
+        percent=True,
+    )
+
+
+def _classified(estimates: Estimates, tasks: list[str]) -> Chart | None:
+    if not tasks:
+        return None
+    table = pl.concat([named(estimates.by("language", "accuracy", task=task).table) for task in tasks])
+    return Chart(
+        name="accuracy-classified",
+        title="Accuracy of zero-shot classification by the language of the prompts",
+        see="Points of one colour that lie level are fair to languages. Mean over paraphrases of the "
+        "prompts; how far these lie apart is shown below.",
+        table=table.select("name", "language", "task", "value", "low", "high", "n", "chance"),
+        mark="points",
+        x="name",
+        y="value",
+        low="low",
+        high="high",
+        color="task",
+        label="language",
+        x_title="language of the prompts",
+        y_title="accuracy",
+        percent=True,
+    )
+
+
+def _gaps(estimates: Estimates, task: str, settings: ParitySettings) -> Chart | None:
+    rows = estimates.by(("language", "other"), "gap to pivot", task=task).table
+    if not len(rows):
+        return None
+    table = named(rows).with_columns(
+        differs=pl.when(pl.col("p_holm") <= 0.05)
+        .then(pl.lit("differs (Holm)"))
+        .otherwise(pl.lit("not told apart"))
+    )
+    pivot = name_of().get(settings.pivot, settings.pivot)
+    return Chart(
+        name=f"gap-to-pivot-{task}",
+        title=f"How much worse than {pivot}: {title_of(task)}",
+        see=f"Above 0 the language is served worse than {pivot}. Gaps that stay apart from 0 when all of "
+        "them are tested together (Holm) are named so.",
+        table=table.select("name", "language", "differs", "value", "low", "high", "p_holm", "n"),
+        mark="points",
+        x="name",
+        y="value",
+        low="low",
+        high="high",
+        color="differs",
+        label="language",
+        x_title="language, from most to least written on the web",
+        y_title=f"{accuracy_name(task)} of {pivot} less that of the language",
+        percent=True,
+        reference={"equal": 0.0},
+    )
+
+
+def _pairs(estimates: Estimates, task: str) -> Chart | None:
+    rows = estimates.by(("language", "other"), "gap", task=task).table
+    if len(rows) < 3:
+        return None
+    table = square(rows, sign=-1)
+    return Chart(
+        name=f"gap-by-pair-{task}",
+        title=f"Gap of every two languages, families together: {title_of(task)}",
+        see="Each cell is the accuracy of the column's language less that of the row's. A column that is "
+        "bright all along is served better than the others.",
+        table=table,
+        mark="heatmap",
+        x="language",
+        y="other",
+        color="value",
+        x_title="language",
+        y_title="compared with",
+        percent=True,
+    )
+
+
+def _by_group(estimates: Estimates, task: str, attribute: str, values: list[str]) -> Chart | None:
+    rows = estimates.by(("language", "group"), *metric_of(task), task=task, attribute=attribute).table
+    if not len(rows):
+        return None
+    table = named(rows).sort(pl.col("group").cast(pl.Enum(values)), maintain_order=True)
+    columns = ("name", "language", "group", "value", "low", "high", "n", "judged")
+    heat = table["language"].n_unique() > MANY_LANGUAGES or len(values) > MANY_LANGUAGES
+    shared: dict[str, Any] = {
+        "name": f"accuracy-{task}-by-{attribute}",
+        "title": f"Accuracy by language and {attribute}: {title_of(task)}",
+        "table": table.select(columns),
+        "percent": True,
+    }
+    if heat:
+        return Chart(
+            **shared,
+            see=f"A dark row is a {attribute} that is hard in every language, a dark column a language that "
+            "is served badly; a dark cell in a bright row is what a language alone misses.",
+            mark="heatmap",
+            x="name",
+            y="group",
+            color="value",
+            x_title="language, from most to least written on the web",
+            y_title=attribute,
+        )
+    return Chart(
+        **shared,
+        see=f"Points of one {attribute} at one level are fair to languages; colours at one level within a "
+        "language are fair to groups.",
+        mark="points",
+        x="name",
+        y="value",
+        low="low",
+        high="high",
+        color="group",
+        label="language",
+        x_title="language",
+        y_title=accuracy_name(task),
+    )
+
+
+def _within(
+    estimates: Estimates, task: str, attribute: str, first: str, other: str, values: list[str]
+) -> Chart | None:
+    """F's Fig. 3 (gender within race) and Fig. 4 (gender within age)."""
+    keys = {"task": task, "attribute": attribute, "group": first, "within": other}
+    rows = estimates.by(("language", "against", "within_group"), "group gap", None, **keys).table
+    if not len(rows):
+        return None
+    table = named(rows).with_columns(pl.col("within_group").alias(other))
+    table = table.sort(pl.col(other).cast(pl.Enum(values)), maintain_order=True)
+    against = table["against"][0]
+    return Chart(
+        name=f"gap-{task}-{attribute}-within-{other}",
+        title=f"{first} less {against} within {other}, by language: {title_of(task)}",
+        see=f"Above 0 images of {first} are answered better, below 0 those of {against}. Within one "
+        f"{other}, points at different heights are gaps that depend on the language asked in.",
+        table=table.select(other, "name", "language", "value", "low", "high", "n", "judged"),
+        mark="points",
+        x=other,
+        y="value",
+        low="low",
+        high="high",
+        color="name",
+        label="language",
+        x_title=other,
+        y_title=f"accuracy of {first} less that of {against}",
+        percent=True,
+        reference={"equal": 0.0},
+    )
+
+
+def _parts(
+    estimates: Estimates, task: str, attribute: str, first: str, settings: ParitySettings
+) -> Chart | None:
+    keys = {"task": task, "attribute": attribute, "group": first}
+    rows = estimates.by(("language", "against", "part"), "part of cross gap", None, **keys).table
+    if not len(rows):
+        return None
+    table = named(rows).sort(pl.col("part").cast(pl.Enum(PARTS)), maintain_order=True)
+    against, pivot = table["against"][0], name_of().get(settings.pivot, settings.pivot)
+    return Chart(
+        name=f"cross-gap-{task}-{attribute}",
+        title=f"{first} in each language against {against} in {pivot}: what the gap is made of",
+        see="The parts add up to the gap exactly. A tall part across languages is the language's, tall "
+        "parts within are the groups'. Proposition 3 bounds the gap by the parts without their signs.",
+        table=table.select("name", "language", "part", "value", "low", "high", "n"),
+        mark="bars",
+        x="name",
+        y="value",
+        low="low",
+        high="high",
+        color="part",
+        label="language",
+        x_title="language",
+        y_title="part of the gap",
+        percent=True,
+    )
+
+
+def _paraphrases(estimates: Estimates, tasks: list[str]) -> Chart | None:
+    if not tasks:
+        return None
+    by_paraphrase = [estimates.by(("language", "paraphrase"), "accuracy", task=task).table for task in tasks]
+    rows = pl.concat([named(table) for table in by_paraphrase])
+    if rows["paraphrase"].n_unique() < 2:
+        return None
+    table = rows.with_columns(asked=pl.concat_str("task", pl.lit(": "), "paraphrase"))
+    return Chart(
+        name="paraphrases",
+        title="How much it matters how one asks, beside the language in which one asks",
+        see="Each point is one wording of the prompts. A difference between languages that is no larger "
+        "than that between wordings of one language is not news.",
+        table=table.select("name", "language", "asked", "value", "low", "high", "n"),
+        mark="points",
+        x="name",
+        y="value",
+        low="low",
+        high="high",
+        color="asked",
+        label="language",
+        x_title="language of the prompts",
+        y_title="accuracy",
+        percent=True,
+    )

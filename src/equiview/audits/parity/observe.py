@@ -1,0 +1,284 @@
+"""Match images with the captions of each language, and classify images by prompts in each language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits.parity.settings import ParitySettings
+from equiview.audits.parity.tasks import DIRECTIONS
+from equiview.benchmarks import Benchmark
+from equiview.benchmarks.parallel import Captions, captions_of
+from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
+from equiview.data.items import Items, blind_order
+from equiview.data.observations import Observations
+from equiview.data.progress import Progress, silent
+from equiview.data.tables import Column, Schema
+from equiview.data.vectors import TokenVectors, Vectors
+from equiview.errors import InputError
+from equiview.search import comparable, score_blocks
+from equiview.subjects import Encoder
+
+GROUPED = ("gender", "race", "age", "skin", "group")
+"""Attributes by which accuracy is broken down when images have them and nothing else is asked for."""
+MANY_VALUES = 40
+
+SCHEMAS = {
+    "matches": Schema(
+        "matches",
+        (
+            Column("query_id", pl.String, "the image"),
+            Column("direction", pl.String, " or ".join(DIRECTIONS)),
+            Column("language", pl.String, "language of the captions"),
+            Column("round", pl.Int32, "which caption of the image, from 1"),
+            Column("rank", pl.Int32, "place of the right one among the candidates, from 1"),
+            Column("candidates", pl.Int32, "how many candidates there were"),
+        ),
+    ),
+    "predictions": Schema(
+        "predictions",
+        (
+            Column("query_id", pl.String, "the image"),
+            Column("task", pl.String, "the attribute that was asked for"),
+            Column("language", pl.String, "language of the prompts"),
+            Column("paraphrase", pl.String, "how it was asked"),
+            Column("truth", pl.String, "its label"),
+            Column("predicted", pl.String, "the value whose prompt is most similar"),
+        ),
+    ),
+    "prompts": Schema(
+        "prompts",
+        (
+            Column("task", pl.String, "the attribute that was asked for"),
+            Column("language", pl.String, "language of the prompt"),
+            Column("paraphrase", pl.String, "how it was asked"),
+            Column("value", pl.String, "the value it stands for"),
+            Column("text", pl.String, "its words"),
+            Column("checked", pl.String, "who checked it"),
+        ),
+    ),
+    "groups": Schema(
+        "groups",
+        (
+            Column("query_id", pl.String, "the image"),
+            Column("attribute", pl.String, "an attribute of it"),
+            Column("value", pl.String, "its value"),
+        ),
+    ),
+}
+
+
+def observe(
+    subject: Encoder, benchmark: Benchmark, settings: ParitySettings, progress: Progress
+) -> Observations:
+    """Match images and captions within each language, and classify images where prompts fit their labels."""
+    prompts = _prompts(settings)
+    tasks = _tasks(benchmark.images, prompts) if settings.zero_shot else {}
+    languages = set() if benchmark.texts is None else set(benchmark.texts.table["language"])
+    if settings.languages:
+        languages &= set(settings.languages)
+    if len(languages) < 2 and not tasks:
+        raise InputError(
+            f"benchmark {benchmark.name!r} has captions in {', '.join(sorted(languages)) or 'no language'} "
+            f"and no image label that prompts ask for ({', '.join(prompts)}); parity compares two languages "
+            "or more"
+        )
+    image_vectors = comparable(subject, benchmark.images, progress)
+    matches = _empty("matches")
+    if len(languages) > 1:
+        matches = _match(subject, benchmark, settings, image_vectors, progress)
+    predictions, asked = [_empty("predictions")], [_empty("prompts")]
+    for done, task_prompts in enumerate(tasks.values(), start=1):
+        predictions.append(_classify(subject, benchmark.images, task_prompts, settings, image_vectors))
+        asked.append(_in_languages(task_prompts, settings).select(asked[0].columns))
+        progress("classifying", done, len(tasks))
+    return Observations(
+        {
+            "matches": matches,
+            "predictions": pl.concat(predictions),
+            "prompts": pl.concat(asked),
+            "groups": _groups(benchmark.images, prompts, settings),
+        }
+    )
+
+
+def _empty(name: str) -> pl.DataFrame:
+    return pl.DataFrame(schema={column.name: column.dtype for column in SCHEMAS[name].columns})
+
+
+def _prompts(settings: ParitySettings) -> dict[str, Prompts]:
+    """The shipped prompts, and those of the user, which replace the shipped ones of the same attribute."""
+    read = [read_prompts(Path(path)) for path in settings.prompts]
+    return dict(shipped_prompts()) | {prompts.attribute: prompts for prompts in read}
+
+
+def _tasks(images: Items, prompts: Mapping[str, Prompts]) -> dict[str, Prompts]:
+    """Attributes that images have with labels of at least two values of the prompts."""
+    return {
+        name: task_prompts
+        for name, task_prompts in prompts.items()
+        if name in images.table.columns
+        and task_prompts.values_of(images.table[name]).drop_nulls().n_unique() > 1
+    }
+
+
+def _take(vectors: Vectors, rows: NDArray[np.int64]) -> Vectors:
+    return vectors.take(rows) if isinstance(vectors, TokenVectors) else vectors[rows]
+
+
+def _match(
+    subject: Encoder,
+    benchmark: Benchmark,
+    settings: ParitySettings,
+    image_vectors: Vectors,
+    progress: Progress,
+) -> pl.DataFrame:
+    """Ranks in both directions, every language by itself.
+
+    With `common`, only images captioned in all languages are candidates, so that all have equally many. An
+    image with fewer captions than another begins anew when they are used up, so that rounds are alike too.
+    """
+    captions = captions_of(benchmark, settings.captions, settings.languages)
+    if settings.common and not len(captions.complete):
+        raise InputError(
+            f"benchmark {benchmark.name!r}: no image has a caption in all of "
+            f"{', '.join(captions.languages)}; choose languages, or set parity.common=false to give each "
+            "language its own images"
+        )
+    texts = benchmark.need_texts()
+    used = np.unique(captions.rows[captions.rows >= 0])
+    text_vectors = comparable(subject, texts.take(used), progress)
+    place = np.full(len(texts), -1, dtype=np.int64)
+    place[used] = np.arange(len(used))
+    parts = []
+    for column, language in enumerate(captions.languages):
+        for turn, (images, rows) in enumerate(_rounds(captions, column, common=settings.common), start=1):
+            image_ids = benchmark.images.ids[images]
+            ranks = _ranks_both_ways(
+                _take(image_vectors, images),
+                _take(text_vectors, place[rows]),
+                blind_order(image_ids),
+                blind_order(texts.ids[rows]),
+            )
+            for direction, ranks_one_way in zip(DIRECTIONS, ranks, strict=True):
+                parts.append(
+                    pl.DataFrame({"query_id": image_ids, "rank": ranks_one_way.astype(np.int32)}).select(
+                        "query_id",
+                        pl.lit(direction).alias("direction"),
+                        pl.lit(language).alias("language"),
+                        pl.lit(turn, dtype=pl.Int32).alias("round"),
+                        "rank",
+                        pl.lit(len(images), dtype=pl.Int32).alias("candidates"),
+                    )
+                )
+        progress("matching", column + 1, len(captions.languages))
+    return pl.concat(parts)
+
+
+def _rounds(
+    captions: Captions, column: int, *, common: bool
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Of one language, the images of each round and the text row that each is matched with."""
+    rows = captions.rows[:, column]
+    counts = (rows >= 0).sum(axis=0)
+    images = captions.complete if common else np.flatnonzero(counts)
+    return [(images, rows[turn % counts[images], images]) for turn in range(captions.n_slots)]
+
+
+def _ranks_both_ways(
+    images: Vectors, texts: Vectors, by_image: NDArray[np.int64], by_text: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rank of text i for image i, then of image i for text i; equal scores rank in the order passed."""
+    image_places, text_places = np.argsort(by_image), np.argsort(by_text)
+    to_text = []
+    for start, scores in score_blocks(images, texts):
+        to_text.append(_ranks(scores, start, text_places))
+        if len(scores) == len(texts) and not isinstance(texts, TokenVectors):
+            return to_text[0], _ranks(scores.T, 0, image_places)
+    to_image = [_ranks(scores, start, image_places) for start, scores in score_blocks(texts, images)]
+    return np.concatenate(to_text), np.concatenate(to_image)
+
+
+def _ranks(scores: NDArray[np.float32], start: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rank of column `start` + i in row i, equal scores in the order of `places`.
+
+    >>> _ranks(np.array([[0.5, 0.9, 0.5]], dtype=np.float32), 0, np.array([2, 1, 0])).tolist()
+    [3]
+    """
+    right = start + np.arange(len(scores))
+    right_scores = scores[np.arange(len(scores)), right][:, None]
+    ranks = 1 + np.count_nonzero(scores > right_scores, axis=1)
+    for row in np.flatnonzero(np.count_nonzero(scores == right_scores, axis=1) > 1):
+        equal = scores[row] == right_scores[row]
+        ranks[row] += np.count_nonzero(equal & (places < places[right[row]]))
+    return np.asarray(ranks, dtype=np.int64)
+
+
+def _in_languages(prompts: Prompts, settings: ParitySettings) -> pl.DataFrame:
+    """The prompts of one attribute in the languages compared; InputError when these are fewer than two."""
+    table = prompts.table.with_columns(task=pl.lit(prompts.attribute))
+    if settings.languages:
+        table = table.filter(pl.col("language").is_in(settings.languages))
+    if table["language"].n_unique() < 2:
+        raise InputError(
+            f"{prompts.source}: has prompts in {', '.join(prompts.languages)}; parity needs two of the "
+            "languages asked for, or parity.zero_shot=false"
+        )
+    return table
+
+
+def _classify(
+    subject: Encoder, images: Items, prompts: Prompts, settings: ParitySettings, image_vectors: Vectors
+) -> pl.DataFrame:
+    """The value of one attribute predicted for each labelled image, by language and paraphrase."""
+    asked = _in_languages(prompts, settings)
+    ids = pl.concat_str(pl.lit("prompt"), "task", "language", "paraphrase", "value", separator=":")
+    texts = Items("text", asked.select(ids.alias("id"), "text", "language"), prompts.source)
+    # Ties, as between values that an encoder cannot tell apart, are not to go to the first value.
+    order = blind_order(texts.ids)
+    try:
+        vectors = comparable(subject, texts.take(order), silent)
+    except InputError as error:
+        raise InputError(f"{error}; classification needs an encoder, or parity.zero_shot=false") from None
+    truth = prompts.values_of(images.table[prompts.attribute])
+    labelled = truth.is_not_null().arg_true().to_numpy().astype(np.int64)
+    image_ids, labels = images.ids[labelled], truth[labelled]
+    scores = np.concatenate([block for _, block in score_blocks(_take(image_vectors, labelled), vectors)])
+    parts = []
+    groups = asked[order].with_row_index("column").group_by(["language", "paraphrase"], maintain_order=True)
+    for (language, paraphrase), part in groups:
+        best = scores[:, part["column"].to_numpy()].argmax(axis=1)
+        parts.append(
+            pl.DataFrame({"query_id": image_ids, "truth": labels, "predicted": part["value"][best]}).select(
+                "query_id",
+                pl.lit(prompts.attribute).alias("task"),
+                pl.lit(language).alias("language"),
+                pl.lit(paraphrase).alias("paraphrase"),
+                "truth",
+                "predicted",
+            )
+        )
+    return pl.concat(parts)
+
+
+def _groups(images: Items, prompts: Mapping[str, Prompts], settings: ParitySettings) -> pl.DataFrame:
+    """Each image's value of each attribute that accuracy is broken down by."""
+    attributes = settings.attributes or [name for name in GROUPED if name in images.table.columns]
+    parts = [_empty("groups")]
+    for name in attributes:
+        labels = images.attribute(name).cast(pl.String)
+        values = prompts[name].values_of(labels) if name in prompts else labels
+        if not values.drop_nulls().len():
+            values = labels  # other labels than the prompts know: they group images all the same
+        if values.n_unique() > MANY_VALUES:
+            raise InputError(
+                f"{images.source}: attribute {name!r} has {values.n_unique()} values; parity takes at most "
+                f"{MANY_VALUES}"
+            )
+        table = pl.DataFrame({"query_id": images.ids, "attribute": name, "value": values})
+        parts.append(table.drop_nulls())
+    return pl.concat(parts)

@@ -1,0 +1,32 @@
+"""What can be chosen of the parity audit."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+
+from equiview.audits.base import Settings
+from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
+
+
+class ParitySettings(Settings):
+    """Captions, languages, pivot, prompts, groups, and what counts as a gap."""
+
+    captions: Choice = Field(default="each", description=CHOICE_ABOUT)
+    languages: tuple[str, ...] = Field(default=(), description="languages compared; none means all")
+    common: bool = Field(default=True, description="only images that are captioned in every language")
+    pivot: str = Field(default="en", description="language that the others are compared with")
+    cutoffs: tuple[int, ...] = Field(default=(1, 5, 10), min_length=1)
+    zero_shot: bool = Field(default=True, description="classify images whose labels have prompts")
+    prompts: tuple[str, ...] = Field(default=(), description="files of prompts of your own (.toml)")
+    attributes: tuple[str, ...] = Field(default=(), description="attributes to break accuracy down by")
+    least: int = Field(default=30, ge=2, description="images below which a group is too small to judge")
+    tolerance: float = Field(
+        default=0.05, gt=0, lt=1, description="gap up to which accuracies count as equal"
+    )
+
+    @field_validator("cutoffs")
+    @classmethod
+    def _with_one(cls, cutoffs: tuple[int, ...]) -> tuple[int, ...]:
+        if min(cutoffs) < 1:
+            raise ValueError("cutoffs must be whole numbers of 1 or more")
+        return tuple(sorted({1, *cutoffs}))

@@ -1,0 +1,38 @@
+"""The tasks: matching in two directions, and zero-shot classification of an attribute of the images."""
+
+from __future__ import annotations
+
+from equiview.data.estimates import Estimates
+from equiview.data.metric import quantity
+
+DIRECTIONS = ("image-to-text", "text-to-image")
+
+
+def metric_of(task: str) -> tuple[str, int | None]:
+    """The metric and cutoff of a task's accuracy.
+
+    >>> metric_of("image-to-text"), metric_of("gender")
+    (('R', 1), ('accuracy', None))
+    """
+    return ("R", 1) if task in DIRECTIONS else ("accuracy", None)
+
+
+def accuracy_name(task: str) -> str:
+    """What the accuracy of a task is called: R@1 or accuracy."""
+    return quantity(*metric_of(task)).label()
+
+
+def title_of(task: str) -> str:
+    """A task in words."""
+    return task.replace("-", " ") if task in DIRECTIONS else f"{task}, zero-shot"
+
+
+def tasks_of(estimates: Estimates) -> list[str]:
+    """The tasks that were measured, matching first."""
+    measured = estimates.table["task"].drop_nulls().unique(maintain_order=True).to_list()
+    return [*(task for task in DIRECTIONS if task in measured), *classified(measured)]
+
+
+def classified(tasks: list[str]) -> list[str]:
+    """Those of the tasks that are zero-shot classification."""
+    return [task for task in tasks if task not in DIRECTIONS]

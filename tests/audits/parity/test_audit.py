@@ -1,0 +1,32 @@
+"""What the parity audit says of itself, held against what it measures."""
+
+from equiview.audits.parity import METRICS, PARITY
+from equiview.data.estimates import BASE
+from tests.audits.parity.worlds import Faces, audited, of_world
+
+
+def test_every_metric_and_key_is_described_and_every_value_possible(world, harmed):
+    names = {metric.name: metric for metric in METRICS}
+    measured = set()
+    for estimates in (of_world(world)[1], harmed[1]):
+        assert set(estimates.table.columns) - set(BASE) <= {*PARITY.key_formats, "language", "tier"}
+        for row in estimates:
+            least, greatest = names[row.quantity.metric].range
+            assert least <= row.value <= greatest
+            measured.add(row.quantity.metric)
+    assert measured == set(names)
+
+
+def test_headlines_are_measured(captioned_faces, world):
+    observed, estimates, options = audited(Faces(0.25), captioned_faces)
+    values = [PARITY.values(observed, options), PARITY.values(of_world(world)[0], options)]
+    for headline in PARITY.headlines:
+        assert any(headline.is_in(table) for table in values)
+    for key, wanted in PARITY.worst_by:
+        assert len(estimates.by(key, wanted.metric, wanted.k, **wanted.keys)) > 1
+
+
+def test_quantities_are_read_in_words():
+    first, *_ = PARITY.headlines
+    assert first.quantity.label(PARITY.key_formats) == "R@1, image to text"
+    assert PARITY.question.startswith("Does accuracy differ")

@@ -1,0 +1,61 @@
+"""What parity observes, and what it refuses."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from equiview.audits.parity import SCHEMAS
+from equiview.audits.parity.observe import _ranks_both_ways
+from equiview.errors import InputError
+from tests.audits.parity.worlds import FACES, Faces, audited, of_world
+from tests.conftest import LANGUAGES, write_world
+
+
+def test_observations_satisfy_their_schemas(world, harmed):
+    for observed in (of_world(world)[0], harmed[0]):
+        for name, schema in SCHEMAS.items():
+            schema.check(observed[name], name)
+    observed = of_world(world)[0]
+    assert len(observed["matches"]) == 2 * 40 * len(LANGUAGES)
+    assert len(harmed[0]["predictions"]) == 3 * 8 * 3 * FACES
+    assert len(harmed[0]["prompts"]) == 14 * 8 * 3
+
+
+def test_the_length_of_vectors_does_not_matter(tmp_path):
+    folder = write_world(tmp_path / "a", skew=3.0)
+    before = of_world(folder)[0]["matches"]
+    np.save(folder / "texts.npy", 2 * np.load(folder / "texts.npy"))
+    assert of_world(folder)[0]["matches"].equals(before)
+
+
+def test_what_cannot_be_compared_is_said(world, faces, tmp_path):
+    with pytest.raises(InputError, match="the pivot 'fr' is not among the languages of image-to-text"):
+        of_world(world, pivot="fr")
+    with pytest.raises(InputError, match="parity compares two languages or more"):
+        of_world(world, languages=["en"])
+    with pytest.raises(InputError, match="no image label that prompts ask for"):
+        audited(Faces(), faces, zero_shot=False)
+    (tmp_path / "p.toml").write_text("attribute = 'gender'")
+    with pytest.raises(InputError, match=r"p\.toml: values: field required"):
+        audited(Faces(), faces, prompts=[str(tmp_path / "p.toml")])
+    images = pl.read_csv(world / "images.csv")
+    images.with_columns(gender=pl.Series(["male", "female"] * 20)).write_csv(world / "images.csv")
+    with pytest.raises(InputError, match=r"classification needs an encoder, or parity\.zero_shot=false"):
+        of_world(world)
+    assert len(of_world(world, zero_shot=False)[0]["groups"]) == 40
+
+
+def test_labelled_images_need_no_captions(faces, harmed):
+    without = SimpleNamespace(name="faces", images=faces.images, texts=None)
+    observed, _, _ = audited(Faces(0.25), without)
+    for name in SCHEMAS:
+        assert observed[name].equals(harmed[0][name])
+
+
+def test_equal_scores_rank_in_the_order_passed():
+    images, texts = np.ones((3, 1), np.float32), np.ones((3, 1), np.float32)
+    to_text, to_image = _ranks_both_ways(images, texts, np.array([2, 0, 1]), np.array([1, 2, 0]))
+    assert to_text.tolist() == [3, 1, 2]
+    assert to_image.tolist() == [2, 3, 1]

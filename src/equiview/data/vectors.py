@@ -58,7 +58,7 @@ class TokenVectors:
         offsets = np.cumsum([0, *map(len, arrays)], dtype=np.int64)
         values = np.empty((int(offsets[-1]), arrays[0].shape[1] if arrays else 0), dtype=dtype)
         arrays.reverse()
-        for start in offsets[:-1]:  # each array is released once copied, so that all are in memory only once
+        for start in offsets[:-1]:  # each array is released once copied, so that none is held twice
             array = arrays.pop()
             values[start : start + len(array)] = array
         return cls(values, offsets)

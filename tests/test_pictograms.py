@@ -24,11 +24,11 @@ from equiview.benchmarks.pictograms import (
 )
 from equiview.data.languages import languages
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
-from equiview.subjects.pictogram import BUCKETS, NAMES, Pictogram, padded, text_features
+from equiview.subjects import load_subject
+from equiview.subjects.encoders.pictogram import BUCKETS, NAMES, Pictogram, padded, text_features
 
 DATA = files("equiview.benchmarks") / "pictogram_data"
-MODELS = files("equiview.subjects") / "pictogram_models"
+MODELS = files("equiview.subjects.encoders") / "pictogram_models"
 
 
 def recall_at_10(texts, images):
@@ -151,7 +151,7 @@ def test_features_do_not_depend_on_neighbours():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_encoders_repeat_themselves_and_ignore_the_batch(name):
-    subject = load_encoder(f"pictogram:{name}")
+    subject = load_subject(f"pictogram:{name}")
     texts = names().sample(300, seed=2)["text"].to_list()
     vectors = subject.encode_texts(texts)
     assert vectors.dtype == np.float32
@@ -181,7 +181,7 @@ def test_odd_input_is_encoded_too():
 def test_fingerprints_differ_and_unknown_names_are_told():
     assert len({Pictogram(name).fingerprint for name in NAMES}) == 3
     with pytest.raises(InputError, match="pictogram:skewed"):
-        load_encoder("pictogram:skewd")
+        load_subject("pictogram:skewd")
 
 
 @pytest.mark.parametrize("name", NAMES)

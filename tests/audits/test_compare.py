@@ -5,12 +5,12 @@ from equiview.audits.compare import COLUMNS, _of_ratios, compare
 from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.conftest import write_world
 
 
 def run_of(folder, name, out):
-    subject, benchmark = load_encoder(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
+    subject, benchmark = load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
     return execute(name, subject, benchmark, ["prevalence"], out)
 
 

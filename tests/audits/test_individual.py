@@ -15,13 +15,13 @@ from equiview.data.observations import Observations
 from equiview.data.progress import silent
 from equiview.errors import InputError
 from equiview.metrics import fairness_ratio, similarity_gap, text_distance
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.conftest import LANGUAGES, write_world
 
 
 def audited(folder, **settings):
     options = INDIVIDUAL.configure({"replicates": 500, **settings})
-    subject, benchmark = load_encoder(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
+    subject, benchmark = load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
     observed = INDIVIDUAL.observe(subject, benchmark, options, silent)
     return observed, INDIVIDUAL.measure(observed, options), options
 
@@ -219,7 +219,7 @@ def test_what_cannot_be_compared_is_said(world, tmp_path):
 
 def test_vectors_of_length_1_make_one_figure_of_distances(world, tmp_path):
     def figures(out):
-        subject, benchmark = load_encoder(f"embeddings:{world}"), load_benchmark(f"folder:{world}")
+        subject, benchmark = load_subject(f"embeddings:{world}"), load_benchmark(f"folder:{world}")
         run = execute("s", subject, benchmark, ["individual"], out)
         return [figure.name for figure in run.figures("individual")]
 

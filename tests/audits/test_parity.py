@@ -13,7 +13,7 @@ from equiview.data.items import Items
 from equiview.data.progress import silent
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
-from equiview.subjects import Encoder, load_encoder
+from equiview.subjects import Encoder, load_subject
 from tests.audits.test_individual import several
 from tests.conftest import LANGUAGES, write_world
 
@@ -28,7 +28,7 @@ def audited(subject, benchmark, **settings):
 
 
 def of_world(folder, **settings):
-    return audited(load_encoder(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}"), **settings)
+    return audited(load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}"), **settings)
 
 
 class Faces(Encoder):
@@ -335,7 +335,7 @@ def test_what_cannot_be_compared_is_said(world, faces, tmp_path):
 
 
 def test_runs_have_their_figures(world, faces, tmp_path):
-    subject = load_encoder(f"embeddings:{world}")
+    subject = load_subject(f"embeddings:{world}")
     run = execute("s", subject, load_benchmark(f"folder:{world}"), ["parity"], tmp_path / "run")
     assert [figure.name for figure in run.figures("parity")] == [
         *("accuracy-image-to-text", "accuracy-text-to-image"),

@@ -24,7 +24,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.progress import silent
 from equiview.data.run import Run
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from equiview.subjects.base import ENCODERS
 from equiview.subjects.databases import Database
 from tests.conftest import write_world
@@ -60,7 +60,7 @@ class Filled:
 
     def subject(self, name="captions", queries=None, **options):
         given = "".join(f",{key}={value}" for key, value in options.items())
-        return load_encoder(
+        return load_subject(
             f"{self.scheme}:{self.place},{self.holder}={name},queries={queries or self.world}{given}"
         )
 
@@ -210,7 +210,7 @@ def filled(request, tmp_path):
 
 def test_a_database_gives_the_lists_of_exact_search(filled):
     items, settings = load_benchmark(f"folder:{filled.world}"), PrevalenceSettings(depth=DEPTH)
-    exact = observe(load_encoder(f"embeddings:{filled.world}"), items, settings, silent)["rankings"]
+    exact = observe(load_subject(f"embeddings:{filled.world}"), items, settings, silent)["rankings"]
     live = filled.subject()
     found = observe(live, items, settings, silent)["rankings"]
     key = ["query_id", "rank", "item_id", "relevant"]
@@ -331,9 +331,9 @@ def test_an_index_of_postgresql_that_stops_early_is_noticed(postgres, tmp_path):
         connection.execute(f"ALTER DATABASE {name} SET enable_seqscan = off")
         connection.execute("ALTER ROLE auditor RESET hnsw.ef_search")
     with pytest.raises(InputError, match="40 results came back for the 100 asked for, of 1600 items"):
-        load_encoder(f"pgvector:{place},table=captions,queries={world}").on(items, 100)
+        load_subject(f"pgvector:{place},table=captions,queries={world}").on(items, 100)
     wider = f"pgvector:{place} options='-c hnsw.ef_search=200',table=captions,queries={world}"
-    assert len(load_encoder(wider).on(items, 100)) == 40_000
+    assert len(load_subject(wider).on(items, 100)) == 40_000
 
 
 def test_a_metric_is_chosen_where_no_index_says(filled):
@@ -369,10 +369,10 @@ def test_of_several_named_vectors_one_must_be_chosen(tmp_path):
         ])  # fmt: skip
     subject = f"qdrant:{tmp_path / 'db'},collection=captions,queries={world}"
     with pytest.raises(InputError, match=r"which vector is to be searched.*'long', 'short'"):
-        load_encoder(subject)
-    assert load_encoder(f"{subject},vector=short").width == 4
+        load_subject(subject)
+    assert load_subject(f"{subject},vector=short").width == 4
     items = load_benchmark(f"folder:{world}")
-    assert len(load_encoder(f"{subject},vector=long").on(items, 5)) == 200
+    assert len(load_subject(f"{subject},vector=long").on(items, 5)) == 200
 
 
 @pytest.mark.parametrize("scheme", list(HOLDERS))
@@ -380,19 +380,19 @@ def test_usage_errors_are_said_plainly(scheme, tmp_path, monkeypatch):
     holder, world = HOLDERS[scheme], write_world(tmp_path / "world", images=3)
     for argument in ("", "place", f"place,{holder}=captions", f"place,queries={world}"):
         with pytest.raises(InputError, match=f"is typed {scheme}:PLACE,{holder}=NAME,queries=DIR"):
-            load_encoder(f"{scheme}:{argument}")
+            load_subject(f"{scheme}:{argument}")
     given = f"{holder}=captions,queries={world}"
     with pytest.raises(InputError, match="depth is '0'"):
-        load_encoder(f"{scheme}:place,{given},depth=0")
+        load_subject(f"{scheme}:place,{given},depth=0")
     with pytest.raises(InputError, match="has no option 'top'"):
-        load_encoder(f"{scheme}:place,{given},top=3")
+        load_subject(f"{scheme}:place,{given},top=3")
     for place in ("http://me:secret@host:1", "host=h password=secret"):
         with pytest.raises(InputError, match="holds a password") as caught:
-            load_encoder(f"{scheme}:{place},{given}")
+            load_subject(f"{scheme}:{place},{given}")
         assert "secret" not in str(caught.value)
     monkeypatch.setitem(sys.modules, MODULES[scheme], None)
     with pytest.raises(InputError, match=rf"pip install 'equiview\[{scheme}\]'"):
-        load_encoder(f"{scheme}:place,{given}")
+        load_subject(f"{scheme}:place,{given}")
 
 
 @pytest.mark.parametrize(
@@ -413,7 +413,7 @@ def test_a_place_that_cannot_be_reached_is_said_in_one_line(scheme, place, messa
     monkeypatch.chdir(tmp_path)
     world = write_world(tmp_path / "world", images=3)
     with pytest.raises(InputError, match=message) as caught:
-        load_encoder(f"{scheme}:{place},{HOLDERS[scheme]}=captions,queries={world}")
+        load_subject(f"{scheme}:{place},{HOLDERS[scheme]}=captions,queries={world}")
     assert "\n" not in str(caught.value)
     assert place in str(caught.value)
     assert not (tmp_path / "away.db").exists()

@@ -10,7 +10,7 @@ from equiview.audits.prevalence import PREVALENCE, SCHEMAS, PrevalenceSettings, 
 from equiview.benchmarks import load_benchmark
 from equiview.data.progress import silent
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from equiview.subjects.finished import FinishedRun, read_lists
 from tests.conftest import write_world
 
@@ -22,7 +22,7 @@ def audited(tmp_path):
     """A world, what a model observed on it, and its lists as a system would hand them over."""
     world = write_world(tmp_path / "world")
     settings = PrevalenceSettings(depth=DEPTH)
-    seen = observe(load_encoder(f"embeddings:{world}"), load_benchmark(f"folder:{world}"), settings, silent)
+    seen = observe(load_subject(f"embeddings:{world}"), load_benchmark(f"folder:{world}"), settings, silent)
     lists = seen["rankings"].drop("relevant")
     lists.write_csv(world / "run.csv")
     lists.write_parquet(world / "run.parquet")

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from equiview.data.items import Items
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, keeps_its_promises
 
@@ -29,7 +29,7 @@ def test_every_tiny_dual_encoder_is_tested() -> None:
 
 @pytest.mark.parametrize("family", WIDTHS)
 def test_a_family_keeps_its_promises(checkpoint: Made, family: str) -> None:
-    subject, again = (load_encoder(f"hf:{checkpoint(family)},batch=3") for _ in range(2))
+    subject, again = (load_subject(f"hf:{checkpoint(family)},batch=3") for _ in range(2))
     keeps_its_promises(subject, again, WIDTHS[family])
 
 
@@ -40,7 +40,7 @@ def unit(vectors: torch.Tensor) -> Any:
 @pytest.mark.parametrize("family", [name for name in WIDTHS if name != "blip"])
 def test_vectors_are_those_of_the_library(checkpoint: Made, family: str) -> None:
     folder = checkpoint(family)
-    subject = load_encoder(f"hf:{folder}")
+    subject = load_subject(f"hf:{folder}")
     model = hf.AutoModel.from_pretrained(folder).eval()
     processor = hf.AutoImageProcessor.from_pretrained(folder, backend="pil")
     tokenizer = hf.AutoTokenizer.from_pretrained(folder)
@@ -58,7 +58,7 @@ def test_vectors_are_those_of_the_library(checkpoint: Made, family: str) -> None
 
 def test_blip_scores_are_those_of_its_contrastive_head(checkpoint: Made) -> None:
     folder = checkpoint("blip")
-    subject = load_encoder(f"hf:{folder}")
+    subject = load_subject(f"hf:{folder}")
     model = hf.BlipForImageTextRetrieval.from_pretrained(folder).eval()
     processor = hf.AutoProcessor.from_pretrained(folder)
     image, text = tiny.pictures()[0], "a dog"
@@ -70,7 +70,7 @@ def test_blip_scores_are_those_of_its_contrastive_head(checkpoint: Made) -> None
 
 
 def test_embed_checks_and_keeps_the_order_of_items(checkpoint: Made) -> None:
-    subject = load_encoder(f"hf:{checkpoint('clip')}")
+    subject = load_subject(f"hf:{checkpoint('clip')}")
     subject.text_batch = 2
     texts = [text for text in tiny.TEXTS if text]
     table = pl.DataFrame({"id": list("abcdefgh"), "text": texts, "language": ["en"] * 8})
@@ -79,7 +79,7 @@ def test_embed_checks_and_keeps_the_order_of_items(checkpoint: Made) -> None:
 
 
 def test_half_precision_stays_near_and_changes_the_fingerprint(checkpoint: Made) -> None:
-    whole, half = (load_encoder(f"hf:{checkpoint('clip')},dtype={name}") for name in ("float32", "bfloat16"))
+    whole, half = (load_subject(f"hf:{checkpoint('clip')},dtype={name}") for name in ("float32", "bfloat16"))
     near = (whole.encode_texts(tiny.TEXTS[:3]) * half.encode_texts(tiny.TEXTS[:3])).sum(axis=1)
     assert near.min() > 0.99
     assert whole.fingerprint != half.fingerprint
@@ -92,16 +92,16 @@ def copy(checkpoint: Made, tmp_path: Path) -> Path:
 
 
 def test_the_fingerprint_follows_every_weight_and_the_preprocessing(copy: Path) -> None:
-    first = load_encoder(f"hf:{copy}").fingerprint
+    first = load_subject(f"hf:{copy}").fingerprint
     weights = load_file(copy / "model.safetensors")
     weights["text_projection.weight"][0, 0] += 1e-3
     save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
-    second = load_encoder(f"hf:{copy}").fingerprint
+    second = load_subject(f"hf:{copy}").fingerprint
     name = next(
         name for name in ("preprocessor_config.json", "processor_config.json") if (copy / name).exists()
     )
     (copy / name).write_text((copy / name).read_text().replace("32", "24"))
-    third = load_encoder(f"hf:{copy}").fingerprint
+    third = load_subject(f"hf:{copy}").fingerprint
     assert len({first, second, third}) == 3
 
 
@@ -116,21 +116,21 @@ def test_the_fingerprint_follows_every_weight_and_the_preprocessing(copy: Path) 
 def test_a_missing_file_is_named(copy: Path, lost: str, said: str) -> None:
     (copy / lost).unlink()
     with pytest.raises(InputError, match=said):
-        load_encoder(f"hf:{copy}").encode_texts(["a dog"])
+        load_subject(f"hf:{copy}").encode_texts(["a dog"])
 
 
 def test_missing_tokenizer_files_are_an_input_error(copy: Path) -> None:
     for path in [*copy.glob("token*"), *copy.glob("vocab*"), *copy.glob("merges*")]:
         path.unlink()
     with pytest.raises(InputError):
-        load_encoder(f"hf:{copy}").encode_texts(["a dog"])
+        load_subject(f"hf:{copy}").encode_texts(["a dog"])
 
 
 def test_a_missing_shard_is_named(copy: Path) -> None:
     index = {"weight_map": {"text_projection.weight": "model-00002-of-00002.safetensors"}}
     (copy / "model.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(InputError, match=r"has no model-00002-of-00002.safetensors"):
-        load_encoder(f"hf:{copy}")
+        load_subject(f"hf:{copy}")
 
 
 def test_a_checkpoint_that_lacks_weights_is_not_filled_with_random_ones(copy: Path) -> None:
@@ -140,14 +140,14 @@ def test_a_checkpoint_that_lacks_weights_is_not_filled_with_random_ones(copy: Pa
     with pytest.raises(
         InputError, match=r"no weights for 1 parts of CLIPModel, such as text_projection.weight"
     ):
-        load_encoder(f"hf:{copy}").encode_texts(["a dog"])
+        load_subject(f"hf:{copy}").encode_texts(["a dog"])
 
 
 def test_a_truncated_weight_file_is_an_input_error(copy: Path) -> None:
     content = (copy / "model.safetensors").read_bytes()
     (copy / "model.safetensors").write_bytes(content[: len(content) // 2])
     with pytest.raises(InputError, match="cannot be loaded"):
-        load_encoder(f"hf:{copy}").encode_texts(["a dog"])
+        load_subject(f"hf:{copy}").encode_texts(["a dog"])
 
 
 def test_a_model_that_returns_nan_is_reported_with_the_item(copy: Path) -> None:
@@ -156,12 +156,12 @@ def test_a_model_that_returns_nan_is_reported_with_the_item(copy: Path) -> None:
     save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
     items = Items("text", pl.DataFrame({"id": ["t0"], "text": ["a dog"], "language": ["en"]}))
     with pytest.raises(InputError, match=r"the vector of text 't0' .* is not finite"):
-        load_encoder(f"hf:{copy}").embed(items)
+        load_subject(f"hf:{copy}").embed(items)
 
 
 def test_half_a_surrogate_pair_is_refused(checkpoint: Made) -> None:
     with pytest.raises(InputError, match=r"text 2 of this batch, .* unpaired surrogate"):
-        load_encoder(f"hf:{checkpoint('clip')}").encode_texts(["a dog", "a \ud83d"])
+        load_subject(f"hf:{checkpoint('clip')}").encode_texts(["a dog", "a \ud83d"])
 
 
 @pytest.mark.parametrize(
@@ -178,13 +178,13 @@ def test_half_a_surrogate_pair_is_refused(checkpoint: Made) -> None:
 )
 def test_a_wrong_argument_is_an_input_error(checkpoint: Made, argument: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        load_encoder(f"hf:{argument.format(clip=checkpoint('clip'))}").encode_texts(["a dog"])
+        load_subject(f"hf:{argument.format(clip=checkpoint('clip'))}").encode_texts(["a dog"])
 
 
 def test_a_missing_extra_says_how_to_install_it(checkpoint: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
     with pytest.raises(InputError, match=r"pip install 'equiview\[hf\]'"):
-        load_encoder(f"hf:{checkpoint('clip')},device=cpu").encode_texts(["a dog"])
+        load_subject(f"hf:{checkpoint('clip')},device=cpu").encode_texts(["a dog"])
 
 
 CODE = """
@@ -229,8 +229,8 @@ def own_code(checkpoint: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_code_of_a_checkpoint_runs_only_when_trusted(own_code: Path) -> None:
     with pytest.raises(InputError, match=f"program code of its own.*say hf-trust:{own_code}"):
-        load_encoder(f"hf:{own_code}").encode_texts(["a dog"])
-    subject = load_encoder(f"hf-trust:{own_code}")
+        load_subject(f"hf:{own_code}").encode_texts(["a dog"])
+    subject = load_subject(f"hf-trust:{own_code}")
     assert subject.encode_texts(["a dog"]).shape == subject.encode_images(tiny.pictures()[:1]).shape == (1, 8)
 
 
@@ -238,4 +238,4 @@ def test_a_model_of_one_tower_is_refused(checkpoint: Made, tmp_path: Path) -> No
     folder = Path(shutil.copytree(checkpoint("chinese_clip"), tmp_path / "bert"))
     tiny.saved(folder, hf.BertModel(hf.BertConfig(**tiny.TOWER, vocab_size=300)))
     with pytest.raises(InputError, match="BertModel does not make vectors of images and texts apart"):
-        load_encoder(f"hf:{folder}").encode_texts(["a dog"])
+        load_subject(f"hf:{folder}").encode_texts(["a dog"])

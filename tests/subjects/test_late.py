@@ -13,7 +13,7 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from equiview.subjects._qwen import widened
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, flat, keeps_its_promises
@@ -25,13 +25,13 @@ LATE = {"colpali": "colpali", "colqwen2": "colqwen2", "colqwen2.5": "colqwen25",
 @pytest.mark.parametrize("scheme", LATE)
 def test_a_family_keeps_its_promises(checkpoint: Made, scheme: str) -> None:
     name = f"{scheme}:{checkpoint(LATE[scheme])},batch=2"
-    keeps_its_promises(load_encoder(name), load_encoder(name), 8)
+    keeps_its_promises(load_subject(name), load_subject(name), 8)
 
 
 @pytest.mark.parametrize(("scheme", "stem"), [("colpali", "ColPali"), ("colqwen2", "ColQwen2")])
 def test_vectors_are_those_of_the_library(checkpoint: Made, scheme: str, stem: str) -> None:
     folder = checkpoint(scheme)
-    subject = load_encoder(f"{scheme}:{folder}")
+    subject = load_subject(f"{scheme}:{folder}")
     model = getattr(hf, f"{stem}ForRetrieval").from_pretrained(folder).eval()
     images = hf.AutoImageProcessor.from_pretrained(folder, backend="pil")
     processor = getattr(hf, f"{stem}Processor")(images, hf.AutoTokenizer.from_pretrained(folder))
@@ -75,7 +75,7 @@ def test_colqwen25_is_its_base_with_the_adapter_beside_it(
 ) -> None:
     model, head = reference
     folder = checkpoint("colqwen25")
-    subject = load_encoder(f"colqwen2.5:{folder}")
+    subject = load_subject(f"colqwen2.5:{folder}")
     # The prompt around a picture is ColQwen2's.
     processor = hf.ColQwen2Processor(tiny.qwen_images(), hf.Qwen2Tokenizer.from_pretrained(folder))
     for image in tiny.pictures()[:3]:
@@ -90,7 +90,7 @@ def test_colqwen25_is_its_base_with_the_adapter_beside_it(
     with torch.inference_mode():
         hidden = model(torch.tensor([processor.tokenizer(prompt)["input_ids"]])).last_hidden_state
         expected = torch.nn.functional.normalize(head(hidden), dim=-1)[0]
-    subject = load_encoder(f"colqwen2.5:{folder},prefix=Query: ")
+    subject = load_subject(f"colqwen2.5:{folder},prefix=Query: ")
     np.testing.assert_allclose(flat(subject.encode_texts(["mbwa"])), expected, atol=TOLERANCE)
 
 
@@ -99,7 +99,7 @@ def test_a_merged_checkpoint_under_older_names_gives_the_same(checkpoint: Made, 
     from equiview.subjects._checkpoint import Checkpoint
 
     folder = checkpoint("colqwen25")
-    apart = load_encoder(f"colqwen2.5:{folder}")
+    apart = load_subject(f"colqwen2.5:{folder}")
     merged = adapted(tensors_of(Checkpoint("base", folder / "base")), Checkpoint("adapter", folder))
     older = {
         name if name.startswith(("visual", "custom")) else f"model.{name}": merged[name] for name in merged
@@ -108,7 +108,7 @@ def test_a_merged_checkpoint_under_older_names_gives_the_same(checkpoint: Made, 
     save_file(
         {name: value.contiguous() for name, value in older.items()}, tmp_path / "merged" / "model.safetensors"
     )
-    whole = load_encoder(f"colqwen2.5:{tmp_path / 'merged'}")
+    whole = load_subject(f"colqwen2.5:{tmp_path / 'merged'}")
     np.testing.assert_array_equal(flat(whole.encode_texts(["mbwa"])), flat(apart.encode_texts(["mbwa"])))
 
 
@@ -129,7 +129,7 @@ def test_an_adapter_that_cannot_be_used_says_why(copy: Path, change: dict[str, A
     path = copy / "adapter_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(InputError, match=said):
-        load_encoder(f"colqwen2.5:{copy}").encode_texts(["a dog"])
+        load_subject(f"colqwen2.5:{copy}").encode_texts(["a dog"])
 
 
 @pytest.mark.parametrize(
@@ -145,12 +145,12 @@ def test_an_adapter_that_cannot_be_used_says_why(copy: Path, change: dict[str, A
 def test_an_adapter_of_another_model_is_refused(copy: Path, layers: Any, said: str) -> None:
     tiny.lora(copy, layers, base_model_name_or_path=str(copy / "base"))
     with pytest.raises(InputError, match=said):
-        load_encoder(f"colqwen2.5:{copy}").encode_texts(["a dog"])
+        load_subject(f"colqwen2.5:{copy}").encode_texts(["a dog"])
 
 
 def test_scales_follow_the_adapter_s_settings(copy: Path) -> None:
     def first() -> Any:
-        return flat(load_encoder(f"colqwen2.5:{copy}").encode_texts(["a dog"]))
+        return flat(load_subject(f"colqwen2.5:{copy}").encode_texts(["a dog"]))
 
     path = copy / "adapter_config.json"
     stated = json.loads(path.read_text())
@@ -163,7 +163,7 @@ def test_scales_follow_the_adapter_s_settings(copy: Path) -> None:
 
 def test_an_adapter_where_a_merged_checkpoint_is_read_is_refused(copy: Path) -> None:
     with pytest.raises(InputError, match="is an adapter; colqwen2 reads merged checkpoints"):
-        load_encoder(f"colqwen2:{copy}").encode_texts(["a dog"])
+        load_subject(f"colqwen2:{copy}").encode_texts(["a dog"])
 
 
 def test_a_base_without_the_projection_is_refused(copy: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_base_without_the_projection_is_refused(copy: Path) -> None:
     state = load_file(copy / "base" / "model.safetensors")
     save_file({k: v for k, v in state.items() if "custom" not in k}, copy / "base" / "model.safetensors")
     with pytest.raises(InputError, match=r"has no custom_text_proj.weight"):
-        load_encoder(f"colqwen2.5:{copy}").encode_texts(["a dog"])
+        load_subject(f"colqwen2.5:{copy}").encode_texts(["a dog"])
 
 
 def test_a_picture_too_thin_for_the_model_is_drawn_out() -> None:

@@ -12,7 +12,7 @@ import transformers as hf
 from torch.nn import functional
 
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, keeps_its_promises
 
@@ -22,12 +22,12 @@ Made = Callable[[str], Path]
 @pytest.mark.parametrize("vision", ["clip", "open_clip"])
 def test_mclip_keeps_its_promises(checkpoint: Made, vision: str) -> None:
     name = f"mclip:{checkpoint('mclip')},vision={checkpoint(vision)},batch=2"
-    keeps_its_promises(load_encoder(name), load_encoder(name), 16)
+    keeps_its_promises(load_subject(name), load_subject(name), 16)
 
 
 def test_the_fingerprint_covers_both_towers(checkpoint: Made) -> None:
     made = {
-        load_encoder(f"mclip:{checkpoint('mclip')},vision={checkpoint(vision)}").fingerprint
+        load_subject(f"mclip:{checkpoint('mclip')},vision={checkpoint(vision)}").fingerprint
         for vision in ("clip", "open_clip")
     }
     assert len(made) == 2
@@ -55,7 +55,7 @@ def test_texts_are_averaged_under_the_mask_and_go_through_the_linear_layer(check
         made = functional.linear(
             mean, state["LinearTransformation.weight"], state["LinearTransformation.bias"]
         )
-    subject = load_encoder(f"mclip:{folder},vision={checkpoint('clip')}")
+    subject = load_subject(f"mclip:{folder},vision={checkpoint('clip')}")
     np.testing.assert_allclose(
         subject.encode_texts(short), functional.normalize(made).numpy(), atol=TOLERANCE
     )
@@ -91,7 +91,7 @@ def plain_tower(state: dict[str, torch.Tensor], pixels: torch.Tensor) -> torch.T
 
 
 def test_an_openclip_tower_computes_what_its_weights_say(checkpoint: Made) -> None:
-    subject = load_encoder(f"mclip:{checkpoint('mclip')},vision={checkpoint('open_clip')}")
+    subject = load_subject(f"mclip:{checkpoint('mclip')},vision={checkpoint('open_clip')}")
     torch.manual_seed(0)
     state = tiny.open_clip_state()
     images = tiny.pictures()[2:3]  # 64 by 64: halved, nothing cut off
@@ -108,14 +108,14 @@ def copy(checkpoint: Made, tmp_path: Path) -> Path:
 
 def test_an_unknown_width_asks_for_the_image_tower(copy: Path) -> None:
     with pytest.raises(InputError, match="no image tower is known for vectors 16 wide; name it: mclip:"):
-        load_encoder(f"mclip:{copy}").encode_texts(["a dog"])
+        load_subject(f"mclip:{copy}").encode_texts(["a dog"])
 
 
 @pytest.mark.parametrize("width", [768, 640])
 def test_the_published_widths_know_their_image_tower(copy: Path, width: int) -> None:
     (copy / "config.json").write_text(json.dumps({"model_type": "M-CLIP", "numDims": width}))
     with pytest.raises(InputError, match=r"(clip-vit-large-patch14|plus_clip_240).*could not be fetched"):
-        load_encoder(f"mclip:{copy}").encode_images(tiny.pictures())
+        load_subject(f"mclip:{copy}").encode_images(tiny.pictures())
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_lost_weights_are_named(copy: Path, checkpoint: Made, lost: str, said: s
     del state[lost]
     torch.save(state, copy / "pytorch_model.bin")
     with pytest.raises(InputError, match=said):
-        load_encoder(f"mclip:{copy},vision={checkpoint('clip')}").encode_texts(["a dog"])
+        load_subject(f"mclip:{copy},vision={checkpoint('clip')}").encode_texts(["a dog"])
 
 
 def test_a_pickle_with_code_in_it_is_refused(copy: Path, checkpoint: Made) -> None:
@@ -141,4 +141,4 @@ def test_a_pickle_with_code_in_it_is_refused(copy: Path, checkpoint: Made) -> No
 
     torch.save({"transformer.x": Evil()}, copy / "pytorch_model.bin")
     with pytest.raises(InputError, match="cannot be read as weights"):
-        load_encoder(f"mclip:{copy},vision={checkpoint('clip')}").encode_texts(["a dog"])
+        load_subject(f"mclip:{copy},vision={checkpoint('clip')}").encode_texts(["a dog"])

@@ -18,7 +18,7 @@ with warnings.catch_warnings():
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.subjects import Encoder, load_encoder
+from equiview.subjects import Encoder, load_subject
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE
 
@@ -45,7 +45,7 @@ def registered(checkpoint: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def clip(registered: Callable[..., str], checkpoint: Made) -> Encoder:
-    return load_encoder(
+    return load_subject(
         registered("tiny/clip", checkpoint("clip"), "openai/clip-vit-large-patch14") + ",batch=2"
     )
 
@@ -55,7 +55,7 @@ def test_a_model_of_texts_and_images_gives_what_it_gives_without_mteb(
     clip: Encoder, checkpoint: Made
 ) -> None:
     texts, images = [text for text in tiny.TEXTS if text], tiny.pictures()
-    ours = load_encoder(f"hf:{checkpoint('clip')}")
+    ours = load_subject(f"hf:{checkpoint('clip')}")
     for made, expected in (
         (clip.encode_texts(texts), ours.encode_texts(texts)),
         (clip.encode_images(images), ours.encode_images(images)),
@@ -82,7 +82,7 @@ class Late(AbsEncoder):
 
 def test_one_vector_a_token(registered: Callable[..., str], tmp_path: Path) -> None:
     changes = {"loader": Late, "similarity_fn_name": "MaxSim", "modalities": ["text"]}
-    subject = load_encoder(registered("tiny/late", tmp_path, "openai/clip-vit-large-patch14", **changes))
+    subject = load_subject(registered("tiny/late", tmp_path, "openai/clip-vit-large-patch14", **changes))
     assert subject.similarity == "maxsim"
     made = subject.encode_texts(["ab", "cab"])
     assert isinstance(made, TokenVectors)
@@ -96,7 +96,7 @@ def test_one_vector_a_token(registered: Callable[..., str], tmp_path: Path) -> N
 def test_the_fingerprint_is_of_name_revision_and_task() -> None:
     names = ["openai/clip-vit-large-patch14", "openai/clip-vit-base-patch32"]
     names += [f"{names[0]},task=Flickr30kT2IRetrieval"]
-    assert len({load_encoder(f"mteb:{name}").fingerprint for name in names}) == 3
+    assert len({load_subject(f"mteb:{name}").fingerprint for name in names}) == 3
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_the_fingerprint_is_of_name_revision_and_task() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_wrong_is_said(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        load_encoder(name).encode_texts(["a dog"])
+        load_subject(name).encode_texts(["a dog"])
 
 
 def test_known_late_interaction_models_are_compared_by_maxsim() -> None:
-    assert load_encoder("mteb:vidore/colqwen2.5-v0.2").similarity == "maxsim"
+    assert load_subject("mteb:vidore/colqwen2.5-v0.2").similarity == "maxsim"

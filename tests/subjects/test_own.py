@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.subjects import tiny
 
 SOURCE = """
@@ -43,21 +43,21 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_class_with_two_methods_is_an_encoder(module: str) -> None:
-    subject = load_encoder(f"{module}:Plain")
+    subject = load_subject(f"{module}:Plain")
     assert np.asarray(subject.encode_texts(["ab", ""])).tolist() == [[3, 2, 3], [1, 2, 3]]
     assert np.asarray(subject.encode_images(tiny.pictures())).shape == (5, 3)
     assert subject.text_batch == 7
 
 
 def test_what_follows_a_second_colon_is_passed_on(module: str) -> None:
-    subject = load_encoder(f"{module}:Sized:4")
+    subject = load_subject(f"{module}:Sized:4")
     assert np.asarray(subject.encode_texts(["ab"])).shape == (1, 4)
 
 
 def test_a_changed_source_file_is_another_encoder(module: str, tmp_path: Path) -> None:
-    subject = load_encoder(f"{module}:Plain")
+    subject = load_subject(f"{module}:Plain")
     before = subject.fingerprint
-    assert before == load_encoder(f"{module}:Plain").fingerprint
+    assert before == load_subject(f"{module}:Plain").fingerprint
     (tmp_path / f"{module}.py").write_text(SOURCE + "# changed")
     assert subject.fingerprint != before
 
@@ -74,10 +74,10 @@ def test_a_changed_source_file_is_another_encoder(module: str, tmp_path: Path) -
 )
 def test_what_is_wrong_is_said(module: str, name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        load_encoder(name.format(module))
+        load_subject(name.format(module))
 
 
 def test_a_module_that_cannot_be_imported_says_why(module: str, tmp_path: Path) -> None:
     (tmp_path / f"{module}_bad.py").write_text("raise KeyError('no settings')")
     with pytest.raises(InputError, match=r"cannot be imported .KeyError: 'no settings'"):
-        load_encoder(f"{module}_bad:Class")
+        load_subject(f"{module}_bad:Class")

@@ -11,7 +11,7 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, flat, keeps_its_promises
 
@@ -23,7 +23,7 @@ TURN = (
 
 @pytest.mark.parametrize(("scheme", "name"), [("gme", "gme"), ("jina-v4", "jina_v4")])
 def test_a_family_keeps_its_promises(checkpoint: Made, scheme: str, name: str) -> None:
-    subject, again = (load_encoder(f"{scheme}:{checkpoint(name)},batch=2") for _ in range(2))
+    subject, again = (load_subject(f"{scheme}:{checkpoint(name)},batch=2") for _ in range(2))
     keeps_its_promises(subject, again, 32)
 
 
@@ -38,7 +38,7 @@ def test_gme_is_the_closing_token_of_the_library_s_model(checkpoint: Made) -> No
     ids = torch.tensor([tokenizer(TURN.format("Find an image.", "mbwa"))["input_ids"]])
     with torch.inference_mode():
         expected = unit(model(ids).last_hidden_state[:, -1])
-    subject = load_encoder(f"gme:{folder},instruction=Find an image.")
+    subject = load_subject(f"gme:{folder},instruction=Find an image.")
     np.testing.assert_allclose(subject.encode_texts(["mbwa"]), expected, atol=TOLERANCE)
 
     image = tiny.pictures()[3]
@@ -56,11 +56,11 @@ def test_gme_is_the_closing_token_of_the_library_s_model(checkpoint: Made) -> No
 
 def test_the_instruction_is_part_of_the_fingerprint(checkpoint: Made) -> None:
     names = [f"gme:{checkpoint('gme')}{given}" for given in ("", ",instruction=Find an image.")]
-    assert len({load_encoder(name).fingerprint for name in names}) == 2
+    assert len({load_subject(name).fingerprint for name in names}) == 2
 
 
 def test_an_over_long_text_keeps_the_end_of_its_prompt(checkpoint: Made) -> None:
-    subject = load_encoder(f"gme:{checkpoint('gme')}")
+    subject = load_subject(f"gme:{checkpoint('gme')}")
     long = "犬" * 4000
     row = subject.tokens([long])[0]["input_ids"]  # type: ignore[attr-defined]
     end = subject.tokenizer("<|im_end|>\n<|im_start|>assistant\n<|endoftext|>")["input_ids"]  # type: ignore[attr-defined]
@@ -83,7 +83,7 @@ def test_jina_v4_means_tokens_under_the_retrieval_adapter(checkpoint: Made) -> N
     tokenizer = hf.Qwen2Tokenizer.from_pretrained(folder)
     with torch.inference_mode():
         hidden = model(torch.tensor([tokenizer("Query: mbwa")["input_ids"]])).last_hidden_state
-    subject = load_encoder(f"jina-v4:{folder}")
+    subject = load_subject(f"jina-v4:{folder}")
     np.testing.assert_allclose(subject.encode_texts(["mbwa"]), unit(hidden.mean(1)), atol=TOLERANCE)
 
     image = tiny.pictures()[0]
@@ -97,7 +97,7 @@ def test_jina_v4_means_tokens_under_the_retrieval_adapter(checkpoint: Made) -> N
     expected = unit(hidden[:, first : first + 8].mean(1))
     np.testing.assert_allclose(subject.encode_images([image]), expected, atol=TOLERANCE)
 
-    several = flat(load_encoder(f"jina-v4-multi:{folder}").encode_images([image]))
+    several = flat(load_subject(f"jina-v4-multi:{folder}").encode_images([image]))
     weights = load_file(folder / "model.safetensors")
     weight, bias = (weights[f"multi_vector_projector.{name}"] for name in ("weight", "bias"))
     down, up = (
@@ -110,7 +110,7 @@ def test_jina_v4_means_tokens_under_the_retrieval_adapter(checkpoint: Made) -> N
 def test_jina_v4_prompts_and_tasks_differ(checkpoint: Made) -> None:
     folder = checkpoint("jina_v4")
     names = [f"jina-v4:{folder}{given}" for given in ("", ",prompt=passage", ",task=code")]
-    made = [load_encoder(name) for name in names]
+    made = [load_subject(name) for name in names]
     assert len({subject.fingerprint for subject in made}) == 3
     texts = np.concatenate([subject.encode_texts(["mbwa"]) for subject in made])
     assert len(np.unique(texts.round(4), axis=0)) == 3
@@ -126,7 +126,7 @@ def test_jina_v4_prompts_and_tasks_differ(checkpoint: Made) -> None:
 )
 def test_a_wrong_option_is_an_input_error(checkpoint: Made, given: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        load_encoder(f"jina-v4:{checkpoint('jina_v4')}{given}").encode_texts(["a dog"])
+        load_subject(f"jina-v4:{checkpoint('jina_v4')}{given}").encode_texts(["a dog"])
 
 
 def test_missing_weights_are_named(checkpoint: Made, tmp_path: Path) -> None:
@@ -137,4 +137,4 @@ def test_missing_weights_are_named(checkpoint: Made, tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"no weights for 1 parts of Qwen2VLModel, such as .*layers.1.mlp.up_proj"
     ):
-        load_encoder(f"gme:{folder}").encode_texts(["a dog"])
+        load_subject(f"gme:{folder}").encode_texts(["a dog"])

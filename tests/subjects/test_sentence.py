@@ -10,7 +10,7 @@ import pytest
 import sentence_transformers as st
 
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, flat, keeps_its_promises
 
@@ -39,11 +39,11 @@ def saved(checkpoint: Made, tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def test_a_model_of_texts_and_images_keeps_its_promises(saved: Made) -> None:
     name = f"st:{saved('both')},batch=3"
-    keeps_its_promises(load_encoder(name), load_encoder(name), 16)
+    keeps_its_promises(load_subject(name), load_subject(name), 16)
 
 
 def test_vectors_are_those_of_transformers_too(saved: Made, checkpoint: Made) -> None:
-    theirs, ours = load_encoder(f"st:{saved('both')}"), load_encoder(f"hf:{checkpoint('clip')}")
+    theirs, ours = load_subject(f"st:{saved('both')}"), load_subject(f"hf:{checkpoint('clip')}")
     texts = [text for text in tiny.TEXTS if text]
     np.testing.assert_allclose(theirs.encode_texts(texts), ours.encode_texts(texts), atol=TOLERANCE)
     images = tiny.pictures()
@@ -51,17 +51,17 @@ def test_vectors_are_those_of_transformers_too(saved: Made, checkpoint: Made) ->
 
 
 def test_a_prompt_is_used_and_part_of_the_fingerprint(saved: Made) -> None:
-    plain, asked = (load_encoder(f"st:{saved('texts')}{given}") for given in ("", ",prompt=query"))
+    plain, asked = (load_subject(f"st:{saved('texts')}{given}") for given in ("", ",prompt=query"))
     assert plain.fingerprint != asked.fingerprint
     with_words = plain.encode_texts(["Query: a dog"])
     np.testing.assert_allclose(asked.encode_texts(["a dog"]), with_words, atol=TOLERANCE)
     with pytest.raises(InputError, match="has no prompt 'title'; it has: query, document"):
-        load_encoder(f"st:{saved('texts')},prompt=title").encode_texts(["a dog"])
+        load_subject(f"st:{saved('texts')},prompt=title").encode_texts(["a dog"])
 
 
 def test_one_vector_a_token(saved: Made) -> None:
     folder = saved("tokens")
-    subject = load_encoder(f"st-multi:{folder},batch=2")
+    subject = load_subject(f"st-multi:{folder},batch=2")
     texts = [text for text in tiny.TEXTS if text]
     made = subject.encode_texts(texts)
     assert subject.similarity == "maxsim"
@@ -76,14 +76,14 @@ def test_one_vector_a_token(saved: Made) -> None:
 def test_a_model_of_texts_refuses_images(saved: Made) -> None:
     for scheme, kind in (("st", "texts"), ("st-multi", "tokens")):
         with pytest.raises(InputError, match="reads text, no images"):
-            load_encoder(f"{scheme}:{saved(kind)}").encode_images(tiny.pictures())
+            load_subject(f"{scheme}:{saved(kind)}").encode_images(tiny.pictures())
 
 
 def test_the_similarity_is_the_model_s(saved: Made, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(saved("texts"), tmp_path / "copy"))
     path = folder / "config_sentence_transformers.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"similarity_fn_name": "dot"}))
-    subject = load_encoder(f"st:{folder}")
+    subject = load_subject(f"st:{folder}")
     assert subject.similarity == "dot"
     assert abs(np.linalg.norm(subject.encode_texts(["a dog"])) - 1) > 1e-3
 
@@ -92,6 +92,6 @@ def test_a_broken_checkpoint_is_an_input_error(saved: Made, tmp_path: Path) -> N
     folder = Path(shutil.copytree(saved("both"), tmp_path / "copy"))
     (folder / "config.json").unlink()
     with pytest.raises(InputError, match="cannot be loaded"):
-        load_encoder(f"st:{folder}").encode_texts(["a dog"])
+        load_subject(f"st:{folder}").encode_texts(["a dog"])
     with pytest.raises(InputError, match="batch is 'many'"):
-        load_encoder(f"st:{saved('both')},batch=many").encode_texts(["a dog"])
+        load_subject(f"st:{saved('both')},batch=many").encode_texts(["a dog"])

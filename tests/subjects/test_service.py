@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from equiview.subjects.service import TRIES, Clock, EmbeddingService
 from tests.subjects import tiny
 
@@ -202,7 +202,7 @@ def test_the_fingerprint_is_of_address_model_and_revision() -> None:
         "openai:a,revision=2026-05",
         "openai:a,rate=3",
     ]
-    assert len({load_encoder(name).fingerprint for name in names}) == 4
+    assert len({load_subject(name).fingerprint for name in names}) == 4
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_the_fingerprint_is_of_address_model_and_revision() -> None:
 )
 def test_a_wrong_argument_is_an_input_error(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        load_encoder(name)
+        load_subject(name)
 
 
 def test_half_a_surrogate_pair_is_refused(service: Service, waits: Waits) -> None:

@@ -15,7 +15,7 @@ import torch
 from torch.nn import functional
 
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from equiview.subjects.vsepp import WIDTHS, read_vocabulary
 from tests.subjects import tiny
 from tests.subjects.checks import TOLERANCE, keeps_its_promises
@@ -78,7 +78,7 @@ def copy(folder: Path, tmp_path: Path) -> Path:
 
 def test_vsepp_keeps_its_promises(folder: Path) -> None:
     name = f"vsepp:{folder},batch=2"
-    keeps_its_promises(load_encoder(name), load_encoder(name), 8, TEXTS)
+    keeps_its_promises(load_subject(name), load_subject(name), 8, TEXTS)
 
 
 def test_vectors_are_those_of_the_layers_one_by_one(folder: Path) -> None:
@@ -103,7 +103,7 @@ def test_vectors_are_those_of_the_layers_one_by_one(folder: Path) -> None:
         hidden = functional.linear(hidden, images[f"{name}.weight"], images[f"{name}.bias"]).relu()
     hidden = functional.normalize(hidden)
     expected = functional.normalize(functional.linear(hidden, images["fc.weight"], images["fc.bias"]))
-    subject = load_encoder(f"vsepp:{folder}")
+    subject = load_subject(f"vsepp:{folder}")
     np.testing.assert_allclose(subject.encode_images([picture]), expected, atol=TOLERANCE)
 
     gru = torch.nn.GRU(6, 8, batch_first=True)
@@ -117,17 +117,17 @@ def test_vectors_are_those_of_the_layers_one_by_one(folder: Path) -> None:
 
 
 def test_absolute_values_where_trained_so(tmp_path: Path) -> None:
-    subject = load_encoder(f"vsepp:{write(tmp_path / 'abs', use_abs=True)}")
+    subject = load_subject(f"vsepp:{write(tmp_path / 'abs', use_abs=True)}")
     assert (np.asarray(subject.encode_texts(TEXTS)) >= 0).all()
     assert (np.asarray(subject.encode_images(tiny.pictures())) >= 0).all()
 
 
 def test_the_vocabulary_may_be_json(copy: Path) -> None:
-    before = load_encoder(f"vsepp:{copy}")
+    before = load_subject(f"vsepp:{copy}")
     words = read_vocabulary(copy / "coco_vocab.pkl")
     (copy / "coco_vocab.pkl").unlink()
     (copy / "coco_vocab.json").write_text(json.dumps({"word2idx": words}))
-    after = load_encoder(f"vsepp:{copy}")
+    after = load_subject(f"vsepp:{copy}")
     np.testing.assert_array_equal(before.encode_texts(TEXTS), after.encode_texts(TEXTS))
 
 
@@ -147,22 +147,22 @@ class Evil:
 def test_a_vocabulary_that_is_none_is_refused(copy: Path, content: bytes, said: str) -> None:
     (copy / "coco_vocab.pkl").write_bytes(content)
     with pytest.raises(InputError, match=said):
-        load_encoder(f"vsepp:{copy}").encode_texts(["a dog"])
+        load_subject(f"vsepp:{copy}").encode_texts(["a dog"])
 
 
 def test_what_is_missing_is_said(copy: Path) -> None:
     (copy / "coco_vocab.pkl").unlink()
     with pytest.raises(InputError, match="has no vocabulary"):
-        load_encoder(f"vsepp:{copy}").encode_texts(["a dog"])
+        load_subject(f"vsepp:{copy}").encode_texts(["a dog"])
     torch.save({"model": 3}, copy / "model_best.pth.tar")
     with pytest.raises(InputError, match="has no pair of weights"):
-        load_encoder(f"vsepp:{copy}").encode_texts(["a dog"])
+        load_subject(f"vsepp:{copy}").encode_texts(["a dog"])
     torch.save({"model": [{}, {}]}, copy / "model_best.pth.tar")
     with pytest.raises(InputError, match=r"VSE.. with VGG19 and a GRU has"):
-        load_encoder(f"vsepp:{copy}").encode_texts(["a dog"])
+        load_subject(f"vsepp:{copy}").encode_texts(["a dog"])
     torch.save({"model": Evil()}, copy / "model_best.pth.tar")
     with pytest.raises(InputError, match="cannot be read as weights"):
-        load_encoder(f"vsepp:{copy}").encode_texts(["a dog"])
+        load_subject(f"vsepp:{copy}").encode_texts(["a dog"])
 
 
 def test_a_vocabulary_larger_than_the_model_is_refused(copy: Path) -> None:
@@ -170,4 +170,4 @@ def test_a_vocabulary_larger_than_the_model_is_refused(copy: Path) -> None:
     (copy / "coco_vocab.pkl").unlink()
     (copy / "coco_vocab.json").write_text(json.dumps(words))
     with pytest.raises(InputError, match="more words than the model"):
-        load_encoder(f"vsepp:{copy}").encode_texts(["a dog"])
+        load_subject(f"vsepp:{copy}").encode_texts(["a dog"])

@@ -27,7 +27,7 @@ from equiview.data.registry import Registry
 from equiview.data.run import Verdict
 from equiview.data.tables import Schema
 from equiview.errors import InputError
-from equiview.subjects import Encoder
+from equiview.subjects import Encoder, Subject
 
 
 class Settings(BaseModel):
@@ -71,12 +71,13 @@ class Audit(Generic[S]):
     settings: type[S]
     schemas: Mapping[str, Schema]
     headline: tuple[str, ...]
-    observe: Callable[[Encoder, Benchmark, S, Progress], Observations]
+    observe: Callable[[Any, Benchmark, S, Progress], Observations]
     values: Callable[[Observations, S], Values]
     measure: Callable[[Observations, S], Estimates]
     draw: Callable[[Observations, Estimates, S], list[Figure]]
     judge: Callable[[Estimates, S], Verdict]
     ratios: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    subjects: tuple[type[Subject], ...] = (Encoder,)
 
     def configure(self, given: Mapping[str, Any]) -> S:
         """Settings from what the user gave; InputError says which one is wrong and which there are."""

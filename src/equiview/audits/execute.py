@@ -13,15 +13,16 @@ from equiview.data.estimates import Estimates
 from equiview.data.figures import write_figure
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress, silent
-from equiview.data.run import BenchmarkCard, Manifest, Run, Subject, versions
+from equiview.data.run import BenchmarkCard, Manifest, Run, versions
+from equiview.data.run import Subject as SubjectCard
 from equiview.data.tables import write_bytes, write_parquet
 from equiview.errors import InputError
-from equiview.subjects import Encoder
+from equiview.subjects import Subject
 
 
 def execute(
     name: str,
-    subject: Encoder,
+    subject: Subject,
     benchmark: Benchmark,
     audits: Sequence[str],
     folder: Path,
@@ -38,6 +39,10 @@ def execute(
     chosen = {audit: AUDITS.get(audit) for audit in audits}
     if not chosen:
         raise InputError(f"no audit was asked for; there are: {', '.join(AUDITS.all())}")
+    for key, audit in chosen.items():
+        if not isinstance(subject, audit.subjects):
+            kinds = " or ".join(kind.__name__ for kind in audit.subjects)
+            raise InputError(f"audit {key!r} needs a subject of kind {kinds}; {name} is {subject.about!r}")
     given = dict(settings or {})
     if stray := sorted(set(given) - set(chosen)):
         raise InputError(f"settings are given for {', '.join(stray)}, which is not among the audits to run")
@@ -93,10 +98,10 @@ def _audits_of(run: Run) -> list[tuple[str, Audit[Any], Settings]]:
 
 
 def _manifest(
-    name: str, subject: Encoder, benchmark: Benchmark, configured: Mapping[str, Settings], seed: int
+    name: str, subject: Subject, benchmark: Benchmark, configured: Mapping[str, Settings], seed: int
 ) -> Manifest:
     return Manifest(
-        subject=Subject(name=name, fingerprint=subject.fingerprint, about=subject.about),
+        subject=SubjectCard(name=name, fingerprint=subject.fingerprint, about=subject.about),
         benchmark=BenchmarkCard(
             name=benchmark.name,
             fingerprint=benchmark.fingerprint,

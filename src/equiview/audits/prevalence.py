@@ -22,8 +22,7 @@ from equiview.data.relevance import Relevance
 from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 from equiview.search import best, ranks_within, score_blocks, unit
-from equiview.subjects import Encoder
-from equiview.subjects.finished import ResultLists, prevalence_observations
+from equiview.subjects import Encoder, ResultLists
 
 SCHEMAS = {
     "queries": Schema(
@@ -70,11 +69,11 @@ SCHEMAS = {
 
 
 def observe(
-    subject: Encoder, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
+    subject: Encoder | ResultLists, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
 ) -> Observations:
     """Rank the merged pool of captions for each image, and each image's captions within their language."""
     if isinstance(subject, ResultLists):
-        return prevalence_observations(subject, benchmark, settings.depth, progress)
+        return _lists_observations(subject, benchmark, settings, progress)
     order = blind_order(benchmark.texts.ids)
     texts = benchmark.texts.take(order)
     place = np.empty(len(order), dtype=np.int64)
@@ -171,6 +170,50 @@ def _describe_items(texts: Items) -> pl.DataFrame:
     return table.select(name for name in wanted if name in table.columns)
 
 
+def _lists_observations(
+    subject: ResultLists, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
+) -> Observations:
+    """What the prevalence audit observes, from a finished run in place of a model.
+
+    The table `targets` names the captions that are right for each image, but their `language_rank` is null:
+    where a caption stands among those of its language alone is not known of a list that was cut.
+    """
+    lists = subject.lists(benchmark, settings.depth)
+    progress("reading lists", 1, 1)
+    images, texts, relevance = benchmark.images, benchmark.texts, benchmark.relevance
+    right = pl.DataFrame({"query_id": images.ids[relevance.queries], "item_id": texts.ids[relevance.items]})
+    items = texts.table.rename({"id": "item_id"})
+    if "tier" not in items.columns:
+        items = items.with_columns(tiers_of(items["language"], texts.source))
+    asked = lists["query_id"].unique(maintain_order=True)
+    rows = {name: row for row, name in enumerate(images.ids)}
+    pictures = [images.thumbnail(rows[name]) for name in asked]
+    labels = right.join(
+        items.filter(pl.col("language") == "en"), on="item_id", how="inner", maintain_order="left"
+    ).unique("query_id", keep="first", maintain_order=True)
+    described = pl.DataFrame({"query_id": asked, "picture": pl.Series(pictures, dtype=pl.Binary)}).join(
+        labels.select("query_id", label="text"), on="query_id", how="left", maintain_order="left"
+    )
+    return Observations(
+        "prevalence",
+        {
+            "queries": described.select("query_id", "label", "picture"),
+            "items": items.select("item_id", "text", "language", "tier"),
+            "rankings": lists.select("query_id", "rank", "item_id", pl.col("score").cast(pl.Float32))
+            .join(
+                right.with_columns(relevant=True),
+                on=["query_id", "item_id"],
+                how="left",
+                maintain_order="left",
+            )
+            .with_columns(pl.col("relevant").fill_null(False)),
+            "targets": right.filter(pl.col("query_id").is_in(asked.implode())).with_columns(
+                language_rank=pl.lit(None, dtype=pl.Int32)
+            ),
+        },
+    )
+
+
 PREVALENCE = register(
     Audit(
         name="prevalence",
@@ -179,6 +222,7 @@ PREVALENCE = register(
         settings=PrevalenceSettings,
         schemas=SCHEMAS,
         headline=("DLBKL@10 [grouping=tier]", "Accuracy@5", "NDCG@10 (pool)", "R@1 [tier=low]"),
+        subjects=(Encoder, ResultLists),
         observe=observe,
         values=values,
         measure=measure,

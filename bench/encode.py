@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equiview.data.items import Items
-from equiview.subjects import load_subject
+from equiview.subjects import Encoder, load_subject
 
 Array = NDArray[Any]
 Contender = Callable[[], Any]
@@ -134,6 +134,7 @@ class Bare:
 def ours(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """What encodes pictures and texts here."""
     subject = load_subject(f"hf:{folder},device=cpu,batch={image_batch}")
+    assert isinstance(subject, Encoder)
 
     def images(paths: Sequence[Path]) -> Any:
         table = pl.DataFrame({"id": [path.name for path in paths], "path": [str(path) for path in paths]})

@@ -1,6 +1,6 @@
 """Memory and time of the prevalence audit at the size of Crossmodal-3600, from stored vectors.
 
-One process fills an embedding store with synthetic vectors (3,600 images, 261,000 captions in 36 languages,
+One process fills a store with synthetic vectors (3,600 images, 261,000 captions in 36 languages,
 768 wide); another, fresh one looks them up and observes and measures the audit. Memory is that process's own
 peak (`getrusage`), files mapped into it included.
 
@@ -26,20 +26,18 @@ import polars as pl
 from numpy.typing import NDArray
 from PIL import Image
 
-from equiview.audits._prevalence_values import PrevalenceSettings
-from equiview.audits.prevalence import PREVALENCE, observe
+from equiview.audits import AUDITS
 from equiview.benchmarks import Benchmark, same_image
+from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.languages import languages
-from equiview.search.cached import Cached
-from equiview.search.shards import Precision
-from equiview.search.store import Store
-from equiview.subjects import Encoder
+from equiview.store import Store, stored
+from equiview.subjects import EmbeddingModel
 
 STEP = 8192
 
 
-class Seeded(Encoder):
+class Seeded(EmbeddingModel):
     """Vectors made of noise, each by the number in its item: captions lie near their image."""
 
     def __init__(self, width: int, images: int, *, may_encode: bool) -> None:
@@ -50,7 +48,7 @@ class Seeded(Encoder):
     @property
     def fingerprint(self) -> str:
         """Noise is noise: its width and number say it all."""
-        return hashlib.sha256(f"seeded {self.width} {self.images}".encode()).hexdigest()[:16]
+        return fingerprint("seeded", self.width, self.images)
 
     def encode_images(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
         """The centre that the first two channels of a pixel number."""
@@ -64,10 +62,10 @@ class Seeded(Encoder):
         noise = np.random.default_rng(seed).normal(size=(len(texts), self.width)).astype(np.float32)
         return self._only_if_allowed(self.centres[rows] + 3 * noise)
 
-    def _only_if_allowed(self, made: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _only_if_allowed(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         if not self.may_encode:
             refuse()
-        return made
+        return vectors
 
 
 def refuse() -> NoReturn:
@@ -111,15 +109,14 @@ def megabytes() -> float:
 
 def measure(options: argparse.Namespace) -> None:
     """Run the audit in this process and print what it took."""
-    precision: Precision = options.precision
     begin = time.perf_counter()
     items = benchmark(options.images, options.captions)
     inner = Seeded(options.width, options.images, may_encode=options.fill)
     inner.text_batch = STEP
-    subject = Cached(inner, Store(options.store), precision=precision)
+    subject = stored(inner, Store(options.store), precision=options.precision)
     if options.fill:
         for kind in (items.images, items.texts):
-            subject.fill(kind)
+            subject.embed(kind)
         print(f"filled the store in {time.perf_counter() - begin:.1f} s")
         return
     before = megabytes()
@@ -131,13 +128,15 @@ def measure(options: argparse.Namespace) -> None:
         marks.setdefault(f"first {label}", time.perf_counter())
         marks[f"last {label}"] = time.perf_counter()
 
-    settings = PrevalenceSettings()
-    seen = observe(subject, items, settings, watch)
+    audit = AUDITS.get("prevalence")
+    settings = audit.configure({})
+    observations = audit.observe(subject, items, settings, watch)
     observed, peak, busy = time.perf_counter(), megabytes(), time.process_time() - cpu
-    PREVALENCE.measure(seen, settings)
+    audit.measure(observations, settings)
     measured = time.perf_counter()
     print(
-        f"{options.images:,} images, {options.captions:,} captions, {options.width} wide, {precision}\n"
+        f"{options.images:,} images, {options.captions:,} captions, {options.width} wide, "
+        f"{options.precision}\n"
         f"vectors              {vectors:8.0f} MB as float32\n"
         f"before the audit     {before:8.0f} MB (interpreter, libraries, items)\n"
         f"peak, observing      {peak:8.0f} MB, {peak - vectors:.0f} above the vectors\n"

@@ -13,7 +13,7 @@ from equiview.data.items import Items
 from equiview.data.progress import silent
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
-from equiview.subjects import Encoder
+from equiview.subjects import EmbeddingModel
 
 CONCEPTS = [f"c{number}" for number in range(8)]
 
@@ -31,7 +31,7 @@ def benchmark():
     return Benchmark("b", images, queries, relevance, tables={"trials": trials})
 
 
-class Made(Encoder):
+class Made(EmbeddingModel):
     """Vectors are concept plus `pull` times country plus noise."""
 
     def __init__(self, pull):

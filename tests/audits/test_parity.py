@@ -13,7 +13,7 @@ from equiview.data.items import Items
 from equiview.data.progress import silent
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
-from equiview.subjects import Encoder, load_subject
+from equiview.subjects import EmbeddingModel, load_subject
 from tests.audits.test_individual import several
 from tests.conftest import LANGUAGES, write_world
 
@@ -31,7 +31,7 @@ def of_world(folder, **settings):
     return audited(load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}"), **settings)
 
 
-class Faces(Encoder):
+class Faces(EmbeddingModel):
     """Sees gender, race and age; worse at gender of Black women, and worse the more when asked in Turkish."""
 
     def __init__(self, harm=0.0):

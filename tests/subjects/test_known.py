@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from equiview.errors import InputError
-from equiview.subjects import ENCODERS, load_subject
+from equiview.subjects import SUBJECTS, load_subject
 from equiview.subjects.known import in_full, known_models
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def test_the_table_is_that_of_the_paper() -> None:
 def test_each_names_a_scheme_and_an_extra_that_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for row in known_models().iter_rows(named=True):
-        assert row["subject"].partition(":")[0] in ENCODERS.all()
+        assert row["subject"].partition(":")[0] in SUBJECTS.all()
         assert row["extra"] in extras
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from tokenizers import processors
 
-from tests.subjects.vocabularies import (
+from tests.subjects.encoders.vocabularies import (
     TEXTS,  # noqa: F401 - the tests' texts
     bert_tokenizer,
     clip_tokenizer,

@@ -16,9 +16,9 @@ from torch.nn import functional
 
 from equiview.errors import InputError
 from equiview.subjects import load_subject
-from equiview.subjects.vsepp import WIDTHS, read_vocabulary
-from tests.subjects import tiny
-from tests.subjects.checks import TOLERANCE, keeps_its_promises
+from equiview.subjects.encoders.vsepp import WIDTHS, read_vocabulary
+from tests.subjects.encoders import tiny
+from tests.subjects.encoders.checks import TOLERANCE, keeps_its_promises
 
 WORDS = ["<pad>", "<start>", "<end>", "<unk>", "a", "dog", "ein", "hund", "word", "on", "sofa"]
 TEXTS = ["a dog", "", "ein hund on a sofa", "a sofa", "word " * 300]

@@ -11,7 +11,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.progress import silent
 from equiview.errors import InputError
 from equiview.subjects import load_subject
-from equiview.subjects.finished import FinishedRun, read_lists
+from equiview.subjects.lists.finished import FinishedRun, read_lists
 from tests.conftest import write_world
 
 DEPTH = 20
@@ -153,17 +153,17 @@ def test_strangers_unequal_depth_and_missing_lists_are_named(audited):
     for column, where, row in (("query_id", pl.col("query_id") == "i1", 21), ("item_id", eighth, 8)):
         stranger = pl.when(where).then(pl.lit("who")).otherwise(pl.col(column))
         with pytest.raises(InputError, match=f"row {row}: {column} 'who' is not in .* .1 such ids"):
-            FinishedRun(str(changed(world, **{column: stranger}))).on(items)
+            FinishedRun(str(changed(world, **{column: stranger}))).lists(items)
     lists = pl.read_csv(world / "run.csv")
     lists.filter((pl.col("query_id") != "i3") | (pl.col("rank") < 12)).write_csv(world / "short.csv")
     short = FinishedRun(str(world / "short.csv"))
     with pytest.raises(InputError, match=r"query 'i3' has 11 ranks, others have 20; .* depth=11$"):
-        short.on(items)
-    assert len(FinishedRun(f"{world / 'short.csv'},depth=11").on(items)) == 40 * 11
-    assert len(short.on(items, depth=10)) == 400
+        short.lists(items)
+    assert len(FinishedRun(f"{world / 'short.csv'},depth=11").lists(items)) == 40 * 11
+    assert len(short.lists(items, k=10)) == 400
     lists.filter(pl.col("query_id") != "i3").write_csv(world / "fewer.csv")
     with pytest.raises(InputError, match=r"no list for 'i3' \(1 of 40 queries have none\)"):
-        FinishedRun(str(world / "fewer.csv")).on(items)
+        FinishedRun(str(world / "fewer.csv")).lists(items)
     partial = FinishedRun(f"{world / 'fewer.csv'},partial=yes")
     found = observe(partial, items, PrevalenceSettings(), silent)
     assert (len(found["queries"]), found["targets"]["query_id"].n_unique()) == (39, 39)

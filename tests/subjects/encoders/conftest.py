@@ -13,7 +13,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read once, when the library is imported
 import torch
 import transformers
 
-from tests.subjects import tiny
+from tests.subjects.encoders import tiny
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,4 +37,4 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "cache"))

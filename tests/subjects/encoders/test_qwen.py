@@ -12,8 +12,8 @@ from safetensors.torch import load_file, save_file
 
 from equiview.errors import InputError
 from equiview.subjects import load_subject
-from tests.subjects import tiny
-from tests.subjects.checks import TOLERANCE, flat, keeps_its_promises
+from tests.subjects.encoders import tiny
+from tests.subjects.encoders.checks import TOLERANCE, flat, keeps_its_promises
 
 Made = Callable[[str], Path]
 TURN = (

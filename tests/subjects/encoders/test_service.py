@@ -14,8 +14,8 @@ from PIL import Image
 
 from equiview.errors import InputError
 from equiview.subjects import load_subject
-from equiview.subjects.service import TRIES, Clock, EmbeddingService
-from tests.subjects import tiny
+from equiview.subjects.encoders.service import TRIES, Clock, EmbeddingService
+from tests.subjects.encoders import tiny
 
 
 class Service(HTTPServer):

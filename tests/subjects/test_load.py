@@ -7,11 +7,11 @@ import pytest
 
 from equiview.errors import InputError
 from equiview.subjects import load_subject
-from tests.subjects import tiny
+from tests.subjects.encoders import tiny
 
 SOURCE = """
 import numpy as np
-from equiview.subjects import Encoder
+from equiview.subjects import EmbeddingModel, ResultLists
 
 class Plain:
     text_batch = 7
@@ -20,7 +20,7 @@ class Plain:
     def encode_texts(self, texts):
         return [[len(text) + 1, 2, 3] for text in texts]
 
-class Sized(Plain, Encoder):
+class Sized(Plain, EmbeddingModel):
     def encode_texts(self, texts):
         return np.ones((len(texts), int(self.argument)))
 
@@ -67,9 +67,9 @@ def test_a_changed_source_file_is_another_encoder(module: str, tmp_path: Path) -
     [
         ("{}:Absent", "has no class 'Absent'; encoders in it: Broken, .*Plain, Sized"),
         ("{}:Half", "an encoder needs a method encode_images"),
-        ("{}:Broken", r"cannot be made \(RuntimeError: no weights here\)"),
+        ("{}:Broken", r"cannot be created \(RuntimeError: no weights here\)"),
         ("no.such.module:Class", r"no.such.module: cannot be imported \(ModuleNotFoundError"),
-        ("nosuchscheme:Class", "no encoder is named 'nosuchscheme'"),
+        ("nosuchscheme:Class", "no subject is named 'nosuchscheme'"),
     ],
 )
 def test_what_is_wrong_is_said(module: str, name: str, said: str) -> None:

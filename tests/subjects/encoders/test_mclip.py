@@ -13,8 +13,8 @@ from torch.nn import functional
 
 from equiview.errors import InputError
 from equiview.subjects import load_subject
-from tests.subjects import tiny
-from tests.subjects.checks import TOLERANCE, keeps_its_promises
+from tests.subjects.encoders import tiny
+from tests.subjects.encoders.checks import TOLERANCE, keeps_its_promises
 
 Made = Callable[[str], Path]
 

@@ -16,8 +16,8 @@ from safetensors.torch import load_file, save_file
 from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.subjects import load_subject
-from tests.subjects import tiny
-from tests.subjects.checks import TOLERANCE, keeps_its_promises
+from tests.subjects.encoders import tiny
+from tests.subjects.encoders.checks import TOLERANCE, keeps_its_promises
 
 WIDTHS = {"clip": 16, "chinese_clip": 16, "siglip": 32, "siglip2": 32, "altclip": 16, "blip": 16}
 Made = Callable[[str], Path]

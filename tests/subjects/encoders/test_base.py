@@ -13,7 +13,7 @@ from equiview.data.items import Items, no_texts
 from equiview.data.progress import silent
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.subjects import Encoder
+from equiview.subjects import EmbeddingModel
 
 
 def texts(*strings):
@@ -35,7 +35,7 @@ def images(*pictures):
     )
 
 
-class Letters(Encoder):
+class Letters(EmbeddingModel):
     """Counts of letters; remembers the batches it was given."""
 
     image_batch = 2

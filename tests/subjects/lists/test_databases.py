@@ -24,9 +24,8 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.progress import silent
 from equiview.data.run import Run
 from equiview.errors import InputError
-from equiview.subjects import load_subject
-from equiview.subjects.base import ENCODERS
-from equiview.subjects.databases import Database
+from equiview.subjects import SUBJECTS, load_subject
+from equiview.subjects.lists.databases import Database
 from tests.conftest import write_world
 
 pytestmark = [
@@ -217,8 +216,8 @@ def test_a_database_gives_the_lists_of_exact_search(filled):
     assert found.select(key).equals(exact.select(key))
     np.testing.assert_allclose(found["score"], exact["score"], atol=1e-5)
     assert live.about.endswith(f" {filled.holder} 'captions': 160 items, 8 wide, ranked by cosine")
-    assert len(live.on(items)) == 40 * 160
-    assert len(filled.subject(depth=7).on(items, 10)) == 40 * 7
+    assert len(live.lists(items)) == 40 * 160
+    assert len(filled.subject(depth=7).lists(items, 10)) == 40 * 7
     with pytest.raises(InputError, match="gives result lists and no vectors"):
         live.embed(items.images)
 
@@ -236,7 +235,7 @@ def test_lists_are_by_the_metric_of_the_database_and_the_run_says_which(filled, 
         "manhattan": -np.abs(apart).sum(-1),
     }[metric]
     best = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
-    found = live.on(items, DEPTH)
+    found = live.lists(items, DEPTH)
     assert found["item_id"].to_list() == ids[best.ravel()].to_list()
     assert (np.diff(found["score"].to_numpy().reshape(-1, DEPTH)) < 1e-5).all()
     assert f"ranked by {metric}" in live.about
@@ -271,15 +270,15 @@ def test_queries_that_do_not_fit_are_named(filled, tmp_path):
     items = load_benchmark(f"folder:{filled.world}")
     other = write_world(tmp_path / "other", width=6)
     with pytest.raises(InputError, match=r"images\.npy: vectors are 6 wide, those of .* are 8"):
-        filled.subject(queries=other).on(items)
+        filled.subject(queries=other).lists(items)
     (other / "images.npy").unlink()
     with pytest.raises(InputError, match=r"images\.npy: no such file"):
-        filled.subject(queries=other).on(items)
+        filled.subject(queries=other).lists(items)
     with pytest.raises(InputError, match="away: no such folder"):
         filled.subject(queries=tmp_path / "away")
     fewer = write_world(tmp_path / "fewer", images=30)
     with pytest.raises(InputError, match=r"has no vector for image 'i30' .* \(10 of 40 are missing\)"):
-        filled.subject(queries=fewer).on(items)
+        filled.subject(queries=fewer).lists(items)
 
 
 def test_items_that_do_not_fit_are_named_by_query_and_rank(filled):
@@ -287,17 +286,17 @@ def test_items_that_do_not_fit_are_named_by_query_and_rank(filled):
     ids, vectors = items.texts.ids.to_list(), np.load(filled.world / "texts.npy")
     filled.fill("strangers", [f"{name}-1" for name in ids], vectors)
     with pytest.raises(InputError, match=r"query 'i0', rank 1: item 'i0-\w\w-1' is not in .*id=FIELD"):
-        filled.subject("strangers").on(items)
+        filled.subject("strangers").lists(items)
     filled.fill("twins", [name.replace("sw", "mi") for name in ids], vectors)
     with pytest.raises(InputError, match=r"query 'i0': item 'i\d+-mi' stands at ranks \d+ and \d+"):
-        filled.subject("twins").on(items)
+        filled.subject("twins").lists(items)
 
 
 def test_another_field_and_numbers_can_name_items(filled):
     items = load_benchmark(f"folder:{filled.world}")
     filled.fill("named", items.texts.ids.to_list(), np.load(filled.world / "texts.npy"), field="caption")
-    found = filled.subject("named", id="caption").on(items, 5)
-    assert found.drop("row").equals(filled.subject().on(items, 5).drop("row"))
+    found = filled.subject("named", id="caption").lists(items, 5)
+    assert found.drop("row").equals(filled.subject().lists(items, 5).drop("row"))
 
 
 def test_a_search_that_returns_fewer_than_asked_is_refused(filled, monkeypatch):
@@ -312,8 +311,8 @@ def test_a_search_that_returns_fewer_than_asked_is_refused(filled, monkeypatch):
 
     monkeypatch.setattr(type(live), "opened", lazy)
     with pytest.raises(InputError, match=r"'i0': 12 results came back for the 20 asked for, .* depth=12"):
-        live.on(items, 20)
-    assert len(live.on(items, 12)) == 40 * 12
+        live.lists(items, 20)
+    assert len(live.lists(items, 12)) == 40 * 12
 
 
 def test_an_index_of_postgresql_that_stops_early_is_noticed(postgres, tmp_path):
@@ -331,9 +330,9 @@ def test_an_index_of_postgresql_that_stops_early_is_noticed(postgres, tmp_path):
         connection.execute(f"ALTER DATABASE {name} SET enable_seqscan = off")
         connection.execute("ALTER ROLE auditor RESET hnsw.ef_search")
     with pytest.raises(InputError, match="40 results came back for the 100 asked for, of 1600 items"):
-        load_subject(f"pgvector:{place},table=captions,queries={world}").on(items, 100)
+        load_subject(f"pgvector:{place},table=captions,queries={world}").lists(items, 100)
     wider = f"pgvector:{place} options='-c hnsw.ef_search=200',table=captions,queries={world}"
-    assert len(load_subject(wider).on(items, 100)) == 40_000
+    assert len(load_subject(wider).lists(items, 100)) == 40_000
 
 
 def test_a_metric_is_chosen_where_no_index_says(filled):
@@ -372,7 +371,7 @@ def test_of_several_named_vectors_one_must_be_chosen(tmp_path):
         load_subject(subject)
     assert load_subject(f"{subject},vector=short").width == 4
     items = load_benchmark(f"folder:{world}")
-    assert len(load_subject(f"{subject},vector=long").on(items, 5)) == 200
+    assert len(load_subject(f"{subject},vector=long").lists(items, 5)) == 200
 
 
 @pytest.mark.parametrize("scheme", list(HOLDERS))
@@ -420,5 +419,5 @@ def test_a_place_that_cannot_be_reached_is_said_in_one_line(scheme, place, messa
 
 
 def test_every_kind_of_database_is_tried_here():
-    known = {name for name, entry in ENCODERS.all().items() if issubclass(entry.value, Database)}
+    known = {name for name, entry in SUBJECTS.all().items() if issubclass(entry.value, Database)}
     assert known == set(HOLDERS)

@@ -18,9 +18,9 @@ with warnings.catch_warnings():
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.subjects import Encoder, load_subject
-from tests.subjects import tiny
-from tests.subjects.checks import TOLERANCE
+from equiview.subjects import EmbeddingModel, load_subject
+from tests.subjects.encoders import tiny
+from tests.subjects.encoders.checks import TOLERANCE
 
 Made = Callable[[str], Path]
 
@@ -44,7 +44,7 @@ def registered(checkpoint: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
-def clip(registered: Callable[..., str], checkpoint: Made) -> Encoder:
+def clip(registered: Callable[..., str], checkpoint: Made) -> EmbeddingModel:
     return load_subject(
         registered("tiny/clip", checkpoint("clip"), "openai/clip-vit-large-patch14") + ",batch=2"
     )
@@ -52,7 +52,7 @@ def clip(registered: Callable[..., str], checkpoint: Made) -> Encoder:
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_model_of_texts_and_images_gives_what_it_gives_without_mteb(
-    clip: Encoder, checkpoint: Made
+    clip: EmbeddingModel, checkpoint: Made
 ) -> None:
     texts, images = [text for text in tiny.TEXTS if text], tiny.pictures()
     ours = load_subject(f"hf:{checkpoint('clip')}")

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from equiview.data.vectors import TokenVectors
-from equiview.subjects import Encoder
-from tests.subjects import tiny
+from equiview.subjects import EmbeddingModel
+from tests.subjects.encoders import tiny
 
 TOLERANCE = 2e-5
 
 
-def keeps_its_promises(subject: Encoder, again: Encoder, width: int, texts: list[str] = tiny.TEXTS) -> None:
+def keeps_its_promises(
+    subject: EmbeddingModel, again: EmbeddingModel, width: int, texts: list[str] = tiny.TEXTS
+) -> None:
     """Shapes, precision, unit length, order, batches, determinism; `again` is the same, loaded anew."""
     images = tiny.pictures()
     for encode, items in ((subject.encode_images, images), (subject.encode_texts, texts)):

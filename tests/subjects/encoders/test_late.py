@@ -14,9 +14,9 @@ from safetensors.torch import load_file, save_file
 
 from equiview.errors import InputError
 from equiview.subjects import load_subject
-from equiview.subjects._qwen import widened
-from tests.subjects import tiny
-from tests.subjects.checks import TOLERANCE, flat, keeps_its_promises
+from equiview.subjects.encoders._qwen import widened
+from tests.subjects.encoders import tiny
+from tests.subjects.encoders.checks import TOLERANCE, flat, keeps_its_promises
 
 Made = Callable[[str], Path]
 LATE = {"colpali": "colpali", "colqwen2": "colqwen2", "colqwen2.5": "colqwen25", "jina-v4-multi": "jina_v4"}
@@ -95,8 +95,8 @@ def test_colqwen25_is_its_base_with_the_adapter_beside_it(
 
 
 def test_a_merged_checkpoint_under_older_names_gives_the_same(checkpoint: Made, tmp_path: Path) -> None:
-    from equiview.subjects._adapters import adapted, tensors_of
-    from equiview.subjects._checkpoint import Checkpoint
+    from equiview.subjects.encoders._adapters import adapted, tensors_of
+    from equiview.subjects.encoders._checkpoint import Checkpoint
 
     folder = checkpoint("colqwen25")
     apart = load_subject(f"colqwen2.5:{folder}")

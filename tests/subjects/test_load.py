@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from equiview.errors import InputError
-from equiview.subjects import load_subject
+from equiview.subjects import ResultLists, load_subject
 from tests.subjects.encoders import tiny
 
 SOURCE = """
@@ -23,6 +23,13 @@ class Plain:
 class Sized(Plain, EmbeddingModel):
     def encode_texts(self, texts):
         return np.ones((len(texts), int(self.argument)))
+
+class Stated(Plain):
+    fingerprint, versions, parent = "abc", {"mine": "1.2"}, "def"
+
+class Lists(ResultLists):
+    def lists(self, benchmark, k=None):
+        raise NotImplementedError
 
 class Half:
     def encode_texts(self, texts):
@@ -62,10 +69,24 @@ def test_a_changed_source_file_is_another_encoder(module: str, tmp_path: Path) -
     assert subject.fingerprint != before
 
 
+def test_what_a_class_states_of_itself_is_passed_on(module: str) -> None:
+    subject = load_subject(f"{module}:Stated")
+    assert (subject.fingerprint, subject.versions, subject.parent) == ("abc", {"mine": "1.2"}, "def")
+    plain = load_subject(f"{module}:Plain")
+    assert (plain.versions, plain.parent) == ({}, None)
+
+
+def test_a_subject_of_any_kind_is_loaded_and_called_as_it_was_typed(module: str) -> None:
+    lists = load_subject(f"{module}:Lists:here")
+    assert isinstance(lists, ResultLists)
+    assert (lists.name, lists.argument) == (f"{module}:Lists:here", "here")
+    assert load_subject("pictogram:english").name == "pictogram:english"
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("{}:Absent", "has no class 'Absent'; encoders in it: Broken, .*Plain, Sized"),
+        ("{}:Absent", "has no class 'Absent'; encoders in it: Broken, .*Plain, Sized, Stated"),
         ("{}:Half", "an encoder needs a method encode_images"),
         ("{}:Broken", r"cannot be created \(RuntimeError: no weights here\)"),
         ("no.such.module:Class", r"no.such.module: cannot be imported \(ModuleNotFoundError"),

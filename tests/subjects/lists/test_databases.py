@@ -24,7 +24,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.progress import silent
 from equiview.data.run import Run
 from equiview.errors import InputError
-from equiview.subjects import SUBJECTS, load_subject
+from equiview.subjects import SUBJECTS, Encoder, ResultLists, load_subject
 from equiview.subjects.lists.databases import Database
 from tests.conftest import write_world
 
@@ -218,8 +218,9 @@ def test_a_database_gives_the_lists_of_exact_search(filled):
     assert live.about.endswith(f" {filled.holder} 'captions': 160 items, 8 wide, ranked by cosine")
     assert len(live.lists(items)) == 40 * 160
     assert len(filled.subject(depth=7).lists(items, 10)) == 40 * 7
-    with pytest.raises(InputError, match="gives result lists and no vectors"):
-        live.embed(items.images)
+    assert isinstance(live, ResultLists)
+    assert not isinstance(live, Encoder)
+    assert live.versions
 
 
 @pytest.mark.parametrize(("filled", "metric"), RANKED_BY, indirect=["filled"])

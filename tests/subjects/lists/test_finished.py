@@ -169,10 +169,11 @@ def test_strangers_unequal_depth_and_missing_lists_are_named(audited):
     assert (len(found["queries"]), found["targets"]["query_id"].n_unique()) == (39, 39)
 
 
-def test_other_audits_say_that_a_run_has_no_vectors(audited):
+def test_audits_of_vectors_refuse_a_run_before_they_begin(audited, tmp_path):
     world, _ = audited
-    with pytest.raises(InputError, match="gives result lists and no vectors"):
-        FinishedRun(str(world / "run.csv")).embed(load_benchmark(f"folder:{world}").images)
+    with pytest.raises(InputError, match=r"'individual' needs a subject of kind Encoder; run:.*run\.csv is"):
+        api.audit(f"run:{world / 'run.csv'}", f"folder:{world}", ["individual"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from tests.conftest import write_world
 from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
 from equiview.report.opening import MORALS, together
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 
 
 def said(folder: Path, out: Path) -> str:
     run = execute(
-        "s", load_encoder(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}"), ["prevalence"], out
+        "s", load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}"), ["prevalence"], out
     )
     (entry,) = together([run])
     return entry.sentence
@@ -42,7 +42,7 @@ def test_a_run_without_prevalence_says_nothing(tmp_path: Path) -> None:
     folder = write_world(tmp_path / "w", images=60)
     run = execute(
         "s",
-        load_encoder(f"embeddings:{folder}"),
+        load_subject(f"embeddings:{folder}"),
         load_benchmark(f"folder:{folder}"),
         ["parity"],
         tmp_path / "r",

@@ -11,6 +11,7 @@ from equiview.audits.base import decide
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS, accuracy_name, classified, metric_of, tasks_of, title_of
 from equiview.data.estimates import Estimate, Estimates
+from equiview.data.languages import language_name
 from equiview.data.verdict import Verdict
 
 PEOPLE = ("gender", "race", "age", "skin")
@@ -106,9 +107,9 @@ def _languages(large: Sequence[Estimate], gaps: Sequence[Estimate], settings: Pa
     side = "worse" if gap.value > 0 else "better"
     count, of = (sum(entry.quantity.keys["task"] == task for entry in some) for some in (large, gaps))
     return (
-        f"{language_name(language)} is served {side} than {language_name(settings.pivot)} by {_size(gap):.1%} in "
-        f"{accuracy_name(task)}, {title_of(task)}; {count} of {of} languages differ by more than "
-        f"{settings.tolerance:.0%}."
+        f"{language_name(language)} is served {side} than {language_name(settings.pivot)} by "
+        f"{_size(gap):.1%} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
+        f"differ by more than {settings.tolerance:.0%}."
     )
 
 

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equiview.data.items import Items
-from equiview.subjects import load_encoder
+from equiview.subjects import Encoder, load_subject
 
 Array = NDArray[Any]
 Contender = Callable[[], Any]
@@ -133,7 +133,8 @@ class Bare:
 
 def ours(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """What encodes pictures and texts here."""
-    subject = load_encoder(f"hf:{folder},device=cpu,batch={image_batch}")
+    subject = load_subject(f"hf:{folder},device=cpu,batch={image_batch}")
+    assert isinstance(subject, Encoder)
 
     def images(paths: Sequence[Path]) -> Any:
         table = pl.DataFrame({"id": [path.name for path in paths], "path": [str(path) for path in paths]})

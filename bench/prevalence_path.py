@@ -1,6 +1,6 @@
 """Memory and time of the prevalence audit at the size of Crossmodal-3600, from stored vectors.
 
-One process fills an embedding store with synthetic vectors (3,600 images, 261,000 captions in 36 languages,
+One process fills a store with synthetic vectors (3,600 images, 261,000 captions in 36 languages,
 768 wide); another, fresh one looks them up and observes and measures the audit. Memory is that process's own
 peak (`getrusage`), files mapped into it included.
 
@@ -28,17 +28,16 @@ from PIL import Image
 
 from equiview.audits import AUDITS
 from equiview.benchmarks import Benchmark, same_image
+from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.languages import languages
-from equiview.search.cached import Cached
-from equiview.search.shards import Precision
-from equiview.search.store import Store
-from equiview.subjects import Encoder
+from equiview.store import Store, stored
+from equiview.subjects import EmbeddingModel
 
 STEP = 8192
 
 
-class Seeded(Encoder):
+class Seeded(EmbeddingModel):
     """Vectors of noise, drawn by the number in each item: captions lie near their image."""
 
     def __init__(self, width: int, images: int, *, may_encode: bool) -> None:
@@ -49,7 +48,7 @@ class Seeded(Encoder):
     @property
     def fingerprint(self) -> str:
         """The noise follows from its width and the number of images."""
-        return hashlib.sha256(f"seeded {self.width} {self.images}".encode()).hexdigest()[:16]
+        return fingerprint("seeded", self.width, self.images)
 
     def encode_images(self, images: Sequence[Image.Image]) -> NDArray[np.float32]:
         """The centre whose row is written in the first two channels of the pixel."""
@@ -111,15 +110,14 @@ def megabytes() -> float:
 
 def measure(options: argparse.Namespace) -> None:
     """Run the audit in this process and print what it took."""
-    precision: Precision = options.precision
     begin = time.perf_counter()
     items = benchmark(options.images, options.captions)
     inner = Seeded(options.width, options.images, may_encode=options.fill)
     inner.text_batch = STEP
-    subject = Cached(inner, Store(options.store), precision=precision)
+    subject = stored(inner, Store(options.store), precision=options.precision)
     if options.fill:
         for kind in (items.images, items.need_texts()):
-            subject.fill(kind)
+            subject.embed(kind)
         print(f"filled the store in {time.perf_counter() - begin:.1f} s")
         return
     before = megabytes()
@@ -132,13 +130,14 @@ def measure(options: argparse.Namespace) -> None:
         marks[f"last {label}"] = time.perf_counter()
 
     audit = AUDITS.get("prevalence")
-    settings = audit.settings()
+    settings = audit.configure({})
     observations = audit.observe(subject, items, settings, watch)
     observed, peak, busy = time.perf_counter(), megabytes(), time.process_time() - cpu
     audit.measure(observations, settings)
     measured = time.perf_counter()
     print(
-        f"{options.images:,} images, {options.captions:,} captions, {options.width} wide, {precision}\n"
+        f"{options.images:,} images, {options.captions:,} captions, {options.width} wide, "
+        f"{options.precision}\n"
         f"vectors              {vectors:8.0f} MB as float32\n"
         f"before the audit     {before:8.0f} MB (interpreter, libraries, items)\n"
         f"peak, observing      {peak:8.0f} MB, {peak - vectors:.0f} above the vectors\n"

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from concepts import concepts
 from corpus import NO_FLAG, Corpus, caption, training_languages
-from equiview.subjects.pictogram import BUCKETS, padded, text_features
+from equiview.subjects.encoders.pictogram import BUCKETS, padded, text_features
 
 WIDTH, HIDDEN, OUT = 64, 256, 128
 SCALE = 20.0

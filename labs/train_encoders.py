@@ -14,7 +14,7 @@ import torch
 from corpus import CORPUS_SIZE, english_only, sample, skewed_shares, training_languages
 from encoded import EPOCHS, bank, held_out_flagged, image_tower
 from equiview.metrics import self_preference, win_rates
-from equiview.subjects.pictogram import BUCKETS
+from equiview.subjects.encoders.pictogram import BUCKETS
 from export import export_image_tower, export_text_tower
 from image_tower import FLAG_WEIGHT
 from measure import TRIAL_CONCEPTS, excess_dlbkl, names_in, recall_at_10, trial_scores, trials
@@ -22,7 +22,7 @@ from model_card import write_card
 from sources import ROOT, fetch
 from text_tower import distil, train_text_tower
 
-MODELS = ROOT / "src" / "equiview" / "subjects" / "pictogram_models"
+MODELS = ROOT / "src" / "equiview" / "subjects" / "encoders" / "pictogram_models"
 LOGS = ROOT / "labs" / "logs"
 STRENGTH = 0.3
 """How strongly the shipped encoders' training ties a language to its country's flag."""
@@ -68,7 +68,7 @@ def main() -> None:
 def measured(name: str) -> dict[str, object]:
     """R@10 by language, excess DLBKL by cutoff and seconds of one encoder as it ships."""
     from equiview.benchmarks.pictograms import pictograms
-    from equiview.subjects.pictogram import Pictogram
+    from equiview.subjects.encoders.pictogram import Pictogram
 
     encoder = Pictogram(name)
     start = time.time()

@@ -96,7 +96,7 @@ def test_list_names_what_there_is():
     assert code == 0
     found = json.loads(output)
     assert "folder:DIR" in [row["name"] for row in found["benchmarks"]]
-    assert "embeddings:DIR" in [row["name"] for row in found["encoders"]]
+    assert "embeddings:DIR" in [row["name"] for row in found["subjects"]]
     assert "prevalence" in [row["name"] for row in found["audits"]]
     ready = {row["name"]: row["ready"] for row in found["benchmarks"]}
     assert ready["pictograms"] == "yes"

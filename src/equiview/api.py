@@ -20,9 +20,9 @@ from equiview.data.tables import write_bytes, write_parquet
 from equiview.errors import unknown_name
 from equiview.report import page
 from equiview.report.paper import FORMATS, render
-from equiview.search.cached import cached, readable_part
+from equiview.store import readable_part, stored
 from equiview.studies import compare
-from equiview.subjects import ENCODERS, Encoder, load_encoder
+from equiview.subjects import SUBJECTS, Encoder, Subject, load_subject
 from equiview.subjects.known import known_models
 
 DEMO = {"pictograms": ("prevalence", "parity"), "pictograms-culture": ("association",)}
@@ -30,7 +30,7 @@ DEMO_SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
 
 
 def audit(
-    subject: str | Encoder,
+    subject: str | Subject,
     benchmark: str | Benchmark,
     audits: Sequence[str],
     out: Path,
@@ -44,19 +44,18 @@ def audit(
 ) -> Run:
     """Audit one subject on one benchmark into the folder `out`, report included; continue what was begun.
 
-    With `cache` vectors are kept in the embedding store (`$EQUIVIEW_CACHE`), so that another audit of the
-    same encoder encodes nothing again. An image that cannot be read stops the audit, or with
+    With `cache` vectors are kept in the store (`$EQUIVIEW_CACHE`), so that another audit of the same encoder
+    encodes nothing again. An image that cannot be read stops the audit, or with
     `on_error="skip"` is left out and named in `left_out.csv` of the folder; what is left is then another
     benchmark, and says so in its name.
     """
-    encoder = load_encoder(subject) if isinstance(subject, str) else subject
-    encoder = cached(encoder) if cache else encoder
-    called = name or (subject if isinstance(subject, str) else type(subject).__name__)
+    subject = load_subject(subject) if isinstance(subject, str) else subject
+    subject = stored(subject) if cache and isinstance(subject, Encoder) else subject
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     left_out = None
     if on_error == "skip":
-        items, left_out = readable_part(encoder, items, progress)
-    run = execute(encoder, items, audits, out, name=called, seed=seed, settings=settings, progress=progress)
+        items, left_out = readable_part(subject, items, progress)
+    run = execute(subject, items, audits, out, name=name, seed=seed, settings=settings, progress=progress)
     if left_out is not None and len(left_out):
         write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
     write_report(run)
@@ -111,13 +110,13 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
 
 
 def catalogue(kind: str = "") -> dict[str, pl.DataFrame]:
-    """What there is, a table for each of encoders, models, benchmarks and audits, or for `kind` alone.
+    """What there is, a table for each of subjects, models, benchmarks and audits, or for `kind` alone.
 
     A benchmark that comes along is ready; of a published one it says where its files are, or where to get
     them. InputError for another kind.
     """
     kinds: dict[str, Callable[[], pl.DataFrame]] = {
-        "encoders": lambda: _entries(ENCODERS),
+        "subjects": lambda: _entries(SUBJECTS),
         "models": known_models,
         "benchmarks": lambda: _entries(BENCHMARKS).with_columns(
             ready=pl.col("name").str.split(":").list.first().map_elements(_ready, return_dtype=pl.String)

@@ -179,7 +179,7 @@ def cache(
 ) -> None:
     """List, verify or prune the vectors kept from earlier audits."""
     from equiview.errors import unknown_name
-    from equiview.search.store import Store
+    from equiview.store import Store
 
     store = Store()
     if action == "prune":
@@ -200,10 +200,10 @@ def cache(
 
 @app.command("list")
 def list_(
-    kind: Annotated[str, typer.Argument(help="encoders, models, benchmarks or audits; all by default.")] = "",
+    kind: Annotated[str, typer.Argument(help="subjects, models, benchmarks or audits; all by default.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List what there is: encoders, models known by name, benchmarks and whether they are ready, audits."""
+    """List what there is: subjects, models known by name, benchmarks and whether they are ready, audits."""
     from equiview import api
 
     tables = api.catalogue(kind)

@@ -10,14 +10,14 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.items import blind_order
 from equiview.data.progress import silent
 from equiview.errors import InputError
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.conftest import LANGUAGES, write_world
 
 
 def audited(folder, **settings):
     options = PREVALENCE.configure({"cutoffs": [1, 5, 10], **settings})
     benchmark = load_benchmark(f"folder:{folder}")
-    observed = PREVALENCE.observe(load_encoder(f"embeddings:{folder}"), benchmark, options, silent)
+    observed = PREVALENCE.observe(load_subject(f"embeddings:{folder}"), benchmark, options, silent)
     return observed, PREVALENCE.measure(observed, options), options
 
 
@@ -139,7 +139,7 @@ def test_settings_are_checked():
 
 
 def test_a_run_has_all_figures_of_the_audit(world, tmp_path):
-    subject, benchmark = load_encoder(f"embeddings:{world}"), load_benchmark(f"folder:{world}")
+    subject, benchmark = load_subject(f"embeddings:{world}"), load_benchmark(f"folder:{world}")
     run = execute(subject, benchmark, ["prevalence"], tmp_path / "run", name="s")
     names = [figure.name for figure in run.figures("prevalence")]
     expected = ["tier-by-rank", "language-share", "recall-by-language", "divergence-by-depth", "examples"]

@@ -9,12 +9,12 @@ from equiview.data.values import ValueColumn, Values
 from equiview.errors import InputError
 from equiview.studies import compare
 from equiview.studies.compare import AFTER, BEFORE, difference, label_of
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.conftest import write_world
 
 
 def run_of(folder, name, out):
-    subject, benchmark = load_encoder(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
+    subject, benchmark = load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
     return execute(subject, benchmark, ["prevalence"], out, name=name)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from equiview.errors import InputError
-from equiview.subjects import ENCODERS, load_encoder
+from equiview.subjects import SUBJECTS, load_subject
 from equiview.subjects.known import in_full, known_models
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def test_the_table_is_that_of_the_paper() -> None:
 def test_each_names_a_scheme_and_an_extra_that_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for row in known_models().iter_rows(named=True):
-        assert row["subject"].partition(":")[0] in ENCODERS.all()
+        assert row["subject"].partition(":")[0] in SUBJECTS.all()
         assert row["extra"] in extras
 
 
@@ -34,7 +34,7 @@ def test_a_known_name_reaches_its_checkpoint(name: str) -> None:
     # No checkpoint is here, so the right loader says which it looked for.
     repository = in_full(name).partition(":")[2]
     with pytest.raises(InputError, match=f"{repository}: is no folder here"):
-        load_encoder(name)
+        load_subject(name)
 
 
 def test_names_are_known_in_any_case_and_keep_their_options() -> None:

@@ -1,13 +1,7 @@
-"""Search: the best items of a gallery for each query."""
+"""Search: the best items of a gallery for each query. It knows vectors, and no model."""
 
-from equiview.search.topk import best, ranks_within, score_blocks, top_k, unit
+from equiview.search.pairs import pair_scores
+from equiview.search.scaling import comparable, unit
+from equiview.search.topk import best, ranks_within, score_blocks, top_k
 
-
-def comparable(encoder, items, progress=None):
-    from equiview.data.progress import silent
-
-    vectors = encoder.embed(items, progress or silent)
-    return unit(vectors) if encoder.similarity == "cosine" else vectors
-
-
-__all__ = ["best", "comparable", "ranks_within", "score_blocks", "top_k", "unit"]
+__all__ = ["best", "comparable", "pair_scores", "ranks_within", "score_blocks", "top_k", "unit"]

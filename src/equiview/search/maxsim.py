@@ -34,17 +34,17 @@ def maxsim_blocks(
     # Half of the scratch's tokens are the query's: wide products are fast and the gallery is read seldom.
     most = max(1, block_bytes // (4 * len(gallery)))
     for start, stop in _pieces(queries.offsets, int((block_bytes / 8) ** 0.5), most):
-        asked = _floats(queries, start, stop)
+        query_tokens = _floats(queries, start, stop)
         ends = queries.offsets[start:stop] - queries.offsets[start]
         scores = np.empty((stop - start, len(gallery)), dtype=np.float32)
-        pieces = list(_pieces(gallery.offsets, max(1, block_bytes // (4 * len(asked)))))
+        pieces = list(_pieces(gallery.offsets, max(1, block_bytes // (4 * len(query_tokens)))))
         longest = max(int(gallery.offsets[last] - gallery.offsets[first]) for first, last in pieces)
-        scratch = np.empty((longest, len(asked)), dtype=np.float32)
+        scratch = np.empty((longest, len(query_tokens)), dtype=np.float32)
         for first, last in pieces:
-            offered = _floats(gallery, first, last)
-            near = np.matmul(offered, asked.T, out=scratch[: len(offered)])
+            item_tokens = _floats(gallery, first, last)
+            near = np.matmul(item_tokens, query_tokens.T, out=scratch[: len(item_tokens)])
             bounds = (gallery.offsets[first : last + 1] - gallery.offsets[first]).tolist()
-            best = np.empty((last - first, len(asked)), dtype=np.float32)
+            best = np.empty((last - first, len(query_tokens)), dtype=np.float32)
             # One call an item is ten times as fast as np.maximum.reduceat.
             for item, (low, high) in enumerate(pairwise(bounds)):
                 near[low:high].max(axis=0, out=best[item])

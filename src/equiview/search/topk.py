@@ -6,7 +6,6 @@ Equal scores stand in row order, so a ranking is one thing and not a choice of t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,24 +17,6 @@ from equiview.search.maxsim import maxsim_blocks
 
 BLOCK_BYTES = 64 * 2**20
 Floats = NDArray[np.float32]
-V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
-
-
-def unit(vectors: V) -> V:
-    """Vectors `(n, width)` scaled to length 1, so that a dot product is a cosine; of tokens, each of them."""
-    if isinstance(vectors, TokenVectors):
-        return TokenVectors(_unit(vectors.values), vectors.offsets)
-    return _unit(vectors)
-
-
-def _unit(vectors: NDArray[np.floating[Any]]) -> Floats:
-    scaled = np.empty(vectors.shape, dtype=np.float32)
-    # In pieces, since squares of the whole would take as much memory again.
-    step = max(1, BLOCK_BYTES // (8 * vectors.shape[1]))
-    for start in range(0, len(vectors), step):
-        part = np.asarray(vectors[start : start + step], dtype=np.float32)
-        np.divide(part, np.linalg.norm(part, axis=1, keepdims=True), out=scaled[start : start + step])
-    return scaled
 
 
 def score_blocks(
@@ -106,7 +87,7 @@ def ranks_within(scores: Floats, rows: NDArray[np.int64], columns: NDArray[np.in
     for start in range(0, len(rows), step):
         pair = slice(start, start + step)
         row, column = rows[pair], columns[pair, None]
-        own = scores[row, columns[pair]][:, None]
-        ahead = (scores[row] > own) | ((scores[row] == own) & (places < column))
+        score = scores[row, columns[pair]][:, None]
+        ahead = (scores[row] > score) | ((scores[row] == score) & (places < column))
         ranks[pair] = ahead.sum(axis=1) + 1
     return ranks

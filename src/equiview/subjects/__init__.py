@@ -1,6 +1,17 @@
-"""Subjects: what is audited. Encoders here; how to add one is said in `equiview.subjects.base`."""
+"""Subjects: what is audited. How to add one is said in `equiview.subjects.base`."""
 
-from equiview.subjects.base import ENCODERS, Encoder, Subject, checked_vectors, encoder, load_encoder
-from equiview.subjects.finished import ResultLists
+from equiview.subjects.base import SUBJECTS, Subject, register
+from equiview.subjects.encoders.base import EmbeddingModel, Encoder, checked_vectors
+from equiview.subjects.lists.base import ResultLists
+from equiview.subjects.load import load_subject
 
-__all__ = ["ENCODERS", "Encoder", "ResultLists", "Subject", "checked_vectors", "encoder", "load_encoder"]
+__all__ = [
+    "SUBJECTS",
+    "EmbeddingModel",
+    "Encoder",
+    "ResultLists",
+    "Subject",
+    "checked_vectors",
+    "load_subject",
+    "register",
+]

@@ -8,7 +8,7 @@ from equiview.audits.individual import INDIVIDUAL, METRICS
 from equiview.benchmarks import load_benchmark
 from equiview.data.estimates import BASE
 from equiview.data.metric import metrics_by_name, quantity
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.audits.individual.worlds import audited
 from tests.conftest import write_world
 
@@ -59,7 +59,7 @@ def test_the_evidence_says_what_was_measured(world):
 
 def test_vectors_of_length_1_make_one_figure_of_distances(world, tmp_path):
     def figures(out):
-        subject, benchmark = load_encoder(f"embeddings:{world}"), load_benchmark(f"folder:{world}")
+        subject, benchmark = load_subject(f"embeddings:{world}"), load_benchmark(f"folder:{world}")
         run = execute(subject, benchmark, ["individual"], out)
         return [figure.name for figure in run.figures("individual")]
 

@@ -11,13 +11,13 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.observations import Observations
 from equiview.data.progress import silent
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.conftest import LANGUAGES, write_world
 
 
 def audited(folder: Path, **settings) -> tuple[Observations, Estimates, IndividualSettings]:
     options = INDIVIDUAL.configure({"replicates": 500, **settings})
-    subject, benchmark = load_encoder(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
+    subject, benchmark = load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
     observed = INDIVIDUAL.observe(subject, benchmark, options, silent)
     return observed, INDIVIDUAL.measure(observed, options), options
 

@@ -2,12 +2,12 @@
 
 from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
-from equiview.subjects import load_encoder
+from equiview.subjects import load_subject
 from tests.audits.parity.worlds import Faces
 
 
 def test_runs_have_their_figures(world, faces, tmp_path):
-    subject = load_encoder(f"embeddings:{world}")
+    subject = load_subject(f"embeddings:{world}")
     run = execute(subject, load_benchmark(f"folder:{world}"), ["parity"], tmp_path / "run")
     assert [figure.name for figure in run.figures("parity")] == [
         *("accuracy-image-to-text", "accuracy-text-to-image"),

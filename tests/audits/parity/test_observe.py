@@ -1,13 +1,12 @@
 """What parity observes, and what it refuses."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import polars as pl
 import pytest
 
 from equiview.audits.parity import SCHEMAS
 from equiview.audits.parity.observe import _ranks_both_ways
+from equiview.benchmarks import Benchmark
 from equiview.errors import InputError
 from tests.audits.parity.worlds import FACES, Faces, audited, of_world
 from tests.conftest import LANGUAGES, write_world
@@ -48,7 +47,7 @@ def test_what_cannot_be_compared_is_said(world, faces, tmp_path):
 
 
 def test_labelled_images_need_no_captions(faces, harmed):
-    without = SimpleNamespace(name="faces", images=faces.images, texts=None)
+    without = Benchmark("faces", faces.images)
     observed, _, _ = audited(Faces(0.25), without)
     for name in SCHEMAS:
         assert observed[name].equals(harmed[0][name])

@@ -8,7 +8,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.prompts import shipped_prompts
 from equiview.data.observations import Observations
 from equiview.data.progress import silent
-from equiview.subjects import Encoder, load_encoder
+from equiview.subjects import Encoder, load_subject
 
 PROMPTS = shipped_prompts()
 FACES = 700
@@ -24,7 +24,7 @@ def audited(subject, benchmark, **settings):
 
 def of_world(folder, **settings):
     """`audited` of the vectors and tables in a folder."""
-    return audited(load_encoder(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}"), **settings)
+    return audited(load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}"), **settings)
 
 
 class Faces(Encoder):

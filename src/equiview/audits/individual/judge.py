@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from equiview.audits.base import decide
-from equiview.audits.charts import name_of
 from equiview.audits.individual.draw import LEAST
 from equiview.audits.individual.pairs import EQUAL, IMAGES
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.data.estimates import Estimates
+from equiview.data.languages import language_names
 from equiview.data.verdict import Verdict
 
 LIMITS = (
@@ -63,7 +63,7 @@ def _apart(estimates: Estimates) -> str:
     if len(gaps) < LEAST:
         return ""
     rows = gaps.sort("value", "language", "other").with_columns(
-        pl.col("language", "other").replace(name_of())
+        pl.col("language", "other").replace(language_names())
     )
     least, most = (
         f"{row['language']} and {row['other']} ({row['value']:.3f})"
@@ -76,6 +76,6 @@ def _low(estimates: Estimates) -> str:
     rows = estimates.by("language", "similarity", images="matched").table
     if len(rows) < LEAST:
         return ""
-    rows = rows.sort("value", "language").with_columns(pl.col("language").replace(name_of()))
+    rows = rows.sort("value", "language").with_columns(pl.col("language").replace(language_names()))
     levels = [f"{row['language']} {row['value']:.2f}" for row in rows.iter_rows(named=True)]
     return f"Captions least similar to their images: {', '.join(levels[:3])}; most: {levels[-1]}."

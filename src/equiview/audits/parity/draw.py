@@ -6,12 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from equiview.audits.charts import name_of, named, points_by_language, square
+from equiview.audits.charts import named, points_by_language, square
 from equiview.audits.parity.groups import PARTS, value_order
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS, accuracy_name, classified, metric_of, tasks_of, title_of
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
+from equiview.data.languages import language_name
 from equiview.data.observations import Observations
 
 MANY_LANGUAGES = 12
@@ -91,7 +92,7 @@ def _gaps(estimates: Estimates, task: str, settings: ParitySettings) -> Chart | 
         .then(pl.lit("differs (Holm)"))
         .otherwise(pl.lit("not told apart"))
     )
-    pivot = name_of().get(settings.pivot, settings.pivot)
+    pivot = language_name(settings.pivot)
     return Chart(
         name=f"gap-to-pivot-{task}",
         title=f"How much worse than {pivot}: {title_of(task)}",
@@ -213,7 +214,7 @@ def _parts(
     if not len(rows):
         return None
     table = named(rows).sort(pl.col("part").cast(pl.Enum(PARTS)), maintain_order=True)
-    against, pivot = table["against"][0], name_of().get(settings.pivot, settings.pivot)
+    against, pivot = table["against"][0], language_name(settings.pivot)
     return Chart(
         name=f"cross-gap-{task}-{attribute}",
         title=f"{first} in each language against {against} in {pivot}: what the gap is made of",

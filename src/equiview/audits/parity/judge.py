@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from equiview.audits.base import decide
-from equiview.audits.charts import name_of
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS, accuracy_name, classified, metric_of, tasks_of, title_of
 from equiview.data.estimates import Estimate, Estimates
+from equiview.data.languages import language_name
 from equiview.data.verdict import Verdict
 
 PEOPLE = ("gender", "race", "age", "skin")
@@ -99,10 +99,6 @@ def _size(gap: Estimate) -> Estimate:
     return replace(gap, value=-gap.value, low=-gap.high, high=-gap.low)
 
 
-def _name(language: str) -> str:
-    return name_of().get(language, language)
-
-
 def _languages(large: Sequence[Estimate], gaps: Sequence[Estimate], settings: ParitySettings) -> str:
     if not large:
         return ""
@@ -111,9 +107,9 @@ def _languages(large: Sequence[Estimate], gaps: Sequence[Estimate], settings: Pa
     side = "worse" if gap.value > 0 else "better"
     count, of = (sum(entry.quantity.keys["task"] == task for entry in some) for some in (large, gaps))
     return (
-        f"{_name(language)} is served {side} than {_name(settings.pivot)} by {_size(gap):.1%} in "
-        f"{accuracy_name(task)}, {title_of(task)}; {count} of {of} languages differ by more than "
-        f"{settings.tolerance:.0%}."
+        f"{language_name(language)} is served {side} than {language_name(settings.pivot)} by "
+        f"{_size(gap):.1%} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
+        f"differ by more than {settings.tolerance:.0%}."
     )
 
 
@@ -124,7 +120,7 @@ def _worst_group(unfair: Sequence[Estimate]) -> str:
     keys = gap.quantity.keys
     side = "less" if gap.value < 0 else "more"
     return (
-        f"Asked for {keys['task']} in {_name(keys['language'])}, images labelled {keys['group']} are "
+        f"Asked for {keys['task']} in {language_name(keys['language'])}, images labelled {keys['group']} are "
         f"answered correctly {side} often than {keys['against']} by {_size(gap):.1%}."
     )
 
@@ -136,8 +132,8 @@ def _spread(estimates: Estimates, task: str) -> str:
     )
     chance = "" if spread.chance is None else f", {spread.chance:.1%} if languages were alike"
     return (
-        f"{accuracy_name(task)}, {title_of(task)}: from {_name(low.quantity.keys['language'])} "
-        f"{low.value:.1%} to {_name(high.quantity.keys['language'])} {high.value:.1%}, a range of "
+        f"{accuracy_name(task)}, {title_of(task)}: from {language_name(low.quantity.keys['language'])} "
+        f"{low.value:.1%} to {language_name(high.quantity.keys['language'])} {high.value:.1%}, a range of "
         f"{spread:.1%}{chance}."
     )
 
@@ -149,7 +145,7 @@ def _worst(estimates: Estimates, task: str) -> str:
     ]
     if len(by_language) < 4:
         return ""
-    least = ", ".join(f"{_name(language)} {value:.0%}" for value, language in sorted(by_language)[:4])
+    least = ", ".join(f"{language_name(language)} {value:.0%}" for value, language in sorted(by_language)[:4])
     return f"Worst served, by R@1 within the language, {title_of(task)}: {least}."
 
 

@@ -1,0 +1,161 @@
+"""An encoder with a store: what is stored is looked up, and only what is missing is encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from equiview.benchmarks import Benchmark
+from equiview.benchmarks.partial import without_images
+from equiview.data.items import Items
+from equiview.data.progress import Progress, silent
+from equiview.data.vectors import Vectors
+from equiview.errors import InputError
+from equiview.store.vectors import Precision, Shelf, Store, keys_of
+from equiview.subjects import EmbeddingModel, Encoder, Subject, checked_vectors
+from equiview.subjects.encoders.base import check_not_empty
+
+OnError = Literal["stop", "skip"]
+
+
+class StoredEncoder(Encoder):
+    """`inner` with a store: `embed` encodes what the store lacks, batch by batch, and returns what it holds.
+
+    Vectors always come from the store, so that the first audit and the second see the same numbers, rounded
+    alike where `precision` is float16. Whatever was encoded before an error or a kill is kept.
+    """
+
+    def __init__(
+        self,
+        inner: EmbeddingModel,
+        store: Store | None = None,
+        *,
+        precision: Precision = "float32",
+        name: str = "",
+    ) -> None:
+        super().__init__(inner.argument)
+        self.inner = inner
+        self.similarity = inner.similarity
+        self.store = store or Store()
+        self.precision: Precision = precision
+        self.name = name or inner.name
+
+    @property
+    def fingerprint(self) -> str:
+        """The inner encoder's; rounding to float16 makes it another subject."""
+        return self.inner.fingerprint + ("-float16" if self.precision == "float16" else "")
+
+    @property
+    def about(self) -> str:
+        """What the inner encoder says of itself: where vectors are kept changes nothing."""
+        return self.inner.about
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The inner encoder's."""
+        return self.inner.versions
+
+    @property
+    def parent(self) -> str | None:
+        """The inner encoder's."""
+        return self.inner.parent
+
+    def embed(self, items: Items, progress: Progress = silent) -> Vectors:
+        """Vectors of items in row order; InputError for the first item that cannot be read."""
+        check_not_empty(items)
+        keys = keys_of(items)
+        shelf, _ = self._filled(items, keys, progress, "stop")
+        return shelf.get([key for key in keys if isinstance(key, bytes)])
+
+    def fill(self, items: Items, progress: Progress = silent, on_error: OnError = "skip") -> pl.DataFrame:
+        """Encode and store what is missing; returns the items that cannot be read: row, id, reason.
+
+        With `stop` the first such item is an InputError.
+        """
+        _, bad = self._filled(items, keys_of(items), progress, on_error)
+        return _reported(items, sorted(bad.items()))
+
+    def _filled(
+        self, items: Items, keys: list[bytes | InputError], progress: Progress, on_error: OnError
+    ) -> tuple[Shelf, dict[int, InputError]]:
+        """The shelf with every readable item on it, and the rows that could not be read."""
+        bad = {row: key for row, key in enumerate(keys) if isinstance(key, InputError)}
+        if bad and on_error == "stop":
+            raise next(iter(bad.values()))
+        places: dict[bytes, list[int]] = {}
+        for row, key in enumerate(keys):
+            if isinstance(key, bytes):
+                places.setdefault(key, []).append(row)
+
+        def unreadable(row: int, error: InputError) -> None:
+            if on_error == "stop":
+                raise error
+            key = keys[row]
+            assert isinstance(key, bytes)
+            bad.update(dict.fromkeys(places.pop(key), error))
+
+        def tell(label: str, done: int, total: int) -> None:
+            progress(label, len(items) - total + done, len(items))
+
+        key_of = {rows[0]: key for key, rows in places.items()}
+        shelf = self.store.shelf(self.inner.fingerprint, self.precision, self.name)
+        # More than once only if somebody prunes the store meanwhile.
+        while missing := shelf.missing(places):
+            rows = np.asarray([places[key][0] for key in missing], dtype=np.int64)
+            for part, vectors in self.inner.batches(items, tell, rows=rows, unreadable=unreadable):
+                checked_vectors(vectors, items, type(self.inner).__name__, part)
+                shelf.add([key_of[row] for row in part.tolist()], vectors)
+            shelf.refresh()
+        shelf.join()
+        return shelf, bad
+
+
+def stored(
+    encoder: Encoder, store: Store | None = None, *, precision: Precision = "float32", name: str = ""
+) -> Encoder:
+    """`encoder` with a store, or as it is where a store would be wrong.
+
+    A model that does not say what it is made of (`fingerprint`) may change unnoticed, so its vectors are not
+    kept; an encoder with its own `embed` has its vectors already.
+    """
+    kind = type(encoder)
+    if not isinstance(encoder, EmbeddingModel) or kind.fingerprint is Subject.fingerprint:
+        return encoder
+    if kind.embed is not EmbeddingModel.embed:
+        return encoder
+    return StoredEncoder(encoder, store, precision=precision, name=name)
+
+
+def readable_part(
+    subject: Subject, benchmark: Benchmark, progress: Progress = silent
+) -> tuple[Benchmark, pl.DataFrame]:
+    """The benchmark without the images that cannot be read, and those images: row, id, reason.
+
+    With a store this encodes what is missing, so nothing is decoded twice; without, every picture is decoded
+    once to see. A subject that is no model needs no picture, and all of the benchmark is returned.
+    """
+    images = benchmark.images
+    if isinstance(subject, StoredEncoder):
+        bad = subject.fill(images, progress)
+    else:
+        needs_pictures = isinstance(subject, EmbeddingModel) and type(subject).embed is EmbeddingModel.embed
+        rows = range(len(images)) if needs_pictures else range(0)
+        errors = ((row, _error_of(images, row)) for row in rows)
+        bad = _reported(images, ((row, error) for row, error in errors if error is not None))
+    return without_images(benchmark, bad["id"]), bad
+
+
+def _error_of(images: Items, row: int) -> InputError | None:
+    try:
+        images.pictures([row])
+    except InputError as error:
+        return error
+    return None
+
+
+def _reported(items: Items, bad: Iterable[tuple[int, InputError]]) -> pl.DataFrame:
+    rows = [(row, items.ids[row], str(error)) for row, error in bad]
+    return pl.DataFrame(rows, schema={"row": pl.Int64, "id": pl.String, "reason": pl.String}, orient="row")

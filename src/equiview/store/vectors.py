@@ -1,0 +1,320 @@
+"""The store of vectors: they are computed once and found again by what made them and what they are of.
+
+    ROOT/vectors/ENCODER.PRECISION/     a shelf: the vectors of one encoder
+        encoder.json                    what it is, for people
+        *.batch                         vectors of one batch
+        *.joined                        batches that were joined, to be read as one
+
+`ENCODER` is the encoder's fingerprint (weights, revision, preprocessing, prompts); an item is known by a hash
+of its content, so a picture under another name, or a text in another benchmark, is the same item. ROOT is
+`cache_folder()`.
+
+Any number of processes may use a shelf at once, without locks: a file appears under its name when it is whole
+and is never changed afterwards. A process that is killed loses the batch it was at. Whoever has finished
+encoding joins the batches; a process that reads meanwhile keeps the files open that it has listed. Two
+processes that encode the same items store them twice, and the batches of one of them are dropped on joining.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.data.cache import cache_folder
+from equiview.data.fingerprint import fingerprint
+from equiview.data.items import Items
+from equiview.data.tables import write_bytes
+from equiview.data.vectors import TokenVectors, Vectors, rows_with
+from equiview.errors import InputError
+from equiview.store import files
+from equiview.store.files import VectorFile
+
+Precision = Literal["float32", "float16"]
+ROWS_TOGETHER = 4096
+HOUR, DAY = 3600, 86_400
+
+
+class Shelf:
+    """The stored vectors of one encoder, in one precision."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.precision: Precision = "float16" if folder.name.endswith(".float16") else "float32"
+        self.writer = uuid.uuid4().hex[:12]
+        self.written = 0
+        self.files: list[VectorFile] = []
+        self.rows: dict[bytes, int] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look again at what is stored, by other processes too."""
+        opened = {file.path: file for file in self.files}
+        while True:
+            paths = vector_files(self.folder)
+            try:
+                for path in paths:
+                    if path not in opened:
+                        # Of a file that cannot be read the items are missing; `verify` reports it.
+                        with contextlib.suppress(InputError):
+                            opened[path] = files.read(path)
+            except FileNotFoundError:
+                continue
+            # While a folder is listed another process may add a file and remove those it is made of, and
+            # neither be seen; two equal listings cannot both have missed something.
+            if vector_files(self.folder) == paths:
+                break
+        self.files = [opened[path] for path in paths if path in opened and len(opened[path].items)]
+        keys = [key for file in self.files for key in file.items["key"].tolist()]
+        # Of an item that is stored twice the first counts, that of a joined file.
+        self.rows = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+
+    @property
+    def n_vectors(self) -> int:
+        """How many vectors the stored items have together."""
+        return int(self._places()[2][list(self.rows.values())].sum())
+
+    def missing(self, keys: Iterable[bytes]) -> list[bytes]:
+        """The distinct keys that are not stored, in the order given."""
+        return [key for key in dict.fromkeys(keys) if key not in self.rows]
+
+    def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Store the vectors of these items, one key each; when this returns they are on disk.
+
+        InputError for vectors that the precision cannot hold, and when the disk is full or read-only.
+        """
+        dtype = np.dtype(self.precision).newbyteorder("<")
+        several = isinstance(vectors, TokenVectors)
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(vectors.values if several else vectors, dtype=dtype)  # type: ignore[union-attr]
+        for kind, size in (("nan", "large"), ("zero", "small")):
+            if rows_with(kind, values).any():
+                raise InputError(f"vectors are too {size} for {self.precision}; store them as float32")
+        items = files.new_items(keys, values, vectors.lengths if isinstance(vectors, TokenVectors) else None)
+        try:
+            files.write(self.folder / f"{self.writer}-{self.written:06d}.batch", items, [values])
+        except OSError as error:
+            raise InputError(
+                f"{self.folder}: vectors cannot be stored ({error}); those stored before are kept. "
+                "$EQUIVIEW_CACHE names another folder"
+            ) from None
+        self.written += 1
+
+    def join(self) -> None:
+        """Join the batches of all processes that wrote to this shelf into one file, read as one.
+
+        It saves time and memory later and changes nothing else, so an error of the disk is passed over.
+        """
+        batches = [file for file in self.files if file.path.suffix == ".batch"]
+        if not batches:
+            return
+        numbers = set(self._places()[0][list(self.rows.values())].tolist())
+        needed = [file for number, file in enumerate(self.files) if file in batches and number in numbers]
+        with contextlib.suppress(OSError):
+            for kind in {file.kind for file in needed}:
+                group = [file for file in needed if file.kind == kind]
+                path = self.folder / f"{fingerprint(*(file.path.name for file in group))}.joined"
+                items = np.concatenate([file.items for file in group])
+                files.write(path, items, [file.values[: file.counts.sum()] for file in group])
+            for file in batches:
+                file.path.unlink(missing_ok=True)
+        self.refresh()
+
+    def get(self, keys: Sequence[bytes]) -> Vectors:
+        """The vectors of items that are all stored, in order of `keys`.
+
+        `(n, width)` float32, or `TokenVectors` in the stored precision; mapped from disk, read-only, where
+        the order asked for is the order stored.
+        """
+        rows = np.fromiter((self.rows[key] for key in keys), dtype=np.int64, count=len(keys))
+        number, start, count = (column[rows] for column in self._places())
+        kinds = {self.files[index].kind for index in np.unique(number)}
+        if len(kinds) > 1:
+            raise InputError(
+                f"{self.folder}: holds vectors of several kinds (width, one a token): {sorted(kinds)}; their "
+                "encoder changed without saying so, prune them"
+            )
+        ((width, several),) = kinds
+        offsets = np.concatenate([[0], np.cumsum(count)])
+        if (number == number[0]).all() and (start == start[0] + offsets[:-1]).all():
+            whole = self.files[number[0]].values[start[0] : start[0] + offsets[-1]]
+            values: NDArray[Any] = whole if several else np.asarray(whole, dtype=np.float32)
+        else:
+            values = np.empty((int(offsets[-1]), width), dtype=self.precision if several else np.float32)
+            for index in np.unique(number):
+                places = np.flatnonzero(number == index)
+                _gather(values, self.files[index].values, places, start, offsets)
+        return TokenVectors(values, offsets) if several else values
+
+    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Of every item in the files the number of its file, its first row there, and its number of rows."""
+        counts = [np.empty(0, dtype=np.int64), *(file.counts for file in self.files)]
+        numbers = np.repeat(np.arange(len(counts)) - 1, [len(part) for part in counts])
+        starts = [np.cumsum(part) - part for part in counts]
+        return numbers, np.concatenate(starts), np.concatenate(counts)
+
+
+class Store:
+    """All shelves under one root, `cache_folder()` unless another is given."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = (root or cache_folder()) / "vectors"
+
+    def shelf(self, encoder: str, precision: Precision = "float32", name: str = "") -> Shelf:
+        """The shelf of an encoder, by its fingerprint; `name` says for people what it is."""
+        folder = self.root / f"{encoder}.{precision}"
+        about = folder / "encoder.json"
+        try:
+            if not about.is_file():
+                write_bytes(json.dumps({"name": name}, ensure_ascii=False).encode(), about)
+            os.utime(about)  # when it was last used
+        except OSError as error:
+            raise InputError(
+                f"{self.root}: the store of vectors cannot be written ({error}); "
+                "$EQUIVIEW_CACHE names another folder"
+            ) from None
+        return Shelf(folder)
+
+    def folders(self) -> list[Path]:
+        """The folder of each shelf."""
+        return sorted(path.parent for path in self.root.glob("*/encoder.json"))
+
+    def contents(self) -> pl.DataFrame:
+        """One row a shelf: encoder (fingerprint), name, precision, items, vectors, megabytes, last_used."""
+        rows = []
+        for folder in self.folders():
+            shelf, about = Shelf(folder), folder / "encoder.json"
+            rows.append(
+                {
+                    "encoder": folder.name.rpartition(".")[0],
+                    "name": json.loads(about.read_bytes())["name"],
+                    "precision": shelf.precision,
+                    "items": len(shelf.rows),
+                    "vectors": shelf.n_vectors,
+                    "megabytes": sum(path.stat().st_size for path in folder.iterdir()) / 1e6,
+                    "last_used": time.strftime("%Y-%m-%d %H:%M", time.localtime(about.stat().st_mtime)),
+                }
+            )
+        columns = {"encoder": pl.String, "name": pl.String, "precision": pl.String, "items": pl.Int64,
+                   "vectors": pl.Int64, "megabytes": pl.Float64, "last_used": pl.String}  # fmt: skip
+        return pl.DataFrame(rows, schema=columns)
+
+    def verify(self) -> pl.DataFrame:
+        """Check every stored vector against its checksum; one row for each damaged file.
+
+        Columns: encoder, precision, file, problem, items (how many it affects, 0 where it cannot be known).
+        """
+        rows = []
+        for folder in self.folders():
+            for path in vector_files(folder):
+                if damage := _damage(path):
+                    encoder, _, precision = folder.name.rpartition(".")
+                    rows.append((encoder, precision, path.name, *damage))
+        columns = {"encoder": pl.String, "precision": pl.String, "file": pl.String, "problem": pl.String,
+                   "items": pl.Int64}  # fmt: skip
+        return pl.DataFrame(rows, schema=columns, orient="row")
+
+    def prune(
+        self, encoder: str | None = None, *, unused_days: float | None = None, damaged: bool = False
+    ) -> int:
+        """Remove shelves, or damaged files; returns how many bytes became free.
+
+        `encoder` is a fingerprint or the beginning of one; `unused_days` spares what was used since. Without
+        either, and without `damaged`, everything goes but batches of the last hour that are not joined: they
+        may be of a process at work.
+        """
+        freed = 0
+        for folder in self.folders():
+            if encoder is not None and not folder.name.startswith(encoder):
+                continue
+            age = _age(folder / "encoder.json")
+            if unused_days is not None and age < unused_days * DAY:
+                continue
+            if damaged:
+                doomed = [path for path in vector_files(folder) if _damage(path)]
+                doomed += [path for path in folder.glob(".*.part") if _age(path) > HOUR]
+            else:
+                doomed = [path for path in folder.iterdir() if not _is_fresh(path)]
+            for path in doomed:
+                with contextlib.suppress(FileNotFoundError):
+                    freed += path.stat().st_size
+                    path.unlink()
+            if not damaged and not any(folder.iterdir()):
+                folder.rmdir()
+        return freed
+
+
+def keys_of(items: Items) -> list[bytes | InputError]:
+    """What each item is known by, a hash of its content; or why its content cannot be read."""
+    if items.kind == "text":
+        return [_key(b"text", text.encode()) for text in items.texts]
+    return [_image_key(items, row) for row in range(len(items))]
+
+
+def _image_key(items: Items, row: int) -> bytes | InputError:
+    try:
+        return _key(b"image", items.encoded(row))
+    except InputError as error:
+        return error
+
+
+def _key(kind: bytes, content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16, person=kind).digest()
+
+
+def vector_files(folder: Path) -> list[Path]:
+    """The files of a shelf: joined ones, then batches in the order in which each process wrote them."""
+    paths = [path for path in folder.iterdir() if path.suffix in {".joined", ".batch"}]
+    return sorted(paths, key=lambda path: (path.suffix == ".batch", path.name))
+
+
+def _gather(
+    values: NDArray[Any],
+    source: NDArray[Any],
+    places: NDArray[np.int64],
+    start: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+) -> None:
+    """Copy the vectors of the items at `places` from one file, in its order, as a disk likes it."""
+    places = places[np.argsort(start[places])]
+    if len(values) == len(start):  # one vector each
+        for first in range(0, len(places), ROWS_TOGETHER):
+            part = places[first : first + ROWS_TOGETHER]
+            values[part] = source[start[part]]
+    else:
+        for place in places:
+            count = offsets[place + 1] - offsets[place]
+            values[offsets[place] : offsets[place + 1]] = source[start[place] : start[place] + count]
+
+
+def _age(path: Path) -> float:
+    return time.time() - path.stat().st_mtime
+
+
+def _is_fresh(path: Path) -> bool:
+    """Whether a file may be of a process at work: a batch, or one being written, of the last hour."""
+    return path.suffix in {".batch", ".part"} and _age(path) < HOUR
+
+
+def _damage(path: Path) -> tuple[str, int] | None:
+    """What is wrong with a file and how many items that affects, or None."""
+    try:
+        file = files.read(path)
+    except FileNotFoundError:  # joined since it was listed
+        return None
+    except InputError as error:
+        return str(error), 0
+    if file.lost:
+        return f"{file.lost} of {file.lost + len(file.items)} items lie beyond the end of the file", file.lost
+    bad = file.damaged()
+    return (f"{bad} of {len(file.items)} items differ from their checksum", bad) if bad else None

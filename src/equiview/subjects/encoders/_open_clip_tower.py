@@ -1,0 +1,115 @@
+"""The image tower of an OpenCLIP checkpoint, run by transformers: its weights under their other names.
+
+Every number of the architecture is read off the weights; heads are 64 wide, as in all of OpenCLIP's plain
+transformers. The published layout is `open_clip_config.json` beside `open_clip_model.safetensors`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from math import isqrt
+from typing import TYPE_CHECKING, Any
+
+from equiview.errors import InputError
+from equiview.subjects._libraries import require
+from equiview.subjects.encoders._checkpoint import Checkpoint
+from equiview.subjects.encoders._torch import Inputs, filled, state_of
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+NAMES = (
+    (r"^visual\.class_embedding$", "vision_model.embeddings.class_embedding"),
+    (r"^visual\.positional_embedding$", "vision_model.embeddings.position_embedding.weight"),
+    (r"^visual\.conv1\.", "vision_model.embeddings.patch_embedding."),
+    (r"^visual\.ln_pre\.", "vision_model.pre_layrnorm."),
+    (r"^visual\.ln_post\.", "vision_model.post_layernorm."),
+    (r"^visual\.transformer\.resblocks\.(\d+)\.ln_(\d)\.", r"vision_model.encoder.layers.\1.layer_norm\2."),
+    (r"^visual\.transformer\.resblocks\.(\d+)\.mlp\.c_fc\.", r"vision_model.encoder.layers.\1.mlp.fc1."),
+    (r"^visual\.transformer\.resblocks\.(\d+)\.mlp\.c_proj\.", r"vision_model.encoder.layers.\1.mlp.fc2."),
+    (r"^visual\.transformer\.resblocks\.(\d+)\.attn\.", r"vision_model.encoder.layers.\1.self_attn."),
+)
+
+
+class OpenClipTower:
+    """Pictures to projected vectors, as `visual` of an OpenCLIP model makes them."""
+
+    def __init__(self, checkpoint: Checkpoint, device: torch.device, dtype: torch.dtype) -> None:
+        self.checkpoint, self.device, self.dtype = checkpoint, device, dtype
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What the checkpoint states beside its weights."""
+        present = (self.checkpoint.folder / "open_clip_config.json").is_file()
+        return self.checkpoint.json("open_clip_config.json") if present else {}
+
+    @cached_property
+    def model(self) -> Any:
+        """The tower, as transformers' `CLIPVisionModelWithProjection`."""
+        library = require("transformers", "hf")
+        files = [path for path in self.checkpoint.weights if path.name.startswith("open_clip_")]
+        path = (files or list(self.checkpoint.weights))[0]
+        state = {name: value for name, value in state_of(path).items() if name.startswith("visual.")}
+        try:
+            width, _, patch, _ = state["visual.conv1.weight"].shape
+            side = isqrt(len(state["visual.positional_embedding"]) - 1)
+            inner = len(state["visual.transformer.resblocks.0.mlp.c_fc.bias"])
+            projection = state["visual.proj"]
+        except KeyError as error:
+            raise InputError(f"{path}: has no {error}; it is not a vision transformer of OpenCLIP") from None
+        quick = self.settings.get("model_cfg", {}).get("quick_gelu", False)
+        layers = {int(match[1]) for name in state if (match := re.search(r"resblocks\.(\d+)\.", name))}
+        config = library.CLIPVisionConfig(
+            hidden_size=width,
+            intermediate_size=inner,
+            projection_dim=projection.shape[1],
+            num_hidden_layers=len(layers),
+            num_attention_heads=max(1, width // 64),
+            image_size=side * patch,
+            patch_size=patch,
+            hidden_act="quick_gelu" if quick else "gelu",
+        )
+        model = filled(library.CLIPVisionModelWithProjection(config), renamed(state), path)
+        return model.to(self.device, self.dtype).eval()
+
+    @cached_property
+    def processor(self) -> Any:
+        """OpenCLIP's preprocessing at evaluation: the shorter side resized, the middle cut out."""
+        library = require("transformers", "hf")
+        side = self.model.config.image_size
+        stated = self.settings.get("preprocess_cfg", {})
+        normalisation = {f"image_{name}": stated[name] for name in ("mean", "std") if name in stated}
+        crop = {"height": side, "width": side}
+        return library.CLIPImageProcessorPil(size={"shortest_edge": side}, crop_size=crop, **normalisation)
+
+    def picture_inputs(self, images: Sequence[Image]) -> Inputs:
+        """Pixels `(n, 3, side, side)`."""
+        return dict(self.processor(images=list(images), return_tensors="pt"))
+
+    def image_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """Projected vectors `(n, width)`."""
+        vectors: torch.Tensor = self.model(**inputs).image_embeds
+        return vectors
+
+
+def renamed(state: dict[str, Any]) -> dict[str, Any]:
+    """OpenCLIP's tensors under transformers' names; queries, keys and values come apart."""
+    tensors: dict[str, Any] = {}
+    for name, value in state.items():
+        if name == "visual.proj":
+            tensors["visual_projection.weight"] = value.T.contiguous()
+            continue
+        for pattern, replacement in NAMES:
+            name, replaced = re.subn(pattern, replacement, name)  # noqa: PLW2901 - the name under its new name
+            if replaced:
+                break
+        if "in_proj_" in name:
+            stem, _, kind = name.partition("in_proj_")
+            for part, piece in zip("qkv", value.chunk(3), strict=True):
+                tensors[f"{stem}{part}_proj.{kind}"] = piece
+        else:
+            tensors[name] = value
+    return tensors

@@ -1,0 +1,104 @@
+"""What embedders on Qwen2-VL and Qwen2.5-VL share: a picture becomes tokens in the middle of a prompt."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from equiview.errors import InputError
+from equiview.subjects._libraries import require
+from equiview.subjects.encoders._torch import Inputs, Tokens, TorchEncoder, from_files, pad, tokenizer_of
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+PLACE = "<|image_pad|>"
+LONGEST = 2048
+"""Tokens of a text that are read; what is beyond is cut off."""
+THINNEST = 200
+"""Times the longer side may be of the shorter before the model's resizing fails."""
+
+
+class QwenEncoder(TorchEncoder):
+    """An embedder that reads pictures and texts in one transformer."""
+
+    half = "bfloat16"
+    usual_batch = 4
+    longest = LONGEST
+    image_prompt: str
+    text_prompt = "{}"
+    """Around each text; `text_tail` of its tokens are kept when a text is cut."""
+    pixels: dict[str, int] = {}  # noqa: RUF012 - never written to
+
+    @property
+    def recipe(self) -> str:
+        """The prompts and limits."""
+        return repr((self.image_prompt, self.text_prompt, self.longest, self.pixels))
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """Qwen's tokenizer."""
+        return tokenizer_of(self.checkpoint, require("transformers", self.extra).Qwen2Tokenizer)
+
+    @cached_property
+    def processor(self) -> Any:
+        """Qwen's image preprocessing: sides become multiples of 28, within a number of pixels."""
+        self.checkpoint.need("preprocessor_config.json", "processor_config.json")
+        kind = require("transformers", self.extra).Qwen2VLImageProcessorPil
+        return from_files(kind, self.checkpoint.folder, **self.pixels)
+
+    @property
+    @abstractmethod
+    def model(self) -> Any:
+        """The transformer that reads both."""
+
+    def load(self) -> None:
+        """Load model, tokenizer and image preprocessing."""
+        _ = self.model, self.tokenizer, self.processor
+
+    def picture_inputs(self, images: Sequence[Image]) -> Inputs:
+        """Patches, their grid, and the prompt with as many places as a picture has tokens."""
+        import torch
+
+        pictures = self.processor(images=[widened(image) for image in images], return_tensors="pt")
+        prompt = self.tokenizer(self.image_prompt)["input_ids"]
+        place = self.tokenizer.convert_tokens_to_ids(PLACE)
+        at = prompt.index(place)
+        counts = pictures["image_grid_thw"].prod(dim=1) // self.processor.merge_size**2
+        ids = [prompt[:at] + [place] * count + prompt[at + 1 :] for count in counts.tolist()]
+        inputs = self.padded([{"input_ids": row, "attention_mask": [1] * len(row)} for row in ids])
+        kinds = (inputs["input_ids"] == place).to(torch.int32)
+        return {**inputs, "mm_token_type_ids": kinds, **pictures}
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Token ids of texts in their prompt; of a long text the end is cut, not that of the prompt."""
+        tail = len(self.tokenizer(self.text_prompt.partition("{}")[2])["input_ids"])
+        rows = self.tokenizer([self.text_prompt.replace("{}", text) for text in texts])["input_ids"]
+        cut = [
+            row if len(row) <= self.longest else row[: self.longest - tail] + row[len(row) - tail :]
+            for row in rows
+        ]
+        return [{"input_ids": row, "attention_mask": [1] * len(row)} for row in cut]
+
+    def padded(self, rows: Sequence[Tokens]) -> Inputs:
+        """Rows filled up on the right: attention looks back only, so what is there is never seen."""
+        filler = self.tokenizer.pad_token_id
+        return pad(rows, {"input_ids": 0 if filler is None else filler, "attention_mask": 0})
+
+
+def widened(image: Image) -> Image:
+    """`image`, its shorter side drawn out where it is too thin for the model to read."""
+    long, short = max(image.size), min(image.size)
+    if long <= THINNEST * short:
+        return image
+    least = -(-long // THINNEST)
+    return image.resize((max(image.width, least), max(image.height, least)))
+
+
+def checked_choice(scheme: str, name: str, value: str, known: Sequence[str]) -> str:
+    """Return `value` if it is one of `known`; InputError otherwise."""
+    if value not in known:
+        raise InputError(f"{scheme}: {name} is {value!r}; expected one of {', '.join(known)}")
+    return value

@@ -1,0 +1,216 @@
+"""What an encoder is, and how one is added.
+
+An encoder gives vectors of images and texts that can be compared. To add a model, write two methods::
+
+    @register("mine", about="my model")
+    class Mine(EmbeddingModel):
+        def encode_images(self, images):  # a list of RGB PIL images
+            return ...                    # (n, width) array
+        def encode_texts(self, texts):    # a list of strings
+            return ...                    # (n, width) array
+
+What a user types after the colon, as in `mine:large`, is passed to the constructor.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equiview.data.ahead import ahead
+from equiview.data.items import Items
+from equiview.data.progress import Progress, silent
+from equiview.data.vectors import TokenVectors, Vectors, rows_with
+from equiview.errors import InputError
+from equiview.subjects.base import Subject
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Unreadable = Callable[[int, InputError], None]
+V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
+
+
+class Encoder(Subject):
+    """Whatever gives vectors of images and texts: a model, or vectors that somebody stored."""
+
+    kind = "an encoder"
+    similarity: Literal["cosine", "dot", "maxsim"] = "cosine"
+    """How two vectors are compared. With `maxsim` an item has one vector a token."""
+
+    @abstractmethod
+    def embed(self, items: Items, progress: Progress = silent) -> Vectors:
+        """Vectors of items in row order, checked: finite, one width, none all zero.
+
+        `(len(items), width)` float32, or `TokenVectors` where `similarity` is `maxsim`.
+        """
+
+
+class EmbeddingModel(Encoder):
+    """A model that makes vectors of images and texts. A subclass needs two methods; the rest has defaults.
+
+    Where `similarity` is `maxsim` the two methods return `TokenVectors`, or one `(n_tokens, width)` array for
+    each item, its vectors of length 1 if that is the model's way.
+    """
+
+    image_batch: int = 64
+    """Images handed to `encode_images` at a time, while as many more are being decoded."""
+    text_batch: int = 1024
+    """Texts handed to `encode_texts` at a time: distinct ones of like length."""
+
+    @abstractmethod
+    def encode_images(self, images: Sequence[Image]) -> ArrayLike | TokenVectors | Iterable[ArrayLike]:
+        """Vectors `(n, width)` of RGB images."""
+
+    @abstractmethod
+    def encode_texts(self, texts: Sequence[str]) -> ArrayLike | TokenVectors | Iterable[ArrayLike]:
+        """Vectors `(n, width)` of strings."""
+
+    def embed(self, items: Items, progress: Progress = silent) -> Vectors:
+        """Vectors of items in row order, checked: finite, one width, none all zero.
+
+        `(len(items), width)` float32, or `TokenVectors` where `similarity` is `maxsim`. Texts are encoded
+        longest first, so that a batch holds texts of like length, and each distinct text once, so that the
+        same words have the same vector wherever they stand.
+        """
+        check_not_empty(items)
+        parts = list(self.batches(items, progress))
+        return checked_vectors(in_order(parts, len(items)), items, type(self).__name__)
+
+    def batches(
+        self,
+        items: Items,
+        progress: Progress = silent,
+        *,
+        rows: NDArray[np.int64] | None = None,
+        unreadable: Unreadable | None = None,
+    ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        """Yield (item rows, their vectors) batch by batch until each item, or each of `rows`, had its turn.
+
+        A batch is checked for its shape alone; `embed` checks the rest. A picture that cannot be read is an
+        InputError, or is left out and passed to `unreadable` as (row, error).
+        """
+        chosen = np.arange(len(items)) if rows is None else rows
+        encoded = self._image_batches if items.kind == "image" else self._text_batches
+        done = 0
+        for part, vectors in encoded(items, chosen, unreadable):
+            done += len(part)
+            yield part, vectors
+            progress(f"encoding {items.kind}s", done, len(chosen))
+
+    def _image_batches(
+        self, items: Items, chosen: NDArray[np.int64], unreadable: Unreadable | None
+    ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        def read(row: int) -> Image | InputError:
+            try:
+                return items.pictures([row])[0]
+            except InputError as error:
+                return error
+
+        waiting = ahead(read, chosen.tolist(), depth=self.image_batch)
+        for start in range(0, len(chosen), self.image_batch):
+            images: dict[int, Image] = {}
+            for row, image in zip(chosen[start : start + self.image_batch].tolist(), waiting, strict=False):
+                if not isinstance(image, InputError):
+                    images[row] = image
+                elif unreadable is None:
+                    raise image
+                else:
+                    unreadable(row, image)
+            if images:
+                rows = np.fromiter(images, dtype=np.int64)
+                yield rows, self._as_vectors(self.encode_images(list(images.values())), len(rows), "images")
+
+    def _text_batches(
+        self, items: Items, chosen: NDArray[np.int64], _: Unreadable | None
+    ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        places: dict[str, list[int]] = {}
+        for row, text in zip(chosen.tolist(), items.table["text"][chosen], strict=True):
+            places.setdefault(text, []).append(row)
+        texts = sorted(places, key=len, reverse=True)
+        for start in range(0, len(texts), self.text_batch):
+            batch = texts[start : start + self.text_batch]
+            part = self._as_vectors(self.encode_texts(batch), len(batch), "texts")
+            rows = np.asarray([row for text in batch for row in places[text]], dtype=np.int64)
+            if len(rows) > len(batch):
+                of_text = np.repeat(np.arange(len(batch)), [len(places[text]) for text in batch])
+                part = part.take(of_text) if isinstance(part, TokenVectors) else part[of_text]
+            yield rows, part
+
+    def _as_vectors(
+        self, encoded: ArrayLike | Iterable[ArrayLike] | TokenVectors, count: int, what: str
+    ) -> Vectors:
+        """What an encoding method returned as `Vectors` of `count` items; InputError when it is not that."""
+        name = type(self).__name__
+        if self.similarity == "maxsim":
+            several = encoded if isinstance(encoded, TokenVectors) else TokenVectors.of(encoded)  # type: ignore[arg-type]
+            if len(several) != count:
+                raise InputError(f"{name} returned vectors of {len(several)} items for {count} {what}")
+            return several
+        if isinstance(encoded, TokenVectors):
+            raise InputError(f"{name} returned one vector a token; its similarity must then be 'maxsim'")
+        part = np.asarray(encoded, dtype=np.float32)
+        if part.ndim != 2 or len(part) != count:
+            raise InputError(
+                f"{name} returned an array of shape {part.shape} for {count} {what}; "
+                f"expected ({count}, width)"
+            )
+        return part
+
+
+def check_not_empty(items: Items) -> None:
+    """InputError when there is nothing to embed."""
+    if not len(items):
+        raise InputError(f"{items.source}: has no {items.kind}s, which this audit needs")
+
+
+def in_order(parts: list[tuple[NDArray[np.int64], Vectors]], count: int) -> Vectors:
+    """Vectors of items 0 to `count` from parts in any order; empties `parts`, to hold the whole only once."""
+    first = parts[0][1]
+    if isinstance(first, TokenVectors):
+        tokens: list[NDArray[np.floating[Any]]] = [first[0]] * count
+        while parts:
+            rows, part = parts.pop()
+            for row, item in zip(rows.tolist(), part, strict=True):
+                tokens[row] = item
+        return TokenVectors.of(tokens)
+    whole = np.empty((count, first.shape[1]), dtype=np.float32)
+    while parts:
+        rows, part = parts.pop()
+        if part.shape[1] != first.shape[1]:  # type: ignore[union-attr]
+            raise InputError(f"vectors of two widths from one encoder: {first.shape[1]} and {part.shape[1]}")  # type: ignore[union-attr]
+        whole[rows] = part  # type: ignore[assignment]
+    return whole
+
+
+def checked_vectors(vectors: V, items: Items, source: str, rows: NDArray[np.int64] | None = None) -> V:
+    """Return `vectors` if they can be compared; InputError names the first item whose vector cannot.
+
+    They are of all items, or of the items of `rows`.
+    """
+    chosen = np.arange(len(items)) if rows is None else rows
+    values = vectors.values if isinstance(vectors, TokenVectors) else vectors
+    if values.ndim != 2 or len(vectors) != len(chosen):
+        shape = f"{len(vectors)} items" if isinstance(vectors, TokenVectors) else f"shape {values.shape}"
+        raise InputError(
+            f"{source}: has vectors of {shape}, but there are {len(chosen)} {items.kind}s in "
+            f"{items.source}; expected ({len(chosen)}, width)"
+        )
+    for problem, kind in (
+        ("is not finite (nan or inf)", "nan"),
+        ("is all zero, so it points nowhere", "zero"),
+    ):
+        bad = rows_with(kind, values)
+        if bad.any():
+            if isinstance(vectors, TokenVectors):
+                bad = np.logical_or.reduceat(bad, vectors.offsets[:-1])
+            row = int(chosen[bad.argmax()])
+            raise InputError(
+                f"{source}: the vector of {items.kind} {items.ids[row]!r} (row {row + 1}) {problem}; "
+                f"{int(bad.sum())} of {len(bad)} are like that"
+            )
+    return vectors

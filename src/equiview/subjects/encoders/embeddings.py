@@ -1,0 +1,74 @@
+"""`embeddings:DIR`: vectors somebody already has, looked up by the ids of the items.
+
+The folder holds `images.npy` beside `images.csv|parquet` and `texts.npy` beside `texts.csv|parquet`; row i of
+an array is the vector of row i of its table. A kind that an audit does not need may be absent.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.benchmarks.folder import read_images, read_texts
+from equiview.data.fingerprint import fingerprint
+from equiview.data.items import Items
+from equiview.data.progress import Progress, silent
+from equiview.data.tables import checksum
+from equiview.errors import InputError
+from equiview.subjects.base import register
+from equiview.subjects.encoders.base import Encoder, checked_vectors
+
+
+@register(
+    "embeddings", usage=("embeddings:DIR",), about="vectors you already have, in a folder of .npy files"
+)
+class Embeddings(Encoder):
+    """Vectors read from disk in place of a model."""
+
+    def __init__(self, argument: str = "") -> None:
+        if not argument:
+            raise InputError("subject 'embeddings' needs a folder: embeddings:DIR")
+        super().__init__(argument)
+        self.folder = Path(argument)
+        if not self.folder.is_dir():
+            raise InputError(f"{self.folder}: no such folder")
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the arrays."""
+        return fingerprint(*(checksum(path) for path in sorted(self.folder.glob("*.npy"))))
+
+    def embed(self, items: Items, progress: Progress = silent) -> NDArray[np.float32]:
+        """The stored vector of each item; InputError names an item that has none."""
+        path = self.folder / f"{items.kind}s.npy"
+        table = read_images(self.folder) if items.kind == "image" else read_texts(self.folder)
+        stored = checked_vectors(_load(path), table, str(path))
+        rows = _rows_of(items, table, str(path))
+        return stored if rows == list(range(len(stored))) else stored[rows]
+
+
+def _load(path: Path) -> NDArray[np.float32]:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; the audit needs these vectors")
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read as .npy, is it cut off? ({error})") from None
+    if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
+        raise InputError(f"{path}: holds {array.dtype} of shape {array.shape}; expected floats (n, width)")
+    return np.asarray(array, dtype=np.float32)
+
+
+def _rows_of(items: Items, stored: Items, source: str) -> list[int]:
+    known = pl.DataFrame({"id": stored.ids, "row": range(len(stored))}, schema_overrides={"row": pl.Int64})
+    rows = items.table.select("id").join(known, on="id", how="left", maintain_order="left")["row"]
+    if rows.null_count():
+        missing = rows.is_null().arg_true()
+        raise InputError(
+            f"{source}: has no vector for {items.kind} {items.ids[missing[0]]!r} of {items.source} "
+            f"({len(missing)} of {len(items)} are missing)"
+        )
+    return rows.to_list()

@@ -1,0 +1,75 @@
+"""`gme:ID_OR_PATH`: GME, universal multimodal embedders on Qwen2-VL (2B and 7B).
+
+A text or a picture stands in a chat turn after an instruction, and the vector is the last layer's at the
+closing token (Zhang et al., "GME: Improving Universal Multimodal Retrieval by Multimodal LLMs", 2024). The
+models were trained with positions counted 0, 1, 2, ... through picture and text, not on Qwen2-VL's grid.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from equiview.subjects.base import register
+from equiview.subjects.encoders._adapters import backbone, tensors_of
+from equiview.subjects.encoders._qwen import PLACE, QwenEncoder
+
+if TYPE_CHECKING:
+    import torch
+
+    from equiview.subjects.encoders._torch import Inputs
+
+INSTRUCTION = "You are a helpful assistant."
+TURN = (
+    "<|im_start|>system\n{}<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n<|endoftext|>"
+)
+
+
+@register(
+    "gme", usage=("gme:ID_OR_PATH",), about="GME embedders on Qwen2-VL, such as gme-Qwen2-VL-2B-Instruct"
+)
+class Gme(QwenEncoder):
+    """GME on Qwen2-VL; `instruction=...` says what texts look for."""
+
+    scheme = "gme"
+    extra_options = ("instruction",)
+    longest = 1800
+    image_prompt = TURN.format(INSTRUCTION, f"<|vision_start|>{PLACE}<|vision_end|>")
+    pixels = {"min_pixels": 256 * 28 * 28, "max_pixels": 1280 * 28 * 28}  # noqa: RUF012 - never written to
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        self.text_prompt = TURN.format(self.options.get("instruction", INSTRUCTION), "{}")
+
+    @cached_property
+    def model(self) -> Any:
+        """The transformer without its head for words."""
+        model = backbone("Qwen2VLModel", self.checkpoint, tensors_of(self.checkpoint), self.dtype)
+        return model.to(self.device).eval()
+
+    def image_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The closing token of each picture's turn."""
+        embedded = self.model.get_input_embeddings()(inputs["input_ids"])
+        features = self.model.visual(
+            inputs["pixel_values"], grid_thw=inputs["image_grid_thw"], return_dict=True
+        ).pooler_output
+        places = (inputs["mm_token_type_ids"] == 1).unsqueeze(-1)
+        return self._closing(
+            embedded.masked_scatter(places, features.to(embedded.dtype)), inputs["attention_mask"]
+        )
+
+    def text_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The closing token of each text's turn."""
+        embedded = self.model.get_input_embeddings()(inputs["input_ids"])
+        return self._closing(embedded, inputs["attention_mask"])
+
+    def _closing(self, embedded: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        count, length = mask.shape
+        positions = torch.arange(length, device=mask.device).expand(3, count, length)
+        hidden = self.model(
+            inputs_embeds=embedded, attention_mask=mask, position_ids=positions, use_cache=False
+        ).last_hidden_state
+        vectors: torch.Tensor = hidden[torch.arange(count, device=mask.device), mask.sum(dim=1) - 1]
+        return vectors

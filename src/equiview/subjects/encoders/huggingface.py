@@ -1,0 +1,163 @@
+"""`hf:ID_OR_PATH`: dual encoders of the transformers library, one tower for images and one for texts.
+
+CLIP, Chinese-CLIP, SigLIP, SigLIP 2, AltCLIP, and whatever else has `get_image_features` and
+`get_text_features`; of BLIP the two projections that its contrastive loss compares (Li et al. 2022). A
+checkpoint that brings code of its own, as jina-clip-v2 does, is run only when asked for as `hf-trust:`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from equiview.errors import InputError
+from equiview.subjects._libraries import require
+from equiview.subjects.base import register
+from equiview.subjects.encoders._torch import (
+    LENGTH_LIMIT,
+    Inputs,
+    Tokens,
+    TorchEncoder,
+    from_files,
+    loaded,
+    pad,
+    tokenizer_of,
+)
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+FULL_LENGTH = {"siglip", "siglip2"}
+"""Trained on texts filled up to one length and read without a mask, so they have to be read like that."""
+
+
+@register(
+    "hf", usage=("hf:ID_OR_PATH",), about="a dual encoder of transformers: CLIP, SigLIP, AltCLIP, BLIP, ..."
+)
+class HuggingFace(TorchEncoder):
+    """A dual encoder of the transformers library."""
+
+    scheme = "hf"
+    trust = False
+
+    @cached_property
+    def model_type(self) -> str:
+        """The model type that the configuration states."""
+        config = self.checkpoint.json()
+        kind = str(config.get("model_type", ""))
+        library = require("transformers", self.extra)
+        if "auto_map" in config and kind not in library.CONFIG_MAPPING and not self.trust:
+            raise InputError(
+                f"{self.checkpoint.name}: brings program code of its own, which would run on this machine; "
+                f"if you have read it and trust it, say hf-trust:{self.argument}"
+            )
+        return kind
+
+    @cached_property
+    def model(self) -> Any:
+        """The model, whole, on its device and in evaluation mode."""
+        library = require("transformers", self.extra)
+        kind = library.BlipForImageTextRetrieval if self.model_type == "blip" else library.AutoModel
+        model, info = self._from(kind, dtype=self.dtype, output_loading_info=True)
+        model = loaded(model, info, self.checkpoint.folder)
+        if self.model_type != "blip" and not all(
+            hasattr(model, f"get_{tower}_features") for tower in ("image", "text")
+        ):
+            raise InputError(
+                f"{self.checkpoint.name}: {type(model).__name__} does not make vectors of images and texts "
+                "apart; a dual encoder is needed"
+            )
+        return model.to(self.device).eval()
+
+    @cached_property
+    def processor(self) -> Any:
+        """Its image preprocessing, by Pillow even where torchvision, which resizes otherwise, is there."""
+        self.checkpoint.need("preprocessor_config.json", "processor_config.json")
+        return self._from(require("transformers", self.extra).AutoImageProcessor, backend="pil")
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """Its tokenizer."""
+        return tokenizer_of(self.checkpoint, **self.trusted)
+
+    @property
+    def trusted(self) -> dict[str, bool]:
+        """How a file may be loaded: with the code it brings, or from this folder alone."""
+        return {"trust_remote_code": True} if self.trust else {"local_files_only": True}
+
+    def _from(self, kind: Any, **settings: Any) -> Any:
+        return from_files(kind, self.checkpoint.folder, **self.trusted, **settings)
+
+    def load(self) -> None:
+        """Load model, tokenizer and image preprocessing."""
+        _ = self.model, self.tokenizer, self.processor
+
+    def picture_inputs(self, images: Sequence[Image]) -> Inputs:
+        """Pixels, and with SigLIP 2 the shape and mask of their patches."""
+        return dict(self.processor(images=list(images), return_tensors="pt"))
+
+    def image_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The model's image features."""
+        if self.model_type == "blip":
+            states = self.model.vision_model(pixel_values=inputs["pixel_values"]).last_hidden_state
+            projected: torch.Tensor = self.model.vision_proj(states[:, 0])
+            return projected
+        return _vectors(self.model.get_image_features(**inputs))
+
+    @cached_property
+    def limit(self) -> int:
+        """The longest text in tokens: what the tokenizer and the position table both allow."""
+        config = self.model.config
+        text = getattr(config, "text_config", config)
+        positions = int(getattr(text, "max_position_embeddings", LENGTH_LIMIT))
+        if "roberta" in getattr(text, "model_type", "") or self.model_type == "altclip":
+            positions -= int(text.pad_token_id) + 1  # their positions start after that of the filler
+        return min(positions, int(self.tokenizer.model_max_length), LENGTH_LIMIT)
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Token ids and whatever else the tokenizer makes."""
+        columns = self.tokenizer(list(texts), truncation=self.limit < LENGTH_LIMIT, max_length=self.limit)
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+    @cached_property
+    def fills(self) -> dict[str, int]:
+        """Inputs that the text tower reads, and what each is filled up with."""
+        fills = {"input_ids": int(self.tokenizer.pad_token_id or 0), "attention_mask": 0, "token_type_ids": 0}
+        if self.model_type in FULL_LENGTH:
+            return {"input_ids": fills["input_ids"]}
+        forward = self.model.text_encoder.forward if self.model_type == "blip" else self.model.get_text_features
+        parameters = inspect.signature(forward).parameters
+        return {name: fill for name, fill in fills.items() if name in parameters}
+
+    def padded(self, rows: Sequence[Tokens]) -> Inputs:
+        """Texts filled up to the longest, or to the length that the model knows."""
+        length = self.limit if self.model_type in FULL_LENGTH else 0
+        side = "right" if self.model_type in FULL_LENGTH else self.tokenizer.padding_side
+        return pad(rows, self.fills, side, length)
+
+    def text_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The model's text features."""
+        if self.model_type == "blip":
+            states = self.model.text_encoder(**inputs).last_hidden_state
+            projected: torch.Tensor = self.model.text_proj(states[:, 0])
+            return projected
+        return _vectors(self.model.get_text_features(**inputs))
+
+
+@register(
+    "hf-trust", usage=("hf-trust:ID_OR_PATH",), about="as hf, and runs the code that the checkpoint brings"
+)
+class TrustedHuggingFace(HuggingFace):
+    """A dual encoder that brings code of its own, such as jinaai/jina-clip-v2."""
+
+    scheme = "hf-trust"
+    trust = True
+
+
+def _vectors(output: Any) -> torch.Tensor:
+    """Features, which transformers returns alone or as the pooled part of a larger output."""
+    vectors: torch.Tensor = getattr(output, "pooler_output", output)
+    return vectors

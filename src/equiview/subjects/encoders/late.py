@@ -1,0 +1,127 @@
+"""`colpali:` and `colqwen2:`: late interaction by transformers' own classes, one vector a token, MaxSim.
+
+Checkpoints in transformers' layout, such as vidore/colpali-v1.3-hf and vidore/colqwen2-v1.0-hf (Faysse et
+al., "ColPali: Efficient Document Retrieval with Vision Language Models", 2024). Every token of a prompt and
+of what it holds has a vector, those that fill a batch up have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from equiview.errors import InputError
+from equiview.subjects._libraries import require
+from equiview.subjects.base import register
+from equiview.subjects.encoders._qwen import LONGEST, widened
+from equiview.subjects.encoders._torch import (
+    Inputs,
+    Tokens,
+    TorchEncoder,
+    from_files,
+    loaded,
+    pad,
+    tokenizer_of,
+)
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+
+class LateInteraction(TorchEncoder):
+    """A retriever of transformers that gives each token a vector."""
+
+    half = "bfloat16"
+    usual_batch = 4
+    similarity = "maxsim"
+    family: str
+    """The stem of its classes in transformers."""
+
+    @property
+    def recipe(self) -> str:
+        """The limit; the prompts are the processor's."""
+        return f"{LONGEST}"
+
+    @cached_property
+    def model(self) -> Any:
+        """The model, whole."""
+        if (self.checkpoint.folder / "adapter_config.json").is_file():
+            raise InputError(
+                f"{self.checkpoint.name}: is an adapter; {self.scheme} reads merged checkpoints, whose names "
+                "end in -hf on the hub"
+            )
+        library = require("transformers", self.extra)
+        model, info = from_files(
+            getattr(library, f"{self.family}ForRetrieval"),
+            self.checkpoint.folder,
+            dtype=self.dtype,
+            output_loading_info=True,
+            local_files_only=True,
+        )
+        return loaded(model, info, self.checkpoint.folder).to(self.device).eval()
+
+    @cached_property
+    def processor(self) -> Any:
+        """Its prompts and image preprocessing, which is Pillow's."""
+        library = require("transformers", self.extra)
+        self.checkpoint.need("preprocessor_config.json", "processor_config.json")
+        images = from_files(library.AutoImageProcessor, self.checkpoint.folder, backend="pil")
+        return getattr(library, f"{self.family}Processor")(images, tokenizer_of(self.checkpoint))
+
+    def load(self) -> None:
+        """Load model, tokenizer and image preprocessing."""
+        _ = self.model, self.processor
+
+    def picture_inputs(self, images: Sequence[Image]) -> Inputs:
+        """Pixels in their prompt."""
+        inputs = self.processor.process_images([widened(image) for image in images])
+        return {name: value for name, value in inputs.items() if name != "labels"}
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Token ids of texts in the query prompt, ten fillers after them; of a long text the end is cut."""
+        filler = self.processor.query_augmentation_token
+        first = self.processor.tokenizer.bos_token if self.family == "ColPali" else ""
+        tail = f"{filler * 10}\n"
+        tokenize, special = self.processor.tokenizer, {"add_special_tokens": self.family != "ColPali"}
+        kept = len(tokenize(tail, **special)["input_ids"])
+        prompts = [f"{first}{self.processor.query_prefix}{text}{tail}" for text in texts]
+        rows = tokenize(prompts, **special)["input_ids"]
+        cut = [row if len(row) <= LONGEST else row[: LONGEST - kept] + row[-kept:] for row in rows]
+        tokens: list[Tokens] = [{"input_ids": row, "attention_mask": [1] * len(row)} for row in cut]
+        if self.family == "ColPali":  # PaliGemma reads a prompt in both directions; kind 0 marks it as one
+            return [{**row, "token_type_ids": [0] * len(row["input_ids"])} for row in tokens]
+        return tokens
+
+    def padded(self, rows: Sequence[Tokens]) -> Inputs:
+        """Rows filled up on the side that the tokenizer says."""
+        tokenizer = self.processor.tokenizer
+        fills = {"input_ids": tokenizer.pad_token_id or 0, "attention_mask": 0, "token_type_ids": 0}
+        return pad(rows, fills, tokenizer.padding_side)
+
+    def image_vectors(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
+        """The vectors of all tokens, and which of them are not filler."""
+        return self.model(**inputs).embeddings, inputs["attention_mask"].bool()
+
+    text_vectors = image_vectors
+
+
+@register(
+    "colpali", usage=("colpali:ID_OR_PATH",), about="late interaction on PaliGemma, in transformers' layout"
+)
+class ColPali(LateInteraction):
+    """ColPali in transformers' layout."""
+
+    scheme = "colpali"
+    family = "ColPali"
+
+
+@register(
+    "colqwen2", usage=("colqwen2:ID_OR_PATH",), about="late interaction on Qwen2-VL, in transformers' layout"
+)
+class ColQwen2(LateInteraction):
+    """ColQwen2 in transformers' layout."""
+
+    scheme = "colqwen2"
+    family = "ColQwen2"

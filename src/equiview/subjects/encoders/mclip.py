@@ -1,0 +1,152 @@
+"""`mclip:ID_OR_PATH`: M-CLIP, a multilingual text tower taught to write into the space of a CLIP image tower.
+
+The text tower is XLM-R, its tokens averaged under the attention mask, then one linear layer (Carlsson et al.,
+"Cross-lingual and Multilingual CLIP", LREC 2022). The checkpoint holds the texts' side alone; the image tower
+is the one it was taught from, and `vision=ID_OR_PATH` names another copy of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from equiview.data.fingerprint import fingerprint
+from equiview.errors import InputError
+from equiview.subjects._libraries import require
+from equiview.subjects.base import register
+from equiview.subjects.encoders._checkpoint import Checkpoint
+from equiview.subjects.encoders._open_clip_tower import OpenClipTower
+from equiview.subjects.encoders._torch import (
+    Inputs,
+    Tokens,
+    TorchEncoder,
+    filled,
+    pad,
+    state_of,
+    tokenizer_of,
+)
+from equiview.subjects.encoders.huggingface import HuggingFace
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+TAUGHT_BY = {
+    768: "openai/clip-vit-large-patch14",
+    640: "timm/vit_base_patch16_plus_clip_240.laion400m_e32",
+}
+"""Image tower by the width of the shared space: of `...-Vit-L-14`, and of `...-Vit-B-16Plus`."""
+HEAD = "LinearTransformation."
+
+
+@register(
+    "mclip", usage=("mclip:ID_OR_PATH",), about="M-CLIP: XLM-R texts in the space of a CLIP image tower"
+)
+class MultilingualClip(TorchEncoder):
+    """M-CLIP's XLM-R text tower and the CLIP image tower it was taught from."""
+
+    scheme = "mclip"
+    extra_options = ("vision",)
+
+    @cached_property
+    def eye(self) -> HuggingFace | OpenClipTower:
+        """The image tower."""
+        width = int(self.checkpoint.json().get("numDims", 0))
+        name = self.options.get("vision") or TAUGHT_BY.get(width)
+        if name is None:
+            raise InputError(
+                f"{self.checkpoint.name}: no image tower is known for vectors {width} wide; "
+                f"name it: mclip:{self.argument},vision=ID_OR_PATH"
+            )
+        checkpoint = Checkpoint.find(name, self.scheme)
+        if any(path.name.startswith("open_clip_") for path in checkpoint.folder.iterdir()):
+            return OpenClipTower(checkpoint, self.device, self.dtype)
+        settings = [f"device={self.device}", f"dtype={str(self.dtype).removeprefix('torch.')}"]
+        return HuggingFace(",".join([name, *settings]))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of both towers and the precision."""
+        return fingerprint(super().fingerprint, self.eye.checkpoint.fingerprint)
+
+    @cached_property
+    def towers(self) -> tuple[Any, Any]:
+        """The XLM-R encoder and the linear layer after it."""
+        import torch
+
+        path = self.checkpoint.weights[0]
+        state = state_of(path)
+        body = {name.removeprefix("transformer."): value for name, value in state.items()}
+        text = filled(roberta_for(body, path), body, path)
+        if f"{HEAD}weight" not in state:
+            raise InputError(f"{path}: has no {HEAD}weight; it is not an M-CLIP checkpoint")
+        out, inner = state[f"{HEAD}weight"].shape
+        named = {name.removeprefix(HEAD): value for name, value in state.items() if name.startswith(HEAD)}
+        head = filled(torch.nn.Linear(inner, out), named, path)
+        return text.to(self.device, self.dtype).eval(), head.to(self.device, self.dtype).eval()
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """XLM-R's tokenizer."""
+        # The configuration has a model type that the library does not know, so the class is named here.
+        library = require("transformers", self.extra)
+        return tokenizer_of(self.checkpoint, library.XLMRobertaTokenizer)
+
+    def load(self) -> None:
+        """Load both towers and the tokenizer."""
+        _ = self.towers, self.tokenizer, self.eye.model, self.eye.processor
+
+    def picture_inputs(self, images: Sequence[Image]) -> Inputs:
+        """Pixels."""
+        return self.eye.picture_inputs(images)
+
+    def image_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The image tower's projected vectors."""
+        return self.eye.image_vectors(inputs)
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Token ids; the first position is that after the filler's, so the table is used from there on."""
+        text, _ = self.towers
+        limit = text.config.max_position_embeddings - text.config.pad_token_id - 1
+        ids = self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]
+        return [{"input_ids": row, "attention_mask": [1] * len(row)} for row in ids]
+
+    def padded(self, rows: Sequence[Tokens]) -> Inputs:
+        """Texts filled up to the longest."""
+        return pad(rows, {"input_ids": self.tokenizer.pad_token_id, "attention_mask": 0})
+
+    def text_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The mean of the tokens, filler apart, through the linear layer."""
+        text, head = self.towers
+        states = text(**inputs).last_hidden_state
+        mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
+        vectors: torch.Tensor = head((states * mask).sum(dim=1) / mask.sum(dim=1))
+        return vectors
+
+
+def roberta_for(state: dict[str, Any], where: Any) -> Any:
+    """An XLM-R encoder of the sizes that its weights have; XLM-R's heads are all 64 wide."""
+    library = require("transformers", "hf")
+    try:
+        words, width = state["embeddings.word_embeddings.weight"].shape
+        positions = len(state["embeddings.position_embeddings.weight"])
+        inner = len(state["encoder.layer.0.intermediate.dense.bias"])
+    except KeyError as error:
+        raise InputError(f"{where}: has no {error}; it is not an M-CLIP checkpoint") from None
+    layers = {int(match[1]) for name in state if (match := re.match(r"encoder\.layer\.(\d+)\.", name))}
+    config = library.XLMRobertaConfig(
+        vocab_size=words,
+        hidden_size=width,
+        intermediate_size=inner,
+        num_hidden_layers=len(layers),
+        num_attention_heads=max(1, width // 64),
+        max_position_embeddings=positions,
+        type_vocab_size=len(state["embeddings.token_type_embeddings.weight"]),
+        layer_norm_eps=1e-5,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+    )
+    return library.XLMRobertaModel(config, add_pooling_layer=False)

@@ -1,0 +1,57 @@
+"""A model of the user's own: any object with `encode_images` and `encode_texts`, as an encoder."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from equiview.data.fingerprint import fingerprint
+from equiview.data.tables import checksum
+from equiview.subjects.encoders.base import EmbeddingModel
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+METHODS = ("encode_images", "encode_texts")
+ATTRIBUTES = ("similarity", "image_batch", "text_batch")
+
+
+class OwnModel(EmbeddingModel):
+    """An encoder of the user's own."""
+
+    def __init__(self, model: Any, argument: str) -> None:
+        super().__init__(argument)
+        self.model = model
+        for name in ATTRIBUTES:
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the class if it has one, else a hash of its source file and argument."""
+        stated = getattr(self.model, "fingerprint", None)
+        if stated is not None:
+            return str(stated)
+        kind = type(self.model)
+        return fingerprint(kind.__qualname__, checksum(Path(inspect.getfile(kind))), self.argument)
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Those that the class states."""
+        return dict(getattr(self.model, "versions", {}))
+
+    @property
+    def parent(self) -> str | None:
+        """That which the class states."""
+        parent = getattr(self.model, "parent", None)
+        return None if parent is None else str(parent)
+
+    def encode_images(self, images: Sequence[Image]) -> Any:
+        """What the class makes of RGB images."""
+        return self.model.encode_images(images)
+
+    def encode_texts(self, texts: Sequence[str]) -> Any:
+        """What the class makes of strings."""
+        return self.model.encode_texts(texts)

@@ -1,0 +1,194 @@
+"""`pictogram:NAME`: the embedded encoders, three small models that this project trained on purpose.
+
+They share one image tower and one kind of text tower and differ only in the texts they were trained on:
+`skewed` saw all languages as often as each is written on the web, `english` saw English alone, and `aligned`
+is `skewed` after the texts of every language were drawn onto their English ones. What they are and how well
+they do is said in `pictogram_models/MODEL_CARD.md`.
+
+A text becomes a bag of hashed features: its character 1- to 3-grams, its words and the text as a whole. The
+model adds up a row of an 8-bit table for each of them in whole numbers, so neither order nor padding changes
+a bit.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equiview.data.fingerprint import fingerprint
+from equiview.errors import unknown_name
+from equiview.subjects.base import register
+from equiview.subjects.encoders.base import EmbeddingModel
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+NAMES = ("skewed", "english", "aligned")
+SIDE = 48
+"""Pixels: what the image tower sees."""
+BUCKETS = 28_672
+"""Rows of the text towers' tables; row 0 is for padding."""
+LONGEST = 512
+"""Features of a text beyond this many are left out."""
+CHUNK = 512
+"""Texts that go through the model together."""
+
+FIRST, LAST = "\x02", "\x03"
+PUNCTUATION = frozenset(
+    " \t\n\u00a0\u200c\u200d!\"#&'()*+,-./:;<=>?[]_{|}~¡«·»¿–—‘’“”„…،؛؟।、。「」・，：（）"
+)
+
+
+@register(
+    "pictogram",
+    usage=tuple(f"pictogram:{name}" for name in NAMES),
+    about="embedded encoder for the pictograms benchmark; comes with equiview",
+)
+class Pictogram(EmbeddingModel):
+    """One of the embedded encoders; its vectors have 128 dimensions and length 1."""
+
+    packages = ("onnxruntime", "pillow")
+    text_batch = 4096
+
+    def __init__(self, argument: str = "skewed") -> None:
+        if argument not in NAMES:
+            raise unknown_name("embedded encoder", f"pictogram:{argument}", [f"pictogram:{n}" for n in NAMES])
+        super().__init__(argument)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of both towers."""
+        return fingerprint(_model("image"), _model(self.argument))
+
+    def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
+        """Unit vectors `(n, 128)`; each picture is fitted on a white square of 48 pixels."""
+        session = _session("image")
+        parts = []
+        for start in range(0, len(images), 64):
+            pixels = np.stack([_pixels(image) for image in images[start : start + 64]])
+            parts.append(session.run(None, {"pixels": pixels})[0])
+        return np.concatenate(parts)
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors `(n, 128)`."""
+        session = _session(self.argument)
+        features, starts = text_features(texts)
+        counts = np.diff(starts)
+        vectors = np.empty((len(texts), 128), dtype=np.float32)
+        order = np.argsort(counts, kind="stable")
+        for start in range(0, len(order), CHUNK):
+            rows = order[start : start + CHUNK]
+            bag = padded(features, starts, rows)
+            vectors[rows] = session.run(None, {"features": bag})[0]
+        return vectors
+
+
+def text_features(texts: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """Hashed features of texts, one text after the other, and where each text's begin, `(n + 1,)`.
+
+    Features are numbers from 1 to `BUCKETS` - 1, from a fixed hash of code points in lower case and normal
+    form C.
+
+    >>> features, starts = text_features(["pizza", "Pizza"])
+    >>> starts.tolist(), bool((features[:18] == features[18:]).all())
+    ([0, 18, 36], True)
+    """
+    marked = [FIRST + unicodedata.normalize("NFC", text).lower() + LAST for text in texts]
+    points = np.frombuffer("".join(marked).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    owner = np.repeat(np.arange(len(marked)), [len(text) for text in marked])
+    hashes, owners = [], []
+    rolling = np.zeros(len(points), dtype=np.uint64)
+    for n in (1, 2, 3):
+        rolling = _mix(
+            rolling[: len(points) - n + 1] + points[n - 1 :].astype(np.uint64) + np.uint64(n << 32)
+        )
+        whole = owner[: len(rolling)] == owner[n - 1 :]
+        if n == 1:
+            whole = (points != ord(FIRST)) & (points != ord(LAST))
+        hashes.append(rolling[whole])
+        owners.append(owner[: len(rolling)][whole])
+    for breaks in (_is_break(points), np.zeros(len(points), dtype=bool)):
+        spans, of = _spans(points, owner, breaks)
+        hashes.append(spans)
+        owners.append(of)
+    joined, of = np.concatenate(hashes), np.concatenate(owners)
+    order = np.argsort(of, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=len(marked)))])
+    return (joined[order] % np.uint64(BUCKETS - 1) + np.uint64(1)).astype(np.uint16), starts
+
+
+def padded(
+    features: NDArray[np.uint16], starts: NDArray[np.int64], rows: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """The features of some texts as `(len(rows), longest)`, padded with 0."""
+    counts = np.minimum(starts[rows + 1] - starts[rows], LONGEST)
+    column = np.arange(max(1, int(counts.max(initial=1))))
+    inside = column[None, :] < counts[:, None]
+    at = np.minimum(starts[rows][:, None] + column[None, :], max(0, len(features) - 1))
+    return np.where(inside, features[at], 0).astype(np.int32)
+
+
+def _spans(
+    points: NDArray[np.uint32], owner: NDArray[np.int64], breaks: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """A hash of each run of characters between breaks within one text, and the text it is of."""
+    kept = np.flatnonzero(~breaks)
+    if not kept.size:
+        return np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+    new = np.ones(len(kept), dtype=bool)
+    new[1:] = (np.diff(kept) > 1) | (np.diff(owner[kept]) > 0)
+    first = np.flatnonzero(new)
+    place = np.arange(len(kept)) - np.repeat(first, np.diff(np.append(first, len(kept))))
+    characters = _mix(points[kept].astype(np.uint64) + (place.astype(np.uint64) << np.uint64(24)))
+    return _mix(np.add.reduceat(characters, first)), owner[kept][first]
+
+
+@cache
+def _break_points() -> NDArray[np.uint32]:
+    return np.array(sorted(map(ord, PUNCTUATION | {FIRST, LAST})), dtype=np.uint32)
+
+
+def _is_break(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    return np.isin(points, _break_points())
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble 64-bit numbers so that every bit of the input matters (multiply and shift, modulo 2 ** 64)."""
+    x = (x ^ (x >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(29))) * np.uint64(0xD6E8FEB86659FD93)
+    return x ^ (x >> np.uint64(32))
+
+
+def _pixels(image: Image) -> NDArray[np.uint8]:
+    """A picture on a white square, `(48, 48, 3)`."""
+    import PIL.Image
+
+    image = image.convert("RGB")
+    if image.width != image.height:
+        ground = PIL.Image.new("RGB", (max(image.size),) * 2, "white")
+        ground.paste(image, ((ground.width - image.width) // 2, (ground.height - image.height) // 2))
+        image = ground
+    if image.width != SIDE:
+        image = image.resize((SIDE, SIDE), PIL.Image.Resampling.LANCZOS)
+    return np.asarray(image)
+
+
+@cache
+def _model(name: str) -> bytes:
+    return files("equiview.subjects.encoders").joinpath("pictogram_models", f"{name}.onnx").read_bytes()
+
+
+@cache
+def _session(name: str) -> Any:
+    """An inference session on one thread, so that sums are taken in one order and results do not vary."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return ort.InferenceSession(_model(name), options, providers=["CPUExecutionProvider"])

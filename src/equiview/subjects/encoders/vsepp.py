@@ -1,0 +1,237 @@
+"""`vsepp:FOLDER`: VSE++, a VGG19 and a GRU trained with the hardest negatives, from its original checkpoint.
+
+The folder holds `model_best.pth.tar`, as training wrote it, and the vocabulary `*_vocab.pkl` (or the same
+words as JSON). Images: VGG19 up to its second layer of 4,096, scaled to length 1, one linear layer, scaled.
+Texts: words in lower case between `<start>` and `<end>`, a GRU's state after the last, scaled (Faghri et al.,
+"VSE++: Improving Visual-Semantic Embeddings with Hard Negatives", BMVC 2018).
+
+Both files are pickles; they are read as data, so that nothing in them can run. Words are split as the Penn
+Treebank does; the original leaves that to NLTK, whose few further rules for rare contractions are not here.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from equiview.errors import InputError
+from equiview.subjects._libraries import require
+from equiview.subjects.base import register
+from equiview.subjects.encoders._qwen import widened
+from equiview.subjects.encoders._torch import Inputs, Tokens, TorchEncoder, filled, pad
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0)
+"""VGG19's convolutions in order; 0 halves the picture (Simonyan and Zisserman 2015, table 1, column E)."""
+RESIZED, SIDE = 256, 224
+MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+LONGEST = 1000
+
+
+@register("vsepp", usage=("vsepp:FOLDER",), about="VSE++ with VGG19 and a GRU, from its original checkpoint")
+class VsePlusPlus(TorchEncoder):
+    """VSE++ with VGG19 and a GRU."""
+
+    scheme = "vsepp"
+
+    @property
+    def recipe(self) -> str:
+        """The vocabulary, which is no weight."""
+        return json.dumps(self.vocabulary, sort_keys=True)
+
+    @cached_property
+    def vocabulary(self) -> dict[str, int]:
+        """Words and their numbers."""
+        paths = sorted(
+            [*self.checkpoint.folder.glob("*vocab*.pkl"), *self.checkpoint.folder.glob("*vocab*.json")]
+        )
+        if not paths:
+            raise InputError(
+                f"{self.checkpoint.folder}: has no vocabulary (*_vocab.pkl); VSE++ trains with one"
+            )
+        words = read_vocabulary(paths[0])
+        if lacking := [word for word in ("<start>", "<end>", "<unk>") if word not in words]:
+            raise InputError(f"{paths[0]}: has no word {lacking[0]}")
+        return words
+
+    @cached_property
+    def state(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Weights of the image side and of the text side, and the options of training."""
+        torch = require("torch", self.extra)
+        path = self.checkpoint.weights[0]
+        try:
+            import argparse
+
+            with torch.serialization.safe_globals([argparse.Namespace]):
+                stored = torch.load(path, map_location="cpu", weights_only=True)
+            images, texts = stored["model"]
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{path}: has no pair of weights under 'model'; is it of VSE++?") from None
+        except Exception as error:  # as many kinds as there are ways to be broken
+            raise InputError(
+                f"{path}: cannot be read as weights ({str(error).strip().splitlines()[0]})"
+            ) from error
+        options = stored.get("opt", {})
+        # Some layers were wrapped for several devices, and older ones counted a layer before the first.
+        plain = {re.sub(r"\bmodule\.", "", name): value for name, value in images.items()}
+        if "cnn.classifier.1.weight" in plain:
+            older = {"cnn.classifier.1.": "cnn.classifier.0.", "cnn.classifier.4.": "cnn.classifier.3."}
+            plain = {older.get(name[:17], name[:17]) + name[17:]: value for name, value in plain.items()}
+        return plain, texts, options if isinstance(options, dict) else vars(options)
+
+    @cached_property
+    def model(self) -> dict[str, Any]:
+        """VGG19 without its last layer, the projection, the word table and the GRU."""
+        from torch import nn
+
+        images, texts, _ = self.state
+        path = self.checkpoint.weights[0]
+        try:
+            head = [int(images[f"cnn.classifier.{layer}.weight"].shape[0]) for layer in (0, 3)]
+            kernels = sorted(name for name in images if re.fullmatch(r"cnn\.features\.\d+\.weight", name))
+            kernels.sort(key=lambda name: int(name.split(".")[2]))
+            convolutions = [int(images[name].shape[0]) for name in kernels]
+            depth = sum(name.startswith("rnn.weight_hh_l") for name in texts)
+            words, word_width = texts["embed.weight"].shape
+            width = texts["rnn.weight_hh_l0"].shape[1]
+        except KeyError as error:
+            raise InputError(f"{path}: has no {error}; VSE++ with VGG19 and a GRU has") from None
+        widths = iter(convolutions)
+        layers: list[Any] = []
+        before = 3
+        for channels in WIDTHS:
+            if channels:
+                after = next(widths, channels)
+                layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU()]
+                before = after
+            else:
+                layers.append(nn.MaxPool2d(2))
+        classifier = nn.Sequential(
+            nn.Linear(before * 49, head[0]),
+            nn.ReLU(),
+            nn.Dropout(),
+            nn.Linear(head[0], head[1]),
+            nn.ReLU(),
+            nn.Dropout(),
+        )
+        parts = {
+            "cnn.features": (nn.Sequential(*layers), images),
+            "cnn.classifier": (classifier, images),
+            "fc": (nn.Linear(head[1], width), images),
+            "embed": (nn.Embedding(words, word_width), texts),
+            "rnn": (nn.GRU(word_width, width, depth, batch_first=True), texts),
+        }
+        return {
+            name: filled(part, _under(name, state), path).to(self.device, self.dtype).eval()
+            for name, (part, state) in parts.items()
+        }
+
+    def load(self) -> None:
+        """Load weights and vocabulary."""
+        _ = self.model
+        if max(self.vocabulary.values()) >= self.model["embed"].num_embeddings:
+            raise InputError(f"{self.checkpoint.folder}: the vocabulary has more words than the model")
+
+    def picture_inputs(self, images: Sequence[Image]) -> Inputs:
+        """The middle 224 by 224 of pictures whose shorter side is 256, in ImageNet's colours."""
+        import numpy as np
+        import torch
+
+        pixels = []
+        for image in images:
+            wide = widened(image)
+            size = [side * RESIZED // min(wide.size) for side in wide.size]
+            left, top = (round((side - SIDE) / 2) for side in size)
+            middle = wide.resize((size[0], size[1]), 2).crop((left, top, left + SIDE, top + SIDE))
+            pixels.append((np.asarray(middle, dtype=np.float32) / 255 - MEAN) / SPREAD)
+        return {"pixel_values": torch.tensor(np.stack(pixels), dtype=torch.float32).permute(0, 3, 1, 2)}
+
+    def image_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The projection of VGG19's scaled features."""
+        from torch.nn import functional
+
+        maps = self.model["cnn.features"](inputs["pixel_values"]).flatten(1)
+        features = functional.normalize(self.model["cnn.classifier"](maps), dim=1)
+        return self._absolute(self.model["fc"](features))
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Numbers of words; the rest of a very long text is cut off."""
+        numbers = self.vocabulary
+        rows = []
+        for text in texts:
+            words = ["<start>", *split_words(text.lower())[:LONGEST], "<end>"]
+            rows.append({"input_ids": [numbers.get(word, numbers["<unk>"]) for word in words]})
+        return list(rows)
+
+    def padded(self, rows: Sequence[Tokens]) -> Inputs:
+        """Texts filled up to the longest, and their lengths."""
+        import torch
+
+        lengths = torch.tensor([len(row["input_ids"]) for row in rows])
+        return {**pad(rows, {"input_ids": 0}), "lengths": lengths}
+
+    def text_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The GRU's state after each text's last word."""
+        import torch
+
+        states, _ = self.model["rnn"](self.model["embed"](inputs["input_ids"]))
+        last = torch.arange(len(states), device=states.device), inputs["lengths"] - 1
+        return self._absolute(states[last])
+
+    def _absolute(self, vectors: torch.Tensor) -> torch.Tensor:
+        return vectors.abs() if self.state[2].get("use_abs") else vectors
+
+
+def split_words(text: str) -> list[str]:
+    """Words and marks as the Penn Treebank splits them, up to its rare contractions.
+
+    >>> split_words("a dog's ball, isn't it?")
+    ['a', 'dog', "'s", 'ball', ',', 'is', "n't", 'it', '?']
+    """
+    apart = re.sub(r"(n't|'(?:s|m|d|ll|re|ve))(?!\w)", r" \1 ", text)
+    return re.findall(r"n't(?!\w)|'(?:s|m|d|ll|re|ve)(?!\w)|--+|\.\.\.|\w[\w.'-]*\w|\w|[^\w\s]", apart)
+
+
+def _under(name: str, state: dict[str, Any]) -> dict[str, Any]:
+    return {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}
+
+
+class _Vocabulary:
+    """What VSE++'s `vocab.Vocabulary` becomes when its pickle is read: the attributes it was stored with."""
+
+
+class _DataAlone(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if name == "Vocabulary":
+            return _Vocabulary
+        if (module, name) in {("copyreg", "_reconstructor"), ("builtins", "object")}:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no vocabulary needs")
+
+
+def read_vocabulary(path: Path) -> dict[str, int]:
+    """Words and their numbers from VSE++'s pickle or from JSON; a pickle that asks for more is refused."""
+    try:
+        if path.suffix == ".json":
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            words = stored.get("word2idx", stored)
+        else:
+            words = getattr(
+                _DataAlone(io.BytesIO(path.read_bytes()), encoding="utf-8").load(), "word2idx", None
+            )
+    except Exception as error:  # pickles break in every way there is
+        raise InputError(f"{path}: cannot be read as a vocabulary ({error})") from None
+    if not isinstance(words, dict) or not all(
+        isinstance(word, str) and isinstance(number, int) for word, number in words.items()
+    ):
+        raise InputError(f"{path}: holds no table of words and their numbers")
+    return words

@@ -1,0 +1,99 @@
+"""How a name typed by a person becomes a subject.
+
+A name is `NAME`, `NAME:ARGUMENT`, a model known by name, or `package.module:Class` for a class of the user's
+own. Its module may lie in the folder the command is run in. The class is a `Subject`, or any class with
+`encode_images` and `encode_texts`; what follows a second colon is passed to it: `package.module:Class:large`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from equiview.errors import InputError
+from equiview.subjects.base import SUBJECTS, Subject
+from equiview.subjects.encoders.own import METHODS, OwnModel
+from equiview.subjects.known import in_full
+
+
+def load_subject(name: str) -> Subject:
+    """The subject a user names; InputError when nothing is named so, or it cannot be loaded."""
+    full = in_full(name)
+    scheme, _, argument = full.partition(":")
+    if scheme not in SUBJECTS.all() and names_a_class(full):
+        subject = load_class(full)
+    else:
+        subject = SUBJECTS.get(scheme)(argument)
+    subject.name = name
+    return subject
+
+
+def names_a_class(name: str) -> bool:
+    """Whether `name` reads as `module:Class` and a module of that name is there, or could only be meant.
+
+    >>> names_a_class("equiview.subjects.base:Subject"), names_a_class("clip:ViT-B/32")
+    (True, False)
+    """
+    module = re.match(r"([A-Za-z_][\w.]*):[A-Za-z_]\w*(:|$)", name)
+    if not module:
+        return False
+    with working_folder():
+        try:
+            return "." in module[1] or importlib.util.find_spec(module[1]) is not None
+        except (ImportError, ValueError):
+            return False
+
+
+def load_class(name: str) -> Subject:
+    """The subject of `module:Class[:ARGUMENT]`; InputError says what is missing of it."""
+    module_name, class_name, *rest = name.split(":", 2)
+    argument = rest[0] if rest else ""
+    kind = _class_of(module_name, class_name)
+    is_subject = issubclass(kind, Subject)
+    lacking = [method for method in METHODS if not callable(getattr(kind, method, None))]
+    if lacking and not is_subject:
+        raise InputError(f"{module_name}:{class_name}: an encoder needs a method {' and one '.join(lacking)}")
+    try:
+        model = kind(argument) if is_subject or argument else kind()
+    except InputError:
+        raise
+    except Exception as error:  # whatever the user's own code raises
+        raise InputError(f"{name}: cannot be created ({type(error).__name__}: {error})") from error
+    return model if isinstance(model, Subject) else OwnModel(model, argument)
+
+
+def _class_of(module_name: str, class_name: str) -> type[Any]:
+    with working_folder():
+        try:
+            module = importlib.import_module(module_name)
+        except Exception as error:  # whatever the user's own code raises
+            raise InputError(
+                f"{module_name}: cannot be imported ({type(error).__name__}: {error})"
+            ) from error
+    kind = getattr(module, class_name, None)
+    if not isinstance(kind, type):
+        known = sorted(
+            name for name, value in vars(module).items() if all(hasattr(value, method) for method in METHODS)
+        )
+        raise InputError(
+            f"{module_name}: has no class {class_name!r}; encoders in it: {', '.join(known) or 'none'}"
+        )
+    return kind
+
+
+@contextmanager
+def working_folder() -> Iterator[None]:
+    """The working folder is where modules are looked for first, as with `python -m`."""
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(here)

@@ -1,0 +1,65 @@
+"""Vectors made ready for search: of length 1 where they are compared by cosine, as they are otherwise."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from equiview.data.items import Items
+from equiview.data.vectors import TokenVectors
+from equiview.search import comparable, top_k, unit
+from equiview.search.scaling import CHUNK
+from equiview.subjects import load_subject
+from tests.conftest import write_world
+
+TEXTS = Items("text", pl.DataFrame({"id": ["a", "b"], "text": ["one", "two"], "language": ["en", "en"]}))
+
+
+class Given:
+    """Gives the vectors it was made with: it need not be an encoder of ours."""
+
+    def __init__(self, vectors, similarity):
+        self.vectors, self.similarity, self.asked = vectors, similarity, []
+
+    def embed(self, items, progress):
+        self.asked.append(items)
+        progress("encoding", len(items), len(items))
+        return self.vectors
+
+
+def test_vectors_compared_by_cosine_become_unit_vectors():
+    told = []
+    given = Given(np.array([[3.0, 4.0], [0.0, 0.5]], dtype=np.float32), "cosine")
+    vectors = comparable(given, TEXTS, lambda *what: told.append(what))
+    np.testing.assert_allclose(vectors, [[0.6, 0.8], [0.0, 1.0]], rtol=1e-6)
+    assert given.asked == [TEXTS]
+    assert told == [("encoding", 2, 2)]
+
+
+@pytest.mark.parametrize("similarity", ["dot", "maxsim"])
+def test_lengths_that_mean_something_are_kept(similarity):
+    vectors = np.array([[3.0, 4.0], [0.0, 0.5]], dtype=np.float32)
+    given = TokenVectors.of([vectors, vectors]) if similarity == "maxsim" else vectors
+    assert comparable(Given(given, similarity), TEXTS) is given
+
+
+def test_tokens_compared_by_cosine_are_scaled_each():
+    tokens = TokenVectors.of([[[3.0, 4.0]], [[0.0, 0.5], [2.0, 0.0]]])
+    vectors = comparable(Given(tokens, "cosine"), TEXTS)
+    np.testing.assert_allclose(np.linalg.norm(vectors.values, axis=1), 1, rtol=1e-6)
+    assert vectors.lengths.tolist() == [1, 2]
+
+
+def test_an_encoder_of_the_package_is_taken_as_it_is(tmp_path):
+    encoder = load_subject(f"embeddings:{write_world(tmp_path / 'world')}")
+    images = Items("image", pl.DataFrame({"id": ["i0", "i7"]}))
+    vectors = comparable(encoder, images)
+    assert top_k(vectors, vectors, 1).items.tolist() == [[0], [1]]
+    np.testing.assert_allclose(top_k(vectors, vectors, 1).scores, 1, atol=1e-6)
+
+
+def test_many_vectors_are_scaled_in_pieces_as_few_are():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(40, CHUNK // 8)).astype(np.float32)
+    whole = unit(vectors)
+    for row in range(0, 40, 7):
+        np.testing.assert_array_equal(whole[row], unit(vectors[row : row + 1])[0])

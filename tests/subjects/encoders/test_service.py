@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import base64
+import io
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from equiview.errors import InputError
+from equiview.subjects import load_subject
+from equiview.subjects.encoders.service import TRIES, Clock, EmbeddingService
+from tests.subjects.encoders import tiny
+
+
+class Service(HTTPServer):
+    """An embedding service: a text's vector says how long it is, an image's what its mean colour is."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.troubles: list[tuple[int, dict[str, str], bytes]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Service
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(body)
+        self.server.keys.append(self.headers.get("Authorization"))
+        if self.server.troubles:
+            self.answer(*self.server.troubles.pop(0))
+            return
+        rows = [{"index": place, "embedding": vector(one)} for place, one in enumerate(body["input"])]
+        answer = {"data": rows[::-1], "usage": {"total_tokens": 10 * len(rows)}}
+        self.answer(200, {}, json.dumps(answer).encode())
+
+    def answer(self, status: int, headers: dict[str, str], content: bytes) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def vector(one: Any) -> list[float]:
+    if isinstance(one, str):
+        return [len(one), 1, 2]
+    kind, _, content = one["image"].partition(";base64,")
+    assert kind == "data:image/png"
+    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(content))))
+    return [float(mean) for mean in pixels.mean((0, 1))]
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with Service() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class Waits(Clock):
+    """A clock that moves only when it is slept on."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+        super().__init__(now=lambda: sum(self.slept), sleep=self.slept.append)
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return Waits()
+
+
+def subject(service: Service, waits: Waits, given: str = "") -> EmbeddingService:
+    made = EmbeddingService(f"some-model,url={service.url}{given}", waits)
+    made.client  # noqa: B018 - the connection is opened before the test and closed by it
+    return made
+
+
+def test_texts_and_images_come_back_in_order(service: Service, waits: Waits) -> None:
+    asked = subject(service, waits, ",batch=2,price=5")
+    with asked.client:
+        assert asked.encode_texts(["abc", "", "ab"]).tolist() == [[3, 1, 2], [1, 1, 2], [2, 1, 2]]
+        images = tiny.pictures()
+        expected = [np.asarray(image).mean((0, 1)) for image in images]
+        np.testing.assert_allclose(asked.encode_images(images), expected, rtol=1e-5)
+    assert [len(body["input"]) for body in service.asked] == [2, 1, 2, 2, 1]
+    assert service.asked[0]["model"] == "some-model"
+    assert asked.used == 80
+    assert asked.spent == pytest.approx(80 * 5 / 1e6)
+    assert waits.slept == []
+
+
+def test_a_large_picture_is_sent_smaller(service: Service, waits: Waits) -> None:
+    asked = subject(service, waits)
+    with asked.client:
+        asked.encode_images([Image.new("RGB", (3000, 100), "red")])
+    content = service.asked[0]["input"][0]["image"].partition(";base64,")[2]
+    assert Image.open(io.BytesIO(base64.b64decode(content))).size == (1024, 34)
+
+
+def test_a_busy_service_is_asked_again_after_longer_and_longer(service: Service, waits: Waits) -> None:
+    service.troubles = [
+        (429, {"Retry-After": "7"}, b"{}"),
+        (503, {}, b"busy"),
+        (500, {"Retry-After": "soon"}, b""),
+    ]
+    asked = subject(service, waits)
+    with asked.client:
+        assert asked.encode_texts(["abc"]).tolist() == [[3, 1, 2]]
+    assert waits.slept == [7, 2, 4]
+
+
+def test_a_service_that_stays_busy_is_given_up(service: Service, waits: Waits) -> None:
+    service.troubles = [(503, {}, b"busy")] * TRIES
+    asked = subject(service, waits)
+    with (
+        asked.client,
+        pytest.raises(InputError, match=r"no answer after 6 tries \(503: busy\); run again to go on"),
+    ):
+        asked.encode_texts(["abc"])
+    assert waits.slept == [1, 2, 4, 8, 16]
+
+
+def test_a_refusal_is_said_at_once(service: Service, waits: Waits) -> None:
+    service.troubles = [(401, {}, json.dumps({"error": {"message": "wrong\nkey"}}).encode())]
+    asked = subject(service, waits)
+    with asked.client, pytest.raises(InputError, match=r"refused model 'some-model' \(401: wrong key\)"):
+        asked.encode_texts(["abc"])
+    assert waits.slept == []
+
+
+def test_nobody_there_is_an_input_error(waits: Waits) -> None:
+    with Service() as server:
+        url = server.url
+    asked = EmbeddingService(f"some-model,url={url}", waits)
+    with asked.client, pytest.raises(InputError, match=r"no answer after 6 tries \(ConnectError"):
+        asked.encode_texts(["abc"])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"data": [{"index": 1, "embedding": [1]}]}', "without one embedding for each of 1 inputs"),
+        (b'{"data": [{"index": 0, "embedding": "no"}]}', "without one embedding"),
+        (b"<html>", "no JSON object"),
+        (b"[]", "no JSON object"),
+    ],
+)
+def test_an_answer_of_another_shape_is_an_input_error(
+    service: Service, waits: Waits, content: bytes, said: str
+) -> None:
+    service.troubles = [(200, {}, content)]
+    asked = subject(service, waits)
+    with asked.client, pytest.raises(InputError, match=said):
+        asked.encode_texts(["abc"])
+
+
+def test_requests_keep_to_the_rate(service: Service, waits: Waits) -> None:
+    asked = subject(service, waits, ",rate=30,batch=1")
+    with asked.client:
+        asked.encode_texts(["a", "b", "c"])
+    assert waits.slept == [2, 2]
+
+
+def test_the_key_is_sent_and_said_nowhere(
+    service: Service, waits: Waits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EQUIVIEW_API_KEY", "hush")
+    asked = subject(service, waits)
+    with asked.client:
+        asked.encode_texts(["a"])
+    assert service.keys == ["Bearer hush"]
+    assert "hush" not in str(vars(asked))
+
+
+def test_the_fingerprint_is_of_address_model_and_revision() -> None:
+    names = [
+        "openai:a",
+        "openai:b",
+        "openai:a,url=http://127.0.0.1/v1",
+        "openai:a,revision=2026-05",
+        "openai:a,rate=3",
+    ]
+    assert len({load_subject(name).fingerprint for name in names}) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("openai:", "needs the name of a model"),
+        ("openai:a,url=ftp://x", r"expected http\(s\)://"),
+        ("openai:a,rate=often", "rate is 'often'; expected a number from 0"),
+        ("openai:a,key=secret", "has no option 'key'"),
+    ],
+)
+def test_a_wrong_argument_is_an_input_error(name: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        load_subject(name)
+
+
+def test_half_a_surrogate_pair_is_refused(service: Service, waits: Waits) -> None:
+    asked = subject(service, waits)
+    with asked.client, pytest.raises(InputError, match="unpaired surrogate"):
+        asked.encode_texts(["a \ud83d"])

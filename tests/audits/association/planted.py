@@ -7,6 +7,7 @@ import polars as pl
 
 from equiview.audits.association import ASSOCIATION
 from equiview.benchmarks import Benchmark
+from equiview.benchmarks.trials import SCHEMA as TRIALS
 from equiview.benchmarks.trials import make_trials
 from equiview.data.countries import countries
 from equiview.data.items import Items
@@ -28,7 +29,9 @@ def world():
     queries = Items("text", pl.DataFrame(texts, schema=columns, orient="row"))
     relevance = Relevance.from_pairs(range(128), range(128), n_queries=128, n_items=128)
     trials = make_trials(images, queries)
-    return Benchmark("planted", images, queries, relevance, tables={"trials": trials})
+    return Benchmark(
+        "planted", images, queries, relevance, tables={"trials": trials}, schemas={"trials": TRIALS}
+    )
 
 
 class Planted(Encoder):

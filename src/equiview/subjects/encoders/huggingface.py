@@ -128,7 +128,8 @@ class HuggingFace(TorchEncoder):
         fills = {"input_ids": int(self.tokenizer.pad_token_id or 0), "attention_mask": 0, "token_type_ids": 0}
         if self.model_type in FULL_LENGTH:
             return {"input_ids": fills["input_ids"]}
-        forward = self.model.text_encoder.forward if self.model_type == "blip" else self.model.get_text_features
+        blip = self.model_type == "blip"
+        forward = self.model.text_encoder.forward if blip else self.model.get_text_features
         parameters = inspect.signature(forward).parameters
         return {name: fill for name, fill in fills.items() if name in parameters}
 

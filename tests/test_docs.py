@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from equiview.audits import AUDITS
+from equiview.audits import AUDITS, label_of
 from equiview.data import estimates, items
 from equiview.data.tables import Schema
 from equiview.report.published import papers, quantities
-from equiview.report.words import label_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -298,13 +298,14 @@ def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json:
             table.add_row(run.name, verdict.audit, verdict.finding, verdict.answer)
     _console().print(table)
     if comparison is not None:
-        from equiview.studies.compare import label_of
+        from equiview.audits import label_of
+        from equiview.data.comparison import quantity_of
 
         paired = Table("metric", "a", "b", "a", "b", "difference [95% interval]", "p (Holm)",
                        title="Paired differences", title_justify="left")  # fmt: skip
         for row in comparison.iter_rows(named=True):
             paired.add_row(
-                label_of(row), row["a"], row["b"],
+                label_of(row["audit"], quantity_of(row)), row["a"], row["b"],
                 f"{row['value_a']:.3f}", f"{row['value_b']:.3f}",
                 f"{row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})", f"{row['p_holm']:.4f}",
             )  # fmt: skip

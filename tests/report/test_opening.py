@@ -15,7 +15,6 @@ from equiview.data.metric import quantity
 from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.report import opening, page, published
-from equiview.studies.compare import BASE
 
 
 def test_the_headline_is_the_audit_s_first_and_its_effect_lies_inside_the_scale(runs: list[Run]) -> None:
@@ -202,10 +201,6 @@ def test_where_all_are_alike_nobody_is_worst() -> None:
     ]
     assert opening.worst("exposure", Estimates.of_rows(rows)) == [("language", quantity("R", k=1), [])]
     assert opening.worst("exposure", Estimates.of_rows(rows[:1])) == []
-
-
-def test_the_columns_of_a_comparison_that_are_no_keys_are_those_that_comparing_writes() -> None:
-    assert sorted(BASE) == sorted(opening.COMPARISON)
 
 
 def test_an_empty_comparison_is_no_comparison(runs: list[Run]) -> None:

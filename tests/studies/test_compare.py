@@ -1,14 +1,16 @@
 import numpy as np
 import pytest
 
+from equiview.audits import label_of
 from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
+from equiview.data.comparison import AFTER, BEFORE, quantity_of
 from equiview.data.headline import Headline, ratio
 from equiview.data.metric import quantity
 from equiview.data.values import ValueColumn, Values
 from equiview.errors import InputError
 from equiview.studies import compare
-from equiview.studies.compare import AFTER, BEFORE, difference, label_of
+from equiview.studies.compare import difference
 from equiview.subjects import load_subject
 from tests.conftest import write_world
 
@@ -31,7 +33,7 @@ def test_the_difference_is_of_the_second_less_the_first_and_lies_in_its_interval
     table = compare(runs)
     assert table.columns == [*BEFORE, "grouping", "ideal", "tier", *AFTER]
     row = table.filter(metric="DLBKL", k=10, grouping="tier").row(0, named=True)
-    assert label_of(row) == "DLBKL@10, by tier"
+    assert label_of("prevalence", quantity_of(row)) == "DLBKL@10, by tier"
     assert (row["a"], row["b"], row["n"]) == ("even", "skewed", 120)
     assert row["difference"] == pytest.approx(row["value_b"] - row["value_a"])
     assert row["low"] < row["difference"] < row["high"]

@@ -1,5 +1,5 @@
 """Audits: one question each, from observation to answer."""
 
-from equiview.audits.base import AUDITS, Audit, Settings, decide, register
+from equiview.audits.base import AUDITS, Audit, Settings, decide, installed, label_of, register
 
-__all__ = ["AUDITS", "Audit", "Settings", "decide", "register"]
+__all__ = ["AUDITS", "Audit", "Settings", "decide", "installed", "label_of", "register"]

@@ -127,3 +127,15 @@ def register(audit: Audit[Sub, S]) -> Audit[Sub, S]:
     """Make an audit known by its name."""
     AUDITS.register(audit.name, about=audit.question)(audit)
     return audit
+
+
+def installed(audit: str) -> Audit[Any, Any] | None:
+    """The audit of that name, or None when it is not installed: its runs can be shown all the same."""
+    entry = AUDITS.all().get(audit)
+    return entry.value if entry else None
+
+
+def label_of(audit: str, wanted: Quantity) -> str:
+    """A quantity in the words of its audit."""
+    known = installed(audit)
+    return wanted.label(known.key_formats if known else None)

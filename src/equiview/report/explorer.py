@@ -16,13 +16,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits import installed
 from equiview.audits.execute import observations_of
 from equiview.data.languages import TIERS, languages
 from equiview.data.lists import RankedLists
 from equiview.data.run import Run
 from equiview.report import colours
 from equiview.report.embed import Pictures, packed, packed_json
-from equiview.report.words import installed, known_languages
+from equiview.report.words import known_languages
 
 QUERIES_A_PIECE = 64
 ITEMS_A_PIECE = 2048

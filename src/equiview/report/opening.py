@@ -13,18 +13,16 @@ from typing import Any
 
 import polars as pl
 
+from equiview.audits import installed, label_of
+from equiview.data.comparison import quantity_of
 from equiview.data.estimates import Estimate, Estimates
-from equiview.data.metric import Metric, Quantity, quantity
+from equiview.data.metric import Metric, Quantity
 from equiview.data.run import Run
-from equiview.report.words import installed, interval, label_of, language, metric_of, number, probability
+from equiview.report.words import interval, language, metric_of, number, probability
 
 FINDINGS = {"biased": ("▲", "biased"), "fair": ("✓", "fair"), "unclear": ("?", "not decided")}
 WORST = 5
 SURE = 0.05
-COMPARISON = frozenset(
-    ("audit", "metric", "k", "a", "b", "value_a", "value_b", "difference", "low", "high", "p", "p_holm", "n")
-)
-"""Columns of a comparison; the others are keys."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +118,7 @@ def compared(comparison: pl.DataFrame | None, audit: str) -> list[tuple[Quantity
         return []
     rows = []
     for row in comparison.filter(pl.col("audit") == audit).iter_rows(named=True):
-        keys = {name: value for name, value in row.items() if name not in COMPARISON and value is not None}
-        about = quantity(row["metric"], row["k"], **keys)
+        about = quantity_of(row)
         rows.append((about, _compared(audit, about, row)))
     return rows
 

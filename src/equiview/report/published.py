@@ -9,9 +9,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from equiview.audits import label_of
 from equiview.data.metric import Quantity, quantity
 from equiview.data.run import Run
-from equiview.report.words import label_of, metric_of, number
+from equiview.report.words import metric_of, number
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from equiview.audits import AUDITS, Audit
+from equiview.audits import installed
 from equiview.data.countries import countries
 from equiview.data.languages import languages
-from equiview.data.metric import Metric, Quantity
+from equiview.data.metric import Metric
 
 
 class Language(NamedTuple):
@@ -42,12 +42,6 @@ def language(code: str) -> Language:
     return known_languages().get(code, Language(code))
 
 
-def installed(audit: str) -> Audit[Any, Any] | None:
-    """The audit of that name, or None when it is not installed."""
-    entry = AUDITS.all().get(audit)
-    return entry.value if entry else None
-
-
 def metric_of(audit: str, name: str) -> Metric:
     """A metric of an audit; without a meaning when it is not known.
 
@@ -56,12 +50,6 @@ def metric_of(audit: str, name: str) -> Metric:
     """
     known = installed(audit)
     return (known.metric(name) if known else None) or Metric(name, "")
-
-
-def label_of(audit: str, wanted: Quantity) -> str:
-    """A quantity in the words of its audit."""
-    known = installed(audit)
-    return wanted.label(known.key_formats if known else None)
 
 
 def counted(counts: Mapping[str, int]) -> str:

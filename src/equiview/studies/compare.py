@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, TypedDict
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from equiview.audits import AUDITS
 from equiview.audits.execute import observations_of
+from equiview.data.comparison import AFTER, BASE, BEFORE
 from equiview.data.headline import Headline
-from equiview.data.metric import Quantity, quantity
+from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.data.seeds import seed_for
 from equiview.data.values import Values
@@ -28,16 +29,6 @@ class Options(TypedDict):
     clusters: NDArray[np.int64]
     replicates: int
     seed: int
-
-
-BEFORE = {"audit": pl.String, "metric": pl.String, "k": pl.Int32}
-AFTER = {
-    **dict.fromkeys(("a", "b"), pl.String),
-    **dict.fromkeys(("value_a", "value_b", "difference", "low", "high", "p", "p_holm"), pl.Float64),
-    "n": pl.Int64,
-}
-BASE = (*BEFORE, *AFTER)
-"""Columns of a comparison; those between `k` and `a` are the keys of what is compared."""
 
 
 def compare(runs: Sequence[Run]) -> pl.DataFrame:
@@ -72,14 +63,6 @@ def compare(runs: Sequence[Run]) -> pl.DataFrame:
     keys = [name for name in table.columns if name not in BASE]
     corrected = pl.Series("p_holm", holm(table["p"].to_numpy()))
     return table.with_columns(corrected).select(*BEFORE, *keys, *AFTER)
-
-
-def label_of(row: Mapping[str, Any]) -> str:
-    """What a row of a comparison is about, in the words of its audit."""
-    keys = {name: value for name, value in row.items() if name not in BASE and value is not None}
-    audits = AUDITS.all()
-    formats = audits[row["audit"]].value.key_formats if row["audit"] in audits else {}
-    return quantity(row["metric"], row["k"], **keys).label(formats)
 
 
 def _values(run: Run, key: str) -> Values:

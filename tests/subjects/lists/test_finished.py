@@ -171,7 +171,8 @@ def test_strangers_unequal_depth_and_missing_lists_are_named(audited):
 
 def test_audits_of_vectors_refuse_a_run_before_they_begin(audited, tmp_path):
     world, _ = audited
-    with pytest.raises(InputError, match=r"'individual' takes an encoder, but 'run:.*run\.csv' is result lists"):
+    said = r"'individual' takes an encoder, but 'run:.*run\.csv' is result lists"
+    with pytest.raises(InputError, match=said):
         api.audit(f"run:{world / 'run.csv'}", f"folder:{world}", ["individual"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -1,0 +1,106 @@
+"""An audit of somebody else's, in a package of its own: all of it is in the report of an unchanged equiview."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.browser import browser
+
+PACKAGE = Path(__file__).parent / "plugin"
+PAGE = Path(__file__).parents[1] / "docs" / "extending" / "audit.md"
+QUESTION = "Are short captions returned before long ones?"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the package is installed, entry point included."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*command, "--target", str(folder), str(PACKAGE)], check=True, capture_output=True)
+    return folder
+
+
+def equiview(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path, "EQUIVIEW_CACHE": str(site / "cache")}
+    command = [sys.executable, "-m", "equiview", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.fixture(scope="module")
+def compared(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two encoders audited by the package, and compared."""
+    place = tmp_path_factory.mktemp("runs")
+    for name in ("skewed", "aligned"):
+        done = equiview(
+            site, "audit", f"pictogram:{name}", "--benchmark", "pictograms", "--audit", "brevity",
+            "--out", str(place / name), "--setting", "brevity.replicates=500",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    done = equiview(
+        site, "compare", str(place / "skewed"), str(place / "aligned"), "--out", str(place), "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    (place / "compared.json").write_text(done.stdout)
+    return place
+
+
+def test_the_page_on_adding_an_audit_is_that_package() -> None:
+    page = PAGE.read_text()
+    for file, language in (("brevity.py", "python"), ("pyproject.toml", "toml")):
+        block = f'```{language} title="{file}"\n{(PACKAGE / file).read_text()}```\n'
+        assert block in page, f"docs/extending/audit.md must hold tests/plugin/{file} as it is"
+
+
+def test_the_audit_is_listed_by_name(site: Path) -> None:
+    listed = json.loads(equiview(site, "list", "audits", "--json").stdout)["audits"]
+    assert {"name": "brevity", "what it is": QUESTION} in listed
+
+
+def test_a_ratio_is_measured_and_compared_as_one(compared: Path) -> None:
+    content = json.loads((compared / "compared.json").read_text())
+    ratio = next(row for row in content["comparison"] if row["metric"] == "length ratio")
+    estimates = [
+        next(row for row in run["estimates"] if row["metric"] == "length ratio") for run in content["runs"]
+    ]
+    assert [ratio["value_a"], ratio["value_b"]] == pytest.approx([row["value"] for row in estimates])
+    assert ratio["low"] < ratio["difference"] < ratio["high"]
+    assert all(row["low"] < row["value"] < row["high"] and row["chance"] == 1 for row in estimates)
+
+
+def test_all_of_it_is_in_the_report(compared: Path) -> None:
+    with browser() as page:
+        page.open(compared / "report.html")
+        card = page.run("return document.querySelector('#opening article').innerText")
+        section = page.run("return document.querySelector('#audit-brevity').innerText")
+        drawn = page.run("return document.querySelectorAll('#figure-brevity-letters .plot').length")
+        page.run("document.querySelector('#explorer').scrollIntoView()")
+        page.until("return document.querySelectorAll('#explorer [data-part=lists] li').length > 10")
+        problems = page.problems()
+    assert problems == []
+    for said in (QUESTION, "preference", "is no preference (lower is better)", "Worst off", "by language"):
+        assert said in card, said
+    for said in ("Returned captions are", "length ratio", "Length of the first caption", "Mass on the left"):
+        assert said in section, said
+    assert "Captions may be short because the right ones are." in section
+    assert drawn == 1  # both subjects in one chart
+
+
+def test_another_kind_of_subject_is_refused_by_it(site: Path, compared: Path, tmp_path: Path) -> None:
+    lists = tmp_path / "lists.csv"
+    lists.write_text("query_id,rank,item_id\na,1,b\n")
+    (tmp_path / "items.csv").write_text("item_id,language,image_id\nb,en,a\n")
+    done = equiview(
+        site, "audit", f"run:{lists}", "--benchmark", f"run:{lists}", "--audit", "brevity",
+        "--out", str(tmp_path / "out"),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        f"equiview: audit 'brevity' takes an encoder, but 'run:{lists}' is result lists"
+    )

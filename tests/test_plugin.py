@@ -1,4 +1,4 @@
-"""An audit of somebody else's, in a package of its own: all of it is in the report of an unchanged equiview."""
+"""An audit in a package of somebody else's: all of it is in an unchanged equiview's report."""
 
 from __future__ import annotations
 

@@ -100,10 +100,10 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
         for name in DEMO_SUBJECTS:
             short = f"{name.partition(':')[2]}-{benchmark}"
 
-            def told(label: str, done: int, total: int, short: str = short) -> None:
+            def named(label: str, done: int, total: int, short: str = short) -> None:
                 progress(f"{short}: {label}", done, total)
 
-            run = audit(name, items, audits, out / short, seed=seed, cache=False, progress=told)
+            run = audit(name, items, audits, out / short, seed=seed, cache=False, progress=named)
             runs.append(run)
             progress("runs", len(runs), len(DEMO) * len(DEMO_SUBJECTS))
     return runs, write_comparison(runs, out, progress)

@@ -152,11 +152,11 @@ class Run:
         try:
             produce(work)
             files = {}
-            for made in sorted(path for path in work.rglob("*") if path.is_file()):
-                relative = made.relative_to(work)
+            for file in sorted(path for path in work.rglob("*") if path.is_file()):
+                relative = file.relative_to(work)
                 (self.folder / relative).parent.mkdir(parents=True, exist_ok=True)
-                files[relative.as_posix()] = checksum(made)
-                made.replace(self.folder / relative)
+                files[relative.as_posix()] = checksum(file)
+                file.replace(self.folder / relative)
         finally:
             shutil.rmtree(work, ignore_errors=True)
         earlier = self._before(name)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from equiview.audits import AUDITS, Settings, decide
+from equiview.audits import AUDITS, Settings
 from equiview.audits.execute import execute
 from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
@@ -101,9 +101,3 @@ def test_what_runs_is_checked_before_anything_is_run(world, tmp_path):
 def test_every_audit_has_seeds_of_its_own():
     assert PREVALENCE.configure({"seed": 3}).seed_of("chance") == seed_for(3, "prevalence.chance")
     assert Settings(seed=3).seed_of("chance") != PREVALENCE.configure({"seed": 3}).seed_of("chance")
-
-
-def test_what_is_neither_biased_nor_fair_is_unclear():
-    assert decide(biased=True, fair=False) == "biased"
-    assert decide(biased=False, fair=True) == "fair"
-    assert decide(biased=False, fair=False) == "unclear"

@@ -144,8 +144,7 @@ def judge(estimates: Estimates, settings: BrevitySettings) -> Verdict:
     """Biased when the interval of the preference lies beyond the tolerance, fair when within it."""
     row = estimates.one("preference")
     numbers = f"{row:.0%} of a language's captions are longer than the one returned, 50% without preference"
-    high, low = 0.5 + settings.tolerance, 0.5 - settings.tolerance
-    finding = decide(biased=row.low > high, fair=low <= row.low and row.high <= high)
+    finding = decide(row.above_chance(), tolerance=settings.tolerance)
     begin = {"biased": "Yes", "fair": "No", "unclear": "Not decided"}[finding]
     return Verdict(
         finding=finding,

@@ -31,7 +31,7 @@ from equiview.data.registry import Registry
 from equiview.data.seeds import seed_for
 from equiview.data.tables import Schema
 from equiview.data.values import Values
-from equiview.data.verdict import Finding, Verdict
+from equiview.data.verdict import Verdict
 from equiview.errors import InputError
 from equiview.subjects import Subject
 
@@ -113,11 +113,6 @@ class Audit(Generic[Sub, S]):
     def metric(self, name: str) -> Metric | None:
         """One of its metrics by name."""
         return next((metric for metric in self.metrics if metric.name == name), None)
-
-
-def decide(*, biased: bool, fair: bool) -> Finding:
-    """The finding of a verdict: biased where the numbers show it, fair where they exclude it, or unclear."""
-    return "biased" if biased else "fair" if fair else "unclear"
 
 
 AUDITS: Registry[Audit[Any, Any]] = Registry("audit", "equiview.audits")

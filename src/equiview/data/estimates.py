@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -54,6 +54,13 @@ class Estimate:
 
     def __format__(self, spec: str) -> str:
         return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+
+    def above_chance(self) -> Estimate:
+        """The same estimate as an effect: its value and interval less the chance floor."""
+        floor = self.chance or 0.0
+        return replace(
+            self, value=self.value - floor, low=self.low - floor, high=self.high - floor, chance=0.0
+        )
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Estimate:

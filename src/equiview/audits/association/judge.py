@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from equiview.audits.association.measure import PULL, RATES, SHARED, TOGETHER
 from equiview.audits.association.settings import AssociationSettings, Direction
-from equiview.audits.base import decide
+from equiview.audits.judging import finding_of
 from equiview.data.estimates import Estimates
 from equiview.data.verdict import Verdict
 
@@ -28,7 +28,7 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
     """Biased when cultural images win more trials than non-relevant ones, by an interval that excludes 0."""
     direction = settings.directions[0]
     pull, semantic, cultural, other = (estimates.one(name, direction=direction) for name in (PULL, *RATES))
-    finding = decide(biased=pull.low > 0, fair=pull.high < TOLERANCE)
+    finding = finding_of(biased=pull.low > 0, fair=pull.high < TOLERANCE)
     sp = estimates.maybe("SP", direction=direction)
     wins = f"{cultural.value:.0%} of trials against {other.value:.0%} for an unrelated image" + (
         f", SP {sp:.2f}" if sp else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.audits.base import decide
 from equiview.audits.individual.draw import LEAST
 from equiview.audits.individual.pairs import EQUAL, IMAGES
 from equiview.audits.individual.settings import IndividualSettings
+from equiview.audits.judging import finding_of
 from equiview.data.estimates import Estimates
 from equiview.data.languages import language_names
 from equiview.data.verdict import Verdict
@@ -26,7 +26,7 @@ def judge(estimates: Estimates, settings: IndividualSettings) -> Verdict:
     """Biased when the gap is more than `tolerance` of the margin between a right and a wrong image."""
     relative, margin = estimates.one("relative gap"), estimates.one("margin")
     gap = estimates.one("similarity gap", images="matched")
-    finding = decide(biased=relative.low > settings.tolerance, fair=relative.high < settings.tolerance)
+    finding = finding_of(biased=relative.low > settings.tolerance, fair=relative.high < settings.tolerance)
     begin = {"biased": "Yes", "fair": "No", "unclear": f"Not decided at {settings.tolerance:.0%}"}[finding]
     evidence = (_alpha(estimates), _shuffled(estimates), _apart(estimates), _low(estimates))
     return Verdict(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from equiview.audits.base import decide
+from equiview.audits.judging import finding_of
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS, accuracy_name, classified, metric_of, tasks_of, title_of
 from equiview.data.estimates import Estimate, Estimates
@@ -41,7 +41,7 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     large = [gap for gap in gaps if _exceeds(gap, max(settings.tolerance, _rewording(estimates, gap)))]
     unfair = [gap for gap in people if _exceeds(gap, settings.tolerance)]
     level = all(-settings.tolerance <= gap.low and gap.high <= settings.tolerance for gap in [*gaps, *people])
-    finding = decide(biased=bool(large or unfair), fair=level)
+    finding = finding_of(biased=bool(large or unfair), fair=level)
     first = _spread(estimates, tasks[0])
     answer = {
         "biased": f"Yes: {' '.join(filter(None, [_languages(large, gaps, settings), _worst_group(unfair)]))}",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from equiview.audits.base import decide
 from equiview.audits.charts import named
+from equiview.audits.judging import finding_of
 from equiview.audits.prevalence.draw import nearest_cutoff
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.estimates import Estimate, Estimates
@@ -39,7 +39,7 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
     k = row.quantity.k or 1
     favoured, low_share = _favoured(estimates)
     numbers = f"DLBKL@{k} {row:.2f}, chance {row.chance:.2f}"
-    finding = decide(biased=row.low > row.chance, fair=row.high < row.chance * 1.5)
+    finding = finding_of(biased=row.low > row.chance, fair=row.high < row.chance * 1.5)
     answer = {
         "biased": f"Yes: the top {k} lean to {favoured} languages, "
         f"{row.value / row.chance:.1f} times as uneven as chance ({numbers}).",

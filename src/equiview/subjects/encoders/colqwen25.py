@@ -1,6 +1,6 @@
 """`colqwen2.5:ID_OR_PATH`: late interaction on Qwen2.5-VL, one vector a token, compared by MaxSim.
 
-vidore/colqwen2.5-v0.2 and tsystems' multilingual 3b and 7b: a published checkpoint is a LoRA adapter whose
+vidore/colqwen2.5-v0.2 and Metric-AI's multilingual 3b and 7b: a published checkpoint is a LoRA adapter whose
 `adapter_config.json` names the base, or the two merged; `custom_text_proj` projects each token to 128 numbers
 (Faysse et al., "ColPali", 2024). `base=ID_OR_PATH` names another copy of the base.
 """

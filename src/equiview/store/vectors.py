@@ -222,7 +222,8 @@ class Store:
                 continue
             if damaged:
                 doomed = [path for path in vector_files(folder) if _damage(path)]
-                doomed += [path for path in folder.glob(".*.part") if _age(path) > HOUR]
+                leftovers = [*folder.glob(".*.part"), *folder.glob("*.writing")]
+                doomed += [path for path in leftovers if _age(path) > HOUR]
             elif any(_age(mark) < HOUR for mark in folder.glob("*.writing")):
                 continue
             else:

@@ -60,7 +60,7 @@ class VectorFile:
 
 
 def checksums(values: NDArray[np.floating[Any]], counts: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """The CRC-32 of each item's vectors, which stand one after the other in `values`."""
+    """The CRC-32 of each item's vectors, which follow one another in `values`."""
     content = values.data.cast("B")
     ends = (np.cumsum(counts) * values.itemsize * values.shape[1]).tolist()
     sums = [zlib.crc32(content[start:end]) for start, end in zip([0, *ends], ends, strict=False)]

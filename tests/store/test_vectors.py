@@ -1,6 +1,8 @@
 """The store of vectors: what is written is found, what is damaged is named, what is pruned is gone."""
 
+import io
 import os
+import resource
 import time
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.store import Store, stored
-from equiview.store.vectors import Shelf, keys_of
+from equiview.store.vectors import keys_of
 from tests.store.counting import Counting, Tokens, images, many, texts
 
 
@@ -26,95 +28,90 @@ def rows(letters, width=4):
     return np.array([[ord(letter)] * width for letter in letters], dtype=np.float32)
 
 
+def npy(content):
+    buffer = io.BytesIO()
+    np.save(buffer, content)
+    return buffer.getvalue()
+
+
 def fill(shelf, *batches):
     for batch in batches:
         shelf.add([key(letter) for letter in batch], rows(batch))
     shelf.refresh()
 
 
-def suffixes(shelf):
-    return sorted(path.suffix for path in shelf.folder.iterdir() if path.suffix != ".json")
-
-
-def joined(store):
-    (path,) = store.folders()[0].glob("*.joined")
+def only_file(store):
+    (path,) = store.folders()[0].glob("*.vectors")
     return path
+
+
+def one_batch(encoder, store):
+    """Twelve texts in one file."""
+    encoder.text_batch = 12
+    return stored(encoder, store).embed(many(12))
 
 
 def make_old(path, seconds=7200):
     os.utime(path, (time.time() - seconds,) * 2)
 
 
-def test_batches_are_found_in_any_order_before_and_after_they_are_joined(store):
+def test_batches_are_found_in_any_order_by_whoever_looks(store):
     shelf = store.shelf("x")
     fill(shelf, "abc", "de", "f")
     wanted = [key(letter) for letter in "fadb"]
     assert shelf.missing([*wanted, key("z"), key("y"), key("z")]) == [key("z"), key("y")]
-    before = shelf.get(wanted)
-    assert before[:, 0].tolist() == [102, 97, 100, 98]
-    shelf.join()
-    assert suffixes(shelf) == [".joined"]
-    np.testing.assert_array_equal(shelf.get(wanted), before)
-    np.testing.assert_array_equal(store.shelf("x").get(wanted), before)
+    assert shelf.get(wanted)[:, 0].tolist() == [102, 97, 100, 98]
+    np.testing.assert_array_equal(store.shelf("x").get(wanted), shelf.get(wanted))
 
 
-def test_what_is_read_in_stored_order_is_mapped_once_it_is_joined(store):
+def test_what_one_file_holds_in_the_order_asked_for_is_mapped(store):
     shelf = store.shelf("x")
-    fill(shelf, "ab", "cd")
-    wanted = [key(letter) for letter in "bcd"]
-    copied = shelf.get(wanted)
-    shelf.join()
-    mapped = shelf.get(wanted)
-    assert copied.flags.owndata
+    fill(shelf, "abcd", "ef")
+    mapped = shelf.get([key(letter) for letter in "bcd"])
     assert not mapped.flags.owndata
     assert not mapped.flags.writeable
-    np.testing.assert_array_equal(mapped, copied)
+    copied = shelf.get([key(letter) for letter in "bcde"])
+    assert copied.flags.owndata
+    np.testing.assert_array_equal(copied[:3], mapped)
 
 
-def test_what_two_wrote_is_joined_and_kept_once(store):
+def test_of_what_two_wrote_everybody_reads_the_same(store):
     one, other = store.shelf("x"), store.shelf("x")
-    fill(one, "ab", "c")
-    fill(other, "ab", "d")
+    one.add([key("a")], np.full((1, 4), 1.0))
+    other.add([key("a")], np.full((1, 4), 2.0))
     one.refresh()
-    one.join()
-    assert suffixes(one) == [".joined"]
-    assert len(one.files[0].items) == 4
-    other.join()  # the batches that it knew of are gone
-    assert sorted(other.rows) == [key(letter) for letter in "abcd"]
-    other.add([key("e")], rows("e"))
-    one.refresh()
-    assert one.get([key("e"), key("d")])[:, 0].tolist() == [101, 100]
+    other.refresh()
+    values = {shelf.get([key("a")])[0, 0] for shelf in (one, other, store.shelf("x"))}
+    assert len(values) == 1
+    assert store.contents()["items"].to_list() == [1]
 
 
-def test_a_reader_keeps_what_it_has_listed_when_others_join_or_prune(store):
-    reader, writer = store.shelf("x"), store.shelf("x")
-    fill(writer, "ab", "cd")
-    reader.refresh()
-    writer.join()
-    assert reader.get([key("c"), key("a")])[:, 0].tolist() == [99, 97]
+def test_what_was_pruned_since_it_was_listed_is_not_found(store):
+    reader = store.shelf("x")
+    fill(reader, "ab")
+    reader.mark.unlink()
     store.prune()
-    assert reader.get([key("c"), key("a")])[:, 0].tolist() == [99, 97]
-    reader.folder.mkdir(exist_ok=True)
+    with pytest.raises(FileNotFoundError):
+        reader.get([key("a")])
     reader.refresh()
-    assert not reader.rows
+    with pytest.raises(KeyError):
+        reader.get([key("a")])
 
 
-def test_a_file_that_vanishes_while_it_is_listed_is_looked_for_again(store, monkeypatch):
-    shelf, other = store.shelf("x"), store.shelf("x")
-    fill(other, "ab", "cd")
-    read = []
-
-    def join_first(path):
-        if not read:
-            other.join()
-        read.append(path)
-        return original(path)
-
-    original = Shelf.refresh.__globals__["files"].read
-    monkeypatch.setattr("equiview.store.files.read", join_first)
-    shelf.refresh()
-    assert sorted(shelf.rows) == [key(letter) for letter in "abcd"]
-    assert [file.path.suffix for file in shelf.files] == [".joined"]
+def test_more_batches_are_read_than_files_may_be_open(store):
+    shelf = store.shelf("x")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    letters = "abcdefghijklmnopqrstuvwxyz" * 4
+    numbers = [str(place).zfill(16).encode() for place in range(len(letters))]
+    for number, letter in zip(numbers, letters, strict=True):
+        shelf.add([number], rows(letter))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 40, hard))
+    try:
+        shelf.refresh()
+        vectors = shelf.get(numbers)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert vectors[:, 0].tolist() == [ord(letter) for letter in letters]
 
 
 def test_vectors_of_several_kinds_are_not_mixed(store):
@@ -123,8 +120,6 @@ def test_vectors_of_several_kinds_are_not_mixed(store):
     shelf.add([key("c")], rows("c", width=3))
     shelf.add([key("d")], TokenVectors.of([rows("de")]))
     shelf.refresh()
-    shelf.join()
-    assert suffixes(shelf) == [".joined"] * 3
     assert shelf.get([key("c")]).shape == (1, 3)
     with pytest.raises(InputError, match=r"vectors of several kinds .* prune them"):
         shelf.get([key("a"), key("c")])
@@ -158,38 +153,57 @@ def test_contents_verify_and_prune(store):
     assert not list(store.root.iterdir())
 
 
-def test_what_another_process_may_be_writing_is_not_pruned(store):
+def test_a_shelf_to_which_a_process_writes_is_spared_unless_it_died_long_ago(store):
     shelf = store.shelf("x")
-    fill(shelf, "ab")
-    shelf.join()
-    fill(shelf, "cd", "ef")
-    (first, second) = sorted(shelf.folder.glob("*.batch"))
-    make_old(first)
-    store.prune()
-    assert list(shelf.folder.glob("*.batch")) == [second]
-    shelf.refresh()
-    assert sorted(shelf.rows) == [key("e"), key("f")]
+    with shelf.writing():
+        fill(shelf, "ab")
+        assert store.prune() == 0
+        make_old(shelf.mark)
+        fill(shelf, "cd")
+        assert store.prune() == 0
+        make_old(shelf.mark)
+        assert store.prune() > 0
+    assert not list(store.root.iterdir())
 
 
-def test_what_is_pruned_while_it_is_used_is_encoded_again(store):
+def test_a_shelf_can_be_pruned_as_soon_as_it_is_filled_or_its_filling_has_failed(store):
+    stored(Counting(), store).embed(many(12))
+    assert store.prune() > 0
+    with pytest.raises(InputError, match="is not finite"):
+        stored(Counting(scale=np.nan), store).embed(many(3))
+    assert not list(store.folders()[0].glob("*.writing"))
+
+
+class Pruned(Counting):
+    """What is stored when it is first asked is pruned."""
+
+    times = 1
+
+    def encode_texts(self, texts):
+        if self.encoded < self.times * 5:
+            for path in self.store.root.glob("*/*.vectors"):
+                path.unlink()
+        return super().encode_texts(texts)
+
+
+@pytest.mark.parametrize("times", [1, 100])
+def test_what_is_pruned_while_it_is_used_is_encoded_again_or_said(store, times):
     stored(Counting(), store).embed(many(10))
-
-    class Pruned(Counting):
-        def encode_texts(self, texts):
-            if not self.encoded:
-                store.prune()
-            return super().encode_texts(texts)
-
     encoder = Pruned()
-    vectors = stored(encoder, store).embed(many(12))
-    assert encoder.encoded == 12
-    np.testing.assert_array_equal(vectors, Counting().embed(many(12)))
+    encoder.store, encoder.times = store, times
+    if times > 1:
+        with pytest.raises(InputError, match="stored vectors are gone again"):
+            stored(encoder, store).embed(many(20))
+        return
+    vectors = stored(encoder, store).embed(many(20))
+    assert encoder.encoded == 20
+    np.testing.assert_array_equal(vectors, Counting().embed(many(20)))
 
 
 @pytest.mark.parametrize("kind", [Counting, Tokens])
 def test_damage_is_found_counted_and_pruned(store, kind):
-    stored(kind(), store).embed(many(12))
-    path = joined(store)
+    one_batch(kind(), store)
+    path = only_file(store)
     content = bytearray(path.read_bytes())
     content[-5] ^= 1
     path.write_bytes(content)
@@ -204,8 +218,8 @@ def test_damage_is_found_counted_and_pruned(store, kind):
 
 
 def test_a_shortened_file_loses_only_what_it_no_longer_holds(store):
-    stored(Counting(), store).embed(many(12))
-    path = joined(store)
+    one_batch(Counting(), store)
+    path = only_file(store)
     os.truncate(path, path.stat().st_size - 5 * 16 + 3)
     assert store.verify()["problem"].to_list() == ["5 of 12 items lie beyond the end of the file"]
     encoder = Counting()
@@ -214,10 +228,12 @@ def test_a_shortened_file_loses_only_what_it_no_longer_holds(store):
     np.testing.assert_array_equal(vectors, Counting().embed(many(12)))
 
 
-@pytest.mark.parametrize("content", [b"", b"no array", b"\x93NUMPY\x01\x00"])
+@pytest.mark.parametrize(
+    "content", [b"", b"no array", b"\x93NUMPY\x01\x00", npy([1, 2]), npy([1, 2]) + npy([[1.0]])]
+)
 def test_a_file_that_is_not_one_is_named_and_its_items_are_encoded_again(store, content):
-    stored(Counting(), store).embed(many(12))
-    joined(store).write_bytes(content)
+    one_batch(Counting(), store)
+    only_file(store).write_bytes(content)
     problems = store.verify()
     assert problems["problem"].to_list()[0].startswith("cannot be read (")
     assert problems["items"].to_list() == [0]
@@ -230,7 +246,7 @@ def test_a_file_that_is_not_one_is_named_and_its_items_are_encoded_again(store, 
 
 def test_leftovers_of_killed_processes_are_pruned_after_an_hour(store):
     stored(Counting(), store).embed(many(3))
-    left = store.folders()[0] / ".0-000001.batch.xyz.part"
+    left = store.folders()[0] / ".0-000001.vectors.xyz.part"
     left.write_bytes(b"half")
     assert store.prune(damaged=True) == 0
     make_old(left)
@@ -255,20 +271,6 @@ def test_a_full_disk_is_said_and_what_was_stored_is_kept(store, monkeypatch):
     stored(encoder, store).embed(many(30))
     assert encoder.encoded == 15
     assert len(store.verify()) == 0
-
-
-def test_a_disk_too_full_to_join_leaves_the_batches_as_they_are(store, monkeypatch):
-    shelf = store.shelf("x")
-    fill(shelf, "ab", "cd")
-
-    def full(handle):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("equiview.data.tables.os.fsync", full)
-    shelf.join()
-    monkeypatch.undo()
-    assert suffixes(shelf) == [".batch", ".batch"]
-    assert shelf.get([key("d"), key("a")])[:, 0].tolist() == [100, 97]
 
 
 def test_a_store_that_cannot_be_written_is_said(tmp_path):

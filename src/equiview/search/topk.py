@@ -1,6 +1,6 @@
 """Exact search by blocks: the best `k` of a gallery for each query, in memory that the gallery alone sets.
 
-Equal scores stand in row order, so a ranking is one thing and not a choice of the sorting routine.
+Equal scores are in row order, so that a ranking does not depend on the sorting routine.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -19,6 +20,7 @@ from equiview.subjects import EmbeddingModel, Encoder, Subject, checked_vectors
 from equiview.subjects.encoders.base import check_not_empty
 
 OnError = Literal["stop", "skip"]
+TRIES = 3
 
 
 class StoredEncoder(Encoder):
@@ -67,8 +69,11 @@ class StoredEncoder(Encoder):
         """Vectors of items in row order; InputError for the first item that cannot be read."""
         check_not_empty(items)
         keys = keys_of(items)
-        shelf, _ = self._filled(items, keys, progress, "stop")
-        return shelf.get([key for key in keys if isinstance(key, bytes)])
+        for _ in range(TRIES):
+            shelf, _ = self._filled(items, keys, progress, "stop")
+            with contextlib.suppress(KeyError, FileNotFoundError):  # another process has pruned it
+                return shelf.get([key for key in keys if isinstance(key, bytes)])
+        raise InputError(f"{shelf.folder}: stored vectors are gone again; is another process pruning?")
 
     def fill(self, items: Items, progress: Progress = silent, on_error: OnError = "skip") -> pl.DataFrame:
         """Encode and store what is missing; returns the items that cannot be read: row, id, reason.
@@ -102,14 +107,13 @@ class StoredEncoder(Encoder):
 
         key_of = {rows[0]: key for key, rows in places.items()}
         shelf = self.store.shelf(self.inner.fingerprint, self.precision, self.name)
-        # More than once only if somebody prunes the store meanwhile.
-        while missing := shelf.missing(places):
+        if missing := shelf.missing(places):
             rows = np.asarray([places[key][0] for key in missing], dtype=np.int64)
-            for part, vectors in self.inner.batches(items, tell, rows=rows, unreadable=unreadable):
-                checked_vectors(vectors, items, type(self.inner).__name__, part)
-                shelf.add([key_of[row] for row in part.tolist()], vectors)
-            shelf.refresh()
-        shelf.join()
+            with shelf.writing():
+                for part, vectors in self.inner.batches(items, tell, rows=rows, unreadable=unreadable):
+                    checked_vectors(vectors, items, type(self.inner).__name__, part)
+                    shelf.add([key_of[row] for row in part.tolist()], vectors)
+                shelf.refresh()
         return shelf, bad
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,22 @@ ITEM_OF_SEVERAL = np.dtype([*ITEM.descr, ("count", "<u4")])
 
 @dataclass(frozen=True, eq=False)
 class VectorFile:
-    """An open file: `items` has a row for each item, `values` `(n, width)` are their vectors, mapped."""
+    """What a file holds: `items` has a row for each item, `shape` is that of their vectors."""
 
     path: Path
     items: NDArray[np.void]
-    values: NDArray[np.floating[Any]]
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    start: int
+    """Where the vectors begin, in bytes."""
     lost: int = 0
     """Items at the end of the file whose vectors it no longer holds, because it was shortened."""
+
+    @property
+    def values(self) -> NDArray[np.floating[Any]]:
+        """The vectors of its items, `(n, width)`, mapped from disk; FileNotFoundError when it is gone."""
+        # Not kept: a mapping holds a file open, of which a process may have a thousand.
+        return np.memmap(self.path, self.dtype, "r", self.start, self.shape)
 
     @property
     def several(self) -> bool:
@@ -45,61 +54,57 @@ class VectorFile:
         counts = self.items["count"] if self.several else np.ones(len(self.items))
         return np.asarray(counts, dtype=np.int64)
 
-    @property
-    def kind(self) -> tuple[int, bool]:
-        """What the vectors of one file have in common: their width, and whether items have several."""
-        return int(self.values.shape[1]), self.several
-
     def damaged(self) -> int:
         """How many items differ from their checksum."""
         return int(np.count_nonzero(self.items["crc"] != checksums(self.values, self.counts)))
 
 
-def new_items(
-    keys: Sequence[bytes], values: NDArray[np.floating[Any]], counts: NDArray[np.int64] | None
-) -> NDArray[np.void]:
-    """The rows of new items with these keys (16 bytes each); `counts` where items have several vectors."""
-    items = np.empty(len(keys), dtype=ITEM if counts is None else ITEM_OF_SEVERAL)
-    items["key"] = np.frombuffer(b"".join(keys), dtype="V16")
-    if counts is not None:
-        items["count"] = counts
-    items["crc"] = checksums(values, np.ones(len(keys), dtype=np.int64) if counts is None else counts)
-    return items
-
-
 def checksums(values: NDArray[np.floating[Any]], counts: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """The CRC-32 of each item's vectors, which stand one after the other in `values`."""
+    """The CRC-32 of each item's vectors, which follow one another in `values`."""
     content = values.data.cast("B")
     ends = (np.cumsum(counts) * values.itemsize * values.shape[1]).tolist()
     sums = [zlib.crc32(content[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
     return np.asarray(sums, dtype=np.uint32)
 
 
-def write(path: Path, items: NDArray[np.void], parts: Sequence[NDArray[np.floating[Any]]]) -> None:
-    """Write a file of `items`, whose vectors are `parts` one below the other; whole or not at all."""
-    shape = (sum(map(len, parts)), parts[0].shape[1])
-    header = {"descr": npy.dtype_to_descr(parts[0].dtype), "fortran_order": False, "shape": shape}
+def write(
+    path: Path,
+    keys: Sequence[bytes],
+    values: NDArray[np.floating[Any]],
+    counts: NDArray[np.int64] | None = None,
+) -> None:
+    """Write a file, whole or not at all, of items with these keys (16 bytes each) and vectors `(n, width)`.
+
+    `counts` says how many vectors each item has, if not one.
+    """
+    items = np.empty(len(keys), dtype=ITEM if counts is None else ITEM_OF_SEVERAL)
+    items["key"] = np.frombuffer(b"".join(keys), dtype="V16")
+    if counts is not None:
+        items["count"] = counts
+    items["crc"] = checksums(values, np.ones(len(keys), dtype=np.int64) if counts is None else counts)
     with atomic(path) as temporary, temporary.open("wb") as stream:
-        npy.write_array(stream, items)
-        npy.write_array_header_1_0(stream, header)
-        for part in parts:
-            stream.write(part.data)
+        np.save(stream, items)
+        np.save(stream, values)
 
 
 def read(path: Path) -> VectorFile:
-    """Open a file; InputError when it is not one, FileNotFoundError when it is gone."""
+    """All of a file but its vectors; InputError when it is not one, FileNotFoundError when it is gone."""
     try:
         with path.open("rb") as stream:
             items = npy.read_array(stream, allow_pickle=False)
             npy.read_magic(stream)
             (count, width), _, dtype = npy.read_array_header_1_0(stream)
             start, size = stream.tell(), os.fstat(stream.fileno()).st_size
-        whole = min(count, (size - start) // (dtype.itemsize * width))
-        values = np.memmap(path, dtype, "r", start, (whole, width))
+        if items.dtype not in (ITEM, ITEM_OF_SEVERAL) or dtype.kind != "f" or not width:
+            raise ValueError("it holds other arrays")
     except FileNotFoundError:
         raise
-    except (ValueError, TypeError, OSError, EOFError) as error:
+    except (ValueError, TypeError, OSError) as error:
         raise InputError(f"cannot be read ({str(error).splitlines()[0]})") from None
-    file = VectorFile(path, items, values)
-    kept = int(np.searchsorted(np.cumsum(file.counts), whole, side="right"))
-    return file if kept == len(items) else VectorFile(path, items[:kept], values, len(items) - kept)
+    file = VectorFile(path, items, (count, width), dtype, start)
+    ends = np.cumsum(file.counts)
+    kept = int(np.searchsorted(ends, (size - start) // (dtype.itemsize * width), side="right"))
+    if kept == len(items):
+        return file
+    rows = int(ends[kept - 1]) if kept else 0
+    return replace(file, items=items[:kept], shape=(rows, width), lost=len(items) - kept)

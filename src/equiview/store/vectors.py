@@ -1,18 +1,17 @@
 """The store of vectors: they are computed once and found again by what made them and what they are of.
 
     ROOT/vectors/ENCODER.PRECISION/     a shelf: the vectors of one encoder
-        encoder.json                    what it is, for people
-        *.batch                         vectors of one batch
-        *.joined                        batches that were joined, to be read as one
+        encoder.json                    what it is, for people; changed when it was last used
+        *.vectors                       the vectors of one batch, see `equiview.store.files`
+        *.writing                       a process is at work here
 
 `ENCODER` is the encoder's fingerprint (weights, revision, preprocessing, prompts); an item is known by a hash
 of its content, so a picture under another name, or a text in another benchmark, is the same item. ROOT is
 `cache_folder()`.
 
 Any number of processes may use a shelf at once, without locks: a file appears under its name when it is whole
-and is never changed afterwards. A process that is killed loses the batch it was at. Whoever has finished
-encoding joins the batches; a process that reads meanwhile keeps the files open that it has listed. Two
-processes that encode the same items store them twice, and the batches of one of them are dropped on joining.
+and is never changed afterwards. A process that is killed loses the batch it was at. Two processes that encode
+the same items at the same time store them twice.
 """
 
 from __future__ import annotations
@@ -21,9 +20,10 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,7 +32,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.data.cache import cache_folder
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.tables import write_bytes
 from equiview.data.vectors import TokenVectors, Vectors, rows_with
@@ -53,6 +52,7 @@ class Shelf:
         self.precision: Precision = "float16" if folder.name.endswith(".float16") else "float32"
         self.writer = uuid.uuid4().hex[:12]
         self.written = 0
+        self.mark = folder / f"{self.writer}.writing"
         self.files: list[VectorFile] = []
         self.rows: dict[bytes, int] = {}
         self.refresh()
@@ -60,23 +60,15 @@ class Shelf:
     def refresh(self) -> None:
         """Look again at what is stored, by other processes too."""
         opened = {file.path: file for file in self.files}
-        while True:
-            paths = vector_files(self.folder)
-            try:
-                for path in paths:
-                    if path not in opened:
-                        # Of a file that cannot be read the items are missing; `verify` reports it.
-                        with contextlib.suppress(InputError):
-                            opened[path] = files.read(path)
-            except FileNotFoundError:
-                continue
-            # While a folder is listed another process may add a file and remove those it is made of, and
-            # neither be seen; two equal listings cannot both have missed something.
-            if vector_files(self.folder) == paths:
-                break
+        paths = vector_files(self.folder)
+        for path in paths:
+            if path not in opened:
+                # Of a file that cannot be read the items are missing, and `verify` reports it.
+                with contextlib.suppress(InputError, FileNotFoundError):
+                    opened[path] = files.read(path)
         self.files = [opened[path] for path in paths if path in opened and len(opened[path].items)]
         keys = [key for file in self.files for key in file.items["key"].tolist()]
-        # Of an item that is stored twice the first counts, that of a joined file.
+        # Of an item that is stored twice the first counts, in whatever order the files were seen.
         self.rows = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
 
     @property
@@ -88,21 +80,29 @@ class Shelf:
         """The distinct keys that are not stored, in the order given."""
         return [key for key in dict.fromkeys(keys) if key not in self.rows]
 
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Within it nobody prunes the shelf, or not until an hour after its last batch."""
+        try:
+            yield
+        finally:
+            self.mark.unlink(missing_ok=True)
+
     def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Store the vectors of these items, one key each; when this returns they are on disk.
 
         InputError for vectors that the precision cannot hold, and when the disk is full or read-only.
         """
-        dtype = np.dtype(self.precision).newbyteorder("<")
-        several = isinstance(vectors, TokenVectors)
+        content: NDArray[Any] = vectors.values if isinstance(vectors, TokenVectors) else vectors
+        counts = vectors.lengths if isinstance(vectors, TokenVectors) else None
         with np.errstate(over="ignore"):
-            values = np.ascontiguousarray(vectors.values if several else vectors, dtype=dtype)  # type: ignore[union-attr]
-        for kind, size in (("nan", "large"), ("zero", "small")):
-            if rows_with(kind, values).any():
+            values = np.ascontiguousarray(content, dtype=np.dtype(self.precision).newbyteorder("<"))
+        for problem, size in (("nan", "large"), ("zero", "small")):
+            if rows_with(problem, values).any():
                 raise InputError(f"vectors are too {size} for {self.precision}; store them as float32")
-        items = files.new_items(keys, values, vectors.lengths if isinstance(vectors, TokenVectors) else None)
         try:
-            files.write(self.folder / f"{self.writer}-{self.written:06d}.batch", items, [values])
+            files.write(self.folder / f"{self.writer}-{self.written:06d}.vectors", keys, values, counts)
+            self.mark.touch()
         except OSError as error:
             raise InputError(
                 f"{self.folder}: vectors cannot be stored ({error}); those stored before are kept. "
@@ -110,35 +110,16 @@ class Shelf:
             ) from None
         self.written += 1
 
-    def join(self) -> None:
-        """Join the batches of all processes that wrote to this shelf into one file, read as one.
-
-        It saves time and memory later and changes nothing else, so an error of the disk is passed over.
-        """
-        batches = [file for file in self.files if file.path.suffix == ".batch"]
-        if not batches:
-            return
-        numbers = set(self._places()[0][list(self.rows.values())].tolist())
-        needed = [file for number, file in enumerate(self.files) if file in batches and number in numbers]
-        with contextlib.suppress(OSError):
-            for kind in {file.kind for file in needed}:
-                group = [file for file in needed if file.kind == kind]
-                path = self.folder / f"{fingerprint(*(file.path.name for file in group))}.joined"
-                items = np.concatenate([file.items for file in group])
-                files.write(path, items, [file.values[: file.counts.sum()] for file in group])
-            for file in batches:
-                file.path.unlink(missing_ok=True)
-        self.refresh()
-
     def get(self, keys: Sequence[bytes]) -> Vectors:
         """The vectors of items that are all stored, in order of `keys`.
 
         `(n, width)` float32, or `TokenVectors` in the stored precision; mapped from disk, read-only, where
-        the order asked for is the order stored.
+        they are one file in the order asked for, else copied file by file. KeyError for an item that is not
+        stored, FileNotFoundError where it was pruned meanwhile.
         """
         rows = np.fromiter((self.rows[key] for key in keys), dtype=np.int64, count=len(keys))
         number, start, count = (column[rows] for column in self._places())
-        kinds = {self.files[index].kind for index in np.unique(number)}
+        kinds = {(file.shape[1], file.several) for file in (self.files[index] for index in np.unique(number))}
         if len(kinds) > 1:
             raise InputError(
                 f"{self.folder}: holds vectors of several kinds (width, one a token): {sorted(kinds)}; their "
@@ -201,7 +182,7 @@ class Store:
                     "precision": shelf.precision,
                     "items": len(shelf.rows),
                     "vectors": shelf.n_vectors,
-                    "megabytes": sum(path.stat().st_size for path in folder.iterdir()) / 1e6,
+                    "megabytes": sum(map(_size, folder.iterdir())) / 1e6,
                     "last_used": time.strftime("%Y-%m-%d %H:%M", time.localtime(about.stat().st_mtime)),
                 }
             )
@@ -230,8 +211,7 @@ class Store:
         """Remove shelves, or damaged files; returns how many bytes became free.
 
         `encoder` is a fingerprint or the beginning of one; `unused_days` spares what was used since. Without
-        either, and without `damaged`, everything goes but batches of the last hour that are not joined: they
-        may be of a process at work.
+        either, and without `damaged`, everything goes. Shelves to which a process is writing are spared.
         """
         freed = 0
         for folder in self.folders():
@@ -242,15 +222,17 @@ class Store:
                 continue
             if damaged:
                 doomed = [path for path in vector_files(folder) if _damage(path)]
-                doomed += [path for path in folder.glob(".*.part") if _age(path) > HOUR]
+                leftovers = [*folder.glob(".*.part"), *folder.glob("*.writing")]
+                doomed += [path for path in leftovers if _age(path) > HOUR]
+            elif any(_age(mark) < HOUR for mark in folder.glob("*.writing")):
+                continue
             else:
-                doomed = [path for path in folder.iterdir() if not _is_fresh(path)]
+                doomed = list(folder.iterdir())
             for path in doomed:
-                with contextlib.suppress(FileNotFoundError):
-                    freed += path.stat().st_size
-                    path.unlink()
-            if not damaged and not any(folder.iterdir()):
-                folder.rmdir()
+                freed += _size(path)
+                path.unlink(missing_ok=True)
+            if not damaged:
+                shutil.rmtree(folder, ignore_errors=True)
         return freed
 
 
@@ -273,9 +255,8 @@ def _key(kind: bytes, content: bytes) -> bytes:
 
 
 def vector_files(folder: Path) -> list[Path]:
-    """The files of a shelf: joined ones, then batches in the order in which each process wrote them."""
-    paths = [path for path in folder.iterdir() if path.suffix in {".joined", ".batch"}]
-    return sorted(paths, key=lambda path: (path.suffix == ".batch", path.name))
+    """The files of a shelf, those of each process in the order in which it wrote them."""
+    return sorted(folder.glob("[!.]*.vectors"))
 
 
 def _gather(
@@ -298,19 +279,26 @@ def _gather(
 
 
 def _age(path: Path) -> float:
-    return time.time() - path.stat().st_mtime
+    """Seconds since a file was changed, 0 if it has vanished meanwhile."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
-def _is_fresh(path: Path) -> bool:
-    """Whether a file may be of a process at work: a batch, or one being written, of the last hour."""
-    return path.suffix in {".batch", ".part"} and _age(path) < HOUR
+def _size(path: Path) -> int:
+    """Bytes of a file, 0 if it has vanished meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _damage(path: Path) -> tuple[str, int] | None:
     """What is wrong with a file and how many items that affects, or None."""
     try:
         file = files.read(path)
-    except FileNotFoundError:  # joined since it was listed
+    except FileNotFoundError:  # pruned since it was listed
         return None
     except InputError as error:
         return str(error), 0

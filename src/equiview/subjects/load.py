@@ -56,9 +56,9 @@ def load_class(name: str) -> Subject:
     argument = rest[0] if rest else ""
     kind = _class_of(module_name, class_name)
     is_subject = issubclass(kind, Subject)
-    lacking = [method for method in METHODS if not callable(getattr(kind, method, None))]
-    if lacking and not is_subject:
-        raise InputError(f"{module_name}:{class_name}: an encoder needs a method {' and one '.join(lacking)}")
+    missing = [method for method in METHODS if not callable(getattr(kind, method, None))]
+    if missing and not is_subject:
+        raise InputError(f"{module_name}:{class_name}: an encoder needs a method {' and one '.join(missing)}")
     try:
         model = kind(argument) if is_subject or argument else kind()
     except InputError:

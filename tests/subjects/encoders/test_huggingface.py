@@ -237,5 +237,5 @@ def test_code_of_a_checkpoint_runs_only_when_trusted(own_code: Path) -> None:
 def test_a_model_of_one_tower_is_refused(checkpoint: Made, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("chinese_clip"), tmp_path / "bert"))
     tiny.saved(folder, hf.BertModel(hf.BertConfig(**tiny.TOWER, vocab_size=300)))
-    with pytest.raises(InputError, match="BertModel does not make vectors of images and texts apart"):
+    with pytest.raises(InputError, match="BertModel does not make separate vectors of images and texts"):
         load_subject(f"hf:{folder}").encode_texts(["a dog"])

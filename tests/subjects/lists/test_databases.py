@@ -289,7 +289,7 @@ def test_items_that_do_not_fit_are_named_by_query_and_rank(filled):
     with pytest.raises(InputError, match=r"query 'i0', rank 1: item 'i0-\w\w-1' is not in .*id=FIELD"):
         filled.subject("strangers").lists(items)
     filled.fill("twins", [name.replace("sw", "mi") for name in ids], vectors)
-    with pytest.raises(InputError, match=r"query 'i0': item 'i\d+-mi' stands at ranks \d+ and \d+"):
+    with pytest.raises(InputError, match=r"query 'i0': item 'i\d+-mi' is at ranks \d+ and \d+"):
         filled.subject("twins").lists(items)
 
 

@@ -32,7 +32,7 @@ def common_name(name: str) -> str:
 
 
 def tensors_of(checkpoint: Checkpoint) -> Tensors:
-    """Every tensor of a checkpoint's own folder by its common name, adapters in folders below it apart."""
+    """Every tensor of a checkpoint's own folder by its common name, without adapters in folders below it."""
     tensors: Tensors = {}
     for path in checkpoint.weights:
         if path.parent == checkpoint.folder:
@@ -79,7 +79,7 @@ def adapted(tensors: Tensors, adapter: Checkpoint, task: str = "") -> Tensors:
     for name, value in _adapter_tensors(adapter.folder).items():
         split = re.fullmatch(r"(.+)\.lora_([AB])(?:\.default)?(?:\.([\w-]+))?\.weight", common_name(name))
         if split is None:
-            # A layer trained whole (`modules_to_save`) stands in the adapter under its own name.
+            # A layer trained whole (`modules_to_save`) is in the adapter under its own name.
             merged[
                 re.sub(r"\.(modules_to_save|base_layer|original_module)(\.default)?", "", common_name(name))
             ] = value

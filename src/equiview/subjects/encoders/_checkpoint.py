@@ -65,7 +65,7 @@ class Checkpoint:
         return content
 
     def need(self, *names: str) -> Path:
-        """The first of these files that is there; InputError when none is."""
+        """The first of these files that exists; InputError when none does."""
         for name in names:
             if (self.folder / name).is_file():
                 return self.folder / name
@@ -114,8 +114,8 @@ def _fetch(name: str, extra: str) -> Path:
         files = hub.list_repo_files(**where)
         patterns = SAFE if any(file.endswith(".safetensors") for file in files) else PICKLED
         # Exports for other runtimes and training states are large and not read here.
-        aside = ["onnx/*", "openvino/*", "coreml/*", "runs/*", "optimizer*", "*training_args*", "*.msgpack"]
-        return Path(hub.snapshot_download(**where, allow_patterns=[*READ, *patterns], ignore_patterns=aside))
+        unused = ["onnx/*", "openvino/*", "coreml/*", "runs/*", "optimizer*", "*training_args*", "*.msgpack"]
+        return Path(hub.snapshot_download(**where, allow_patterns=[*READ, *patterns], ignore_patterns=unused))
     except Exception as unreachable:
         try:
             return Path(hub.snapshot_download(**where, local_files_only=True))

@@ -96,7 +96,7 @@ class OpenClipTower:
 
 
 def renamed(state: dict[str, Any]) -> dict[str, Any]:
-    """OpenCLIP's tensors under transformers' names; queries, keys and values come apart."""
+    """OpenCLIP's tensors under transformers' names; queries, keys and values are split."""
     tensors: dict[str, Any] = {}
     for name, value in state.items():
         if name == "visual.proj":

@@ -83,13 +83,13 @@ class QwenEncoder(TorchEncoder):
         return [{"input_ids": row, "attention_mask": [1] * len(row)} for row in cut]
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
-        """Rows filled up on the right: attention looks back only, so what is there is never seen."""
+        """Rows filled up on the right: attention looks back only, so padding is never seen."""
         filler = self.tokenizer.pad_token_id
         return pad(rows, {"input_ids": 0 if filler is None else filler, "attention_mask": 0})
 
 
 def widened(image: Image) -> Image:
-    """`image`, its shorter side drawn out where it is too thin for the model to read."""
+    """`image`, its shorter side widened where it is too thin for the model to read."""
     long, short = max(image.size), min(image.size)
     if long <= THINNEST * short:
         return image

@@ -254,7 +254,7 @@ def loaded(model: Any, info: Mapping[str, Any], where: Any) -> Any:
 
 
 def tokenizer_of(checkpoint: Checkpoint, kind: Any = None, **settings: Any) -> Any:
-    """The tokenizer of a checkpoint; InputError when it has no vocabulary, which the library lets pass."""
+    """The tokenizer of a checkpoint; InputError when it has no vocabulary, which the library accepts."""
     checkpoint.need(*VOCABULARIES)
     kind = kind or require("transformers", "hf").AutoTokenizer
     return from_files(kind, checkpoint.folder, **settings)
@@ -275,7 +275,7 @@ def from_files(kind: Any, folder: Path | None, **settings: Any) -> Any:
 
 @contextmanager
 def library_bars_off() -> Iterator[None]:
-    """Silence the progress bars of transformers, which would be drawn across ours."""
+    """Silence the progress bars of transformers, which would overwrite ours."""
     logging = require("transformers.utils.logging", "hf")
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

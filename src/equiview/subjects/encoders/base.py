@@ -36,7 +36,7 @@ V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
 
 
 class Encoder(Subject):
-    """Whatever gives vectors of images and texts: a model, or vectors that somebody stored."""
+    """Whatever gives vectors of images and texts: a model, or stored vectors."""
 
     kind = "an encoder"
     similarity: Literal["cosine", "dot", "maxsim"] = "cosine"
@@ -75,7 +75,7 @@ class EmbeddingModel(Encoder):
 
         `(len(items), width)` float32, or `TokenVectors` where `similarity` is `maxsim`. Texts are encoded
         longest first, so that a batch holds texts of like length, and each distinct text once, so that the
-        same words have the same vector wherever they stand.
+        same words always have the same vector.
         """
         check_not_empty(items)
         parts = list(self.batches(items, progress))
@@ -89,7 +89,7 @@ class EmbeddingModel(Encoder):
         rows: NDArray[np.int64] | None = None,
         unreadable: Unreadable | None = None,
     ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
-        """Yield (item rows, their vectors) batch by batch until each item, or each of `rows`, had its turn.
+        """Yield (item rows, their vectors) batch by batch until all items, or all of `rows`, are encoded.
 
         A batch is checked for its shape alone; `embed` checks the rest. A picture that cannot be read is an
         InputError, or is left out and passed to `unreadable` as (row, error).

@@ -29,7 +29,7 @@ PROJECTION = "custom_text_proj"
     "colqwen2.5", usage=("colqwen2.5:ID_OR_PATH",), about="late interaction on Qwen2.5-VL, with its adapter"
 )
 class ColQwen25(QwenEncoder):
-    """ColQwen2.5; `prefix=...` stands before each text, for checkpoints trained with `Query: `."""
+    """ColQwen2.5; `prefix=...` is put before each text, for checkpoints trained with `Query: `."""
 
     scheme = "colqwen2.5"
     extra_options = ("base", "prefix")
@@ -40,7 +40,7 @@ class ColQwen25(QwenEncoder):
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        # Ten fillers after a text give the model room to add to the query, as it was trained.
+        # Ten padding tokens after a text let the model expand the query, as it was trained.
         self.text_prompt = f"{self.options.get('prefix', '')}{{}}{'<|endoftext|>' * 10}"
 
     @cached_property

@@ -1,4 +1,4 @@
-"""`embeddings:DIR`: vectors somebody already has, looked up by the ids of the items.
+"""`embeddings:DIR`: stored vectors, looked up by the ids of the items.
 
 The folder holds `images.npy` beside `images.csv|parquet` and `texts.npy` beside `texts.csv|parquet`; row i of
 an array is the vector of row i of its table. A kind that an audit does not need may be absent.

@@ -67,14 +67,14 @@ class HuggingFace(TorchEncoder):
             hasattr(model, f"get_{tower}_features") for tower in ("image", "text")
         ):
             raise InputError(
-                f"{self.checkpoint.name}: {type(model).__name__} does not make vectors of images and texts "
-                "apart; a dual encoder is needed"
+                f"{self.checkpoint.name}: {type(model).__name__} does not make separate vectors of images "
+                "and texts; a dual encoder is needed"
             )
         return model.to(self.device).eval()
 
     @cached_property
     def processor(self) -> Any:
-        """Its image preprocessing, by Pillow even where torchvision, which resizes otherwise, is there."""
+        """Its image preprocessing, by Pillow also where torchvision is there, which resizes differently."""
         self.checkpoint.need("preprocessor_config.json", "processor_config.json")
         return self._from(require("transformers", self.extra).AutoImageProcessor, backend="pil")
 
@@ -114,7 +114,7 @@ class HuggingFace(TorchEncoder):
         text = getattr(config, "text_config", config)
         positions = int(getattr(text, "max_position_embeddings", LENGTH_LIMIT))
         if "roberta" in getattr(text, "model_type", "") or self.model_type == "altclip":
-            positions -= int(text.pad_token_id) + 1  # their positions start after that of the filler
+            positions -= int(text.pad_token_id) + 1  # their positions start after that of the padding
         return min(positions, int(self.tokenizer.model_max_length), LENGTH_LIMIT)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:

@@ -2,7 +2,7 @@
 
 Checkpoints in transformers' layout, such as vidore/colpali-v1.3-hf and vidore/colqwen2-v1.0-hf (Faysse et
 al., "ColPali: Efficient Document Retrieval with Vision Language Models", 2024). Every token of a prompt and
-of what it holds has a vector, those that fill a batch up have none.
+of what it holds has a vector, those that pad a batch have none.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class LateInteraction(TorchEncoder):
         return {name: value for name, value in inputs.items() if name != "labels"}
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Token ids of texts in the query prompt, ten fillers after them; of a long text the end is cut."""
+        """Token ids of texts in the query prompt, ten padding tokens after them; long texts are cut."""
         filler = self.processor.query_augmentation_token
         first = self.processor.tokenizer.bos_token if self.family == "ColPali" else ""
         tail = f"{filler * 10}\n"
@@ -101,7 +101,7 @@ class LateInteraction(TorchEncoder):
         return pad(rows, fills, tokenizer.padding_side)
 
     def image_vectors(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
-        """The vectors of all tokens, and which of them are not filler."""
+        """The vectors of all tokens, and which of them are not padding."""
         return self.model(**inputs).embeddings, inputs["attention_mask"].bool()
 
     text_vectors = image_vectors

@@ -1,8 +1,8 @@
-"""`mclip:ID_OR_PATH`: M-CLIP, a multilingual text tower taught to write into the space of a CLIP image tower.
+"""`mclip:ID_OR_PATH`: M-CLIP, a multilingual text tower trained to match the space of a CLIP image tower.
 
 The text tower is XLM-R, its tokens averaged under the attention mask, then one linear layer (Carlsson et al.,
-"Cross-lingual and Multilingual CLIP", LREC 2022). The checkpoint holds the texts' side alone; the image tower
-is the one it was taught from, and `vision=ID_OR_PATH` names another copy of it.
+"Cross-lingual and Multilingual CLIP", LREC 2022). The checkpoint holds the text side alone; the image tower
+is the one it was trained to match, and `vision=ID_OR_PATH` names another copy of it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
-TAUGHT_BY = {
+IMAGE_TOWERS = {
     768: "openai/clip-vit-large-patch14",
     640: "timm/vit_base_patch16_plus_clip_240.laion400m_e32",
 }
@@ -45,16 +45,16 @@ HEAD = "LinearTransformation."
     "mclip", usage=("mclip:ID_OR_PATH",), about="M-CLIP: XLM-R texts in the space of a CLIP image tower"
 )
 class MultilingualClip(TorchEncoder):
-    """M-CLIP's XLM-R text tower and the CLIP image tower it was taught from."""
+    """M-CLIP's XLM-R text tower and the CLIP image tower it was trained to match."""
 
     scheme = "mclip"
     extra_options = ("vision",)
 
     @cached_property
-    def eye(self) -> HuggingFace | OpenClipTower:
+    def image_tower(self) -> HuggingFace | OpenClipTower:
         """The image tower."""
         width = int(self.checkpoint.json().get("numDims", 0))
-        name = self.options.get("vision") or TAUGHT_BY.get(width)
+        name = self.options.get("vision") or IMAGE_TOWERS.get(width)
         if name is None:
             raise InputError(
                 f"{self.checkpoint.name}: no image tower is known for vectors {width} wide; "
@@ -69,7 +69,7 @@ class MultilingualClip(TorchEncoder):
     @cached_property
     def fingerprint(self) -> str:
         """A hash of both towers and the precision."""
-        return fingerprint(super().fingerprint, self.eye.checkpoint.fingerprint)
+        return fingerprint(super().fingerprint, self.image_tower.checkpoint.fingerprint)
 
     @cached_property
     def towers(self) -> tuple[Any, Any]:
@@ -96,18 +96,18 @@ class MultilingualClip(TorchEncoder):
 
     def load(self) -> None:
         """Load both towers and the tokenizer."""
-        _ = self.towers, self.tokenizer, self.eye.model, self.eye.processor
+        _ = self.towers, self.tokenizer, self.image_tower.model, self.image_tower.processor
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Pixels."""
-        return self.eye.picture_inputs(images)
+        return self.image_tower.picture_inputs(images)
 
     def image_vectors(self, inputs: Inputs) -> torch.Tensor:
         """The image tower's projected vectors."""
-        return self.eye.image_vectors(inputs)
+        return self.image_tower.image_vectors(inputs)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Token ids; the first position is that after the filler's, so the table is used from there on."""
+        """Token ids; the first position is that after the padding's, so the table is used from there on."""
         text, _ = self.towers
         limit = text.config.max_position_embeddings - text.config.pad_token_id - 1
         ids = self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]
@@ -118,7 +118,7 @@ class MultilingualClip(TorchEncoder):
         return pad(rows, {"input_ids": self.tokenizer.pad_token_id, "attention_mask": 0})
 
     def text_vectors(self, inputs: Inputs) -> torch.Tensor:
-        """The mean of the tokens, filler apart, through the linear layer."""
+        """The mean of the tokens, padding excluded, through the linear layer."""
         text, head = self.towers
         states = text(**inputs).last_hidden_state
         mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)

@@ -2,7 +2,7 @@
 
 They share one image tower and one kind of text tower and differ only in the texts they were trained on:
 `skewed` saw all languages as often as each is written on the web, `english` saw English alone, and `aligned`
-is `skewed` after the texts of every language were drawn onto their English ones. What they are and how well
+is `skewed` after training texts of every language to match their English ones. What they are and how well
 they do is said in `pictogram_models/MODEL_CARD.md`.
 
 A text becomes a bag of hashed features: its character 1- to 3-grams, its words and the text as a whole. The

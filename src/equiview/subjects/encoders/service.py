@@ -99,7 +99,7 @@ class EmbeddingService(EmbeddingModel):
         return self._vectors([{"image": uri} for uri in ahead(data_uri, images, depth=16)])
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors `(n, width)` of texts; services refuse an empty one, so a blank stands for it."""
+        """Vectors `(n, width)` of texts; services refuse an empty one, so a blank is sent for it."""
         return self._vectors([text or " " for text in readable(texts)])
 
     def _vectors(self, inputs: Sequence[Any]) -> NDArray[np.float32]:

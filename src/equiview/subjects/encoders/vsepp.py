@@ -59,8 +59,8 @@ class VsePlusPlus(TorchEncoder):
                 f"{self.checkpoint.folder}: has no vocabulary (*_vocab.pkl); VSE++ trains with one"
             )
         words = read_vocabulary(paths[0])
-        if lacking := [word for word in ("<start>", "<end>", "<unk>") if word not in words]:
-            raise InputError(f"{paths[0]}: has no word {lacking[0]}")
+        if missing := [word for word in ("<start>", "<end>", "<unk>") if word not in words]:
+            raise InputError(f"{paths[0]}: has no word {missing[0]}")
         return words
 
     @cached_property

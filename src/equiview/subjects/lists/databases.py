@@ -157,7 +157,7 @@ class Database(ResultLists):
             if not isfinite(score):
                 raise InputError(f"{where}, rank {rank}: score {score} is not a number")
             if names.setdefault(str(name), rank) != rank:
-                raise InputError(f"{where}: item {name!r} stands at ranks {names[str(name)]} and {rank}")
+                raise InputError(f"{where}: item {name!r} is at ranks {names[str(name)]} and {rank}")
         return list(names)
 
     def one_of(self, kind: str, name: str | None, known: Iterable[str]) -> str:

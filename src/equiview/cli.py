@@ -155,14 +155,27 @@ def figures(
 
 @app.command()
 def export(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folder of a run; of several for a table of a paper.")],
+    table: Annotated[
+        str, typer.Option(help="A table as its paper lays it out; `list` names those there are.")
+    ] = "",
     format_: Annotated[str, typer.Option("--format", help="csv, latex, markdown or json.")] = "csv",
 ) -> None:
-    """Print a run's numbers as a table to paste."""
+    """Print a run's numbers, or a table of a paper filled with them, to paste."""
     from equiview.data.run import Run
-    from equiview.report import export as table_of
+    from equiview.errors import InputError
+    from equiview.report import export as estimates_of
+    from equiview.report import export_layout, list_layouts
 
-    print(table_of(Run.open(run), format_), end="")
+    opened = [Run.open(folder) for folder in runs]
+    if table == "list":
+        _print_table(list_layouts(opened), "Tables")
+    elif table:
+        print(export_layout(opened, table, format_), end="")
+    elif len(opened) == 1:
+        print(estimates_of(opened[0], format_), end="")
+    else:
+        raise InputError("the numbers of several runs are exported one run at a time, or with --table")
 
 
 @app.command()

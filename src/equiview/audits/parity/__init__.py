@@ -11,7 +11,7 @@ from equiview.audits.parity.judge import judge
 from equiview.audits.parity.measure import measure, values
 from equiview.audits.parity.observe import SCHEMAS, observe
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tables import table_1
+from equiview.audits.parity.tables import TABLES, table_1
 from equiview.audits.parity.tasks import DIRECTIONS
 from equiview.benchmarks.prompts import SHIPPED
 from equiview.data.headline import Headline
@@ -112,5 +112,6 @@ PARITY = register(
         measure=measure,
         draw=draw,
         judge=judge,
+        tables=TABLES,
     )
 )

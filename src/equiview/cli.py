@@ -133,11 +133,12 @@ def compare(
     """Put runs side by side, with paired tests of their differences."""
     from equiview import api
     from equiview.data.run import Run
+    from equiview.studies import averages
 
     opened = [Run.open(folder) for folder in runs]
     with _progress(as_json) as progress:
         table = api.write_comparison(opened, out, progress)
-    _show(opened, table, out / "report.html", as_json)
+    _show(opened, table, out / "report.html", as_json, averages(opened))
 
 
 @app.command()
@@ -285,7 +286,13 @@ def _progress(quiet: bool) -> Iterator[Progress]:
         yield tell
 
 
-def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json: bool) -> None:
+def _show(
+    runs: list[Run],
+    comparison: pl.DataFrame | None,
+    path: Path,
+    as_json: bool,
+    means: pl.DataFrame | None = None,
+) -> None:
     if as_json:
         return _print_json(
             {
@@ -301,6 +308,7 @@ def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json:
                     for run in runs
                 ],
                 "comparison": None if comparison is None else comparison.to_dicts(),
+                "averages": None if means is None else means.to_dicts(),
             }
         )
     from rich.table import Table
@@ -323,6 +331,16 @@ def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json:
                 f"{row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})", f"{row['p_holm']:.4f}",
             )  # fmt: skip
         _console().print(paired)
+    if means is not None and len(means):
+        from equiview.audits import label_of
+        from equiview.studies.averages import mean_of
+
+        averaged = Table("metric", "mean [95% interval]", "systems",
+                         title="Means over systems", title_justify="left")  # fmt: skip
+        for row in means.iter_rows(named=True):
+            mean = mean_of(row)
+            averaged.add_row(label_of(row["audit"], mean.quantity), f"{mean:.3f}", str(mean.n))
+        _console().print(averaged)
     print(f"Report: {path}")
     return None
 

@@ -17,6 +17,7 @@ from equiview.stats.correlation import Correlation, pearson_interval, spearman_i
 from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
+from equiview.stats.student import student_interval
 
 __all__ = [
     "BootstrapInterval",
@@ -37,5 +38,6 @@ __all__ = [
     "quantile_interval",
     "sign_flip_test",
     "spearman_interval",
+    "student_interval",
     "wald_p",
 ]

@@ -102,6 +102,7 @@ ASSOCIATION = register(
         key_formats={"direction": "{}", "space": "of {}", "country": "{}", "concept": "{}"},
         explore=explore,
         packages=("umap-learn",),
+        averaged=(TOGETHER,),
     )
 )
 

@@ -44,6 +44,12 @@ def test_the_list_has_the_first_line_of_what_each_table_is(both: list[Run]) -> N
     ]
 
 
+def test_runs_without_tables_say_so(tmp_path: Path) -> None:
+    bare = make_run(tmp_path / "bare", "mine", 0.5, audits=("broken",))
+    with pytest.raises(InputError, match="no audit of these runs has a table of its paper"):
+        list_layouts([bare])
+
+
 def test_a_name_that_two_audits_share_needs_the_audit(both: list[Run]) -> None:
     message = "several tables are named 'table-1'; use one of exposure.table-1, preference.table-1"
     with pytest.raises(InputError, match=message):
@@ -89,6 +95,8 @@ def test_csv_and_json_give_back_the_numbers(both: list[Run]) -> None:
 
 def test_numbers_of_a_column_have_the_decimals_of_the_paper() -> None:
     assert _words(pl.Series([0.29, 0.207, -1.0, None, math.inf])) == ["0.290", "0.207", "−1.000", "–", "∞"]
+    assert _words(pl.Series([83.3412, 2.0])) == ["83.341", "2.000"]
+    assert _words(pl.Series([94.6, 91.0])) == ["94.6", "91.0"]
     assert _words(pl.Series([1, None])) == ["1", "–"]
 
 

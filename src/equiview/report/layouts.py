@@ -18,6 +18,8 @@ from equiview.report.words import number
 
 SYSTEM = "system"
 """The column that says which run a row is of."""
+DECIMALS = 3
+"""The most decimals that are printed; CSV and JSON have all that the table gives."""
 Layout = Callable[[Estimates], pl.DataFrame]
 
 
@@ -34,10 +36,12 @@ def layouts_of(runs: Sequence[Run]) -> dict[str, Layout]:
 
 
 def list_layouts(runs: Sequence[Run]) -> pl.DataFrame:
-    """The names of these runs' tables, and what each is."""
+    """The names of these runs' tables, and what each is; InputError when there are none."""
     rows = [
         (name, (inspect.getdoc(layout) or "").partition("\n")[0]) for name, layout in layouts_of(runs).items()
     ]
+    if not rows:
+        raise InputError("no audit of these runs has a table of its paper")
     return pl.DataFrame(rows, schema={"table": pl.String, "what it is": pl.String}, orient="row")
 
 
@@ -106,12 +110,14 @@ def _printed(table: pl.DataFrame) -> tuple[Header, Rows]:
 
 
 def _words(column: pl.Series) -> list[str]:
-    """The cells of a column; numbers in as many decimals as the one that needs most, as papers print them."""
+    """The cells of a column; numbers in as many decimals as the one that needs most, up to `DECIMALS`."""
     values = column.to_list()
     if not column.dtype.is_float():
         return ["–" if value is None else str(value) for value in values]
     finite = [value for value in values if value is not None and math.isfinite(value)]
-    decimals = max((len(f"{value:.6f}".rstrip("0").partition(".")[2]) for value in finite), default=0)
+    decimals = max(
+        (len(f"{value:.{DECIMALS}f}".rstrip("0").partition(".")[2]) for value in finite), default=0
+    )
     return [
         number(value) if value not in finite else f"{value:.{decimals}f}".replace("-", "−")
         for value in values

@@ -44,8 +44,9 @@ def test_the_list_has_the_first_line_of_what_each_table_is(both: list[Run]) -> N
     ]
 
 
-def test_runs_without_tables_say_so(tmp_path: Path) -> None:
-    bare = make_run(tmp_path / "bare", "mine", 0.5, audits=("broken",))
+def test_runs_without_tables_say_so(runs: list[Run]) -> None:
+    manifest = runs[0].manifest.model_copy(update={"audits": ("not-installed",)})
+    bare = Run(runs[0].folder, manifest)
     with pytest.raises(InputError, match="no audit of these runs has a table of its paper"):
         list_layouts([bare])
 

@@ -17,6 +17,7 @@ from equiview.stats.correlation import Correlation, pearson_interval, spearman_i
 from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
+from equiview.stats.symmetric import sign_flip_interval
 
 __all__ = [
     "BootstrapInterval",
@@ -35,6 +36,7 @@ __all__ = [
     "normal_interval",
     "pearson_interval",
     "quantile_interval",
+    "sign_flip_interval",
     "sign_flip_test",
     "spearman_interval",
     "wald_p",

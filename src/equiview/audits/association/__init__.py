@@ -58,9 +58,7 @@ METRICS = (
         "points",
         DIFFERENCE,
     ),
-    Metric(
-        TIED, "share of trials in which several images have the highest score", "lower", "share", SHARE
-    ),
+    Metric(TIED, "share of trials in which several images have the highest score", "lower", "share", SHARE),
     Metric(
         SHARED,
         "share of trials with a semantic or non-relevant image of a country that speaks the query's language",
@@ -109,7 +107,13 @@ ASSOCIATION = register(
             for key in ("language", "country")
             for direction in DIRECTIONS
         ),
-        key_formats={"direction": "{}", "space": "of {}", "country": "{}", "concept": "{}", "ties": "ties {}"},
+        key_formats={
+            "direction": "{}",
+            "space": "of {}",
+            "country": "{}",
+            "concept": "{}",
+            "ties": "ties {}",
+        },
         explore=explore,
         packages=("umap-learn",),
     )

@@ -99,10 +99,14 @@ def _no_better_than_chance(estimates: Estimates, direction: Direction, tolerance
     if shows_bias(pull, tolerance) and max(semantic.low, cultural.low) > least:
         return ""
     if semantic.low <= least:
-        return f"the right image wins {semantic.value:.0%} of trials, not shown to be above chance, {1 / 3:.0%}"
+        return (
+            f"the right image wins {semantic.value:.0%} of trials, not shown to be above chance, {1 / 3:.0%}"
+        )
     known = pull.n - len(_unknown(estimates, direction))
     if known < KNOWN * pull.n:
-        return f"the right image is shown to win more often than by chance in only {known} of {pull.n} languages"
+        return (
+            f"the right image is shown to win more often than by chance in only {known} of {pull.n} languages"
+        )
     return ""
 
 

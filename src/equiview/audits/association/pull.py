@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -45,7 +46,7 @@ def mean_pulls(trials: pl.DataFrame, direction: Direction, settings: Association
             TO_CULTURE: np.where(cultural, 1.0, np.where(semantic, 0.0, -1.0)),
             FROM_CULTURE: np.where(other, -1.0, np.where(semantic, 0.0, 1.0)),
         }
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"metric": TIED, "value": tied, "low": tied, "high": tied, "n": len(trials), "direction": direction}
     ]
     rows += [
@@ -58,7 +59,7 @@ def mean_pulls(trials: pl.DataFrame, direction: Direction, settings: Association
 
 
 def query_test(trials: pl.DataFrame, settings: AssociationSettings, purpose: str) -> float:
-    """p value of these trials having no pull, by flipping the signs of queries."""
+    """P value of these trials having no pull, by flipping the signs of queries."""
     return float(
         sign_flip_test(
             trials[PULL].to_numpy(),

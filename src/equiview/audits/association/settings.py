@@ -21,5 +21,8 @@ class AssociationSettings(Settings):
     directions: tuple[Direction, ...] = Field(default=DIRECTIONS, min_length=1)
     silhouette: Silhouette = "euclidean"
     tolerance: float = Field(
-        default=0.02, gt=0, lt=1, description="mean pull of languages that is still fair, as a share of trials"
+        default=0.02,
+        gt=0,
+        lt=1,
+        description="mean pull of languages that is still fair, as a share of trials",
     )

@@ -29,7 +29,7 @@ def overall_wins(estimates: Estimates) -> pl.DataFrame:
 
 
 def correlations(estimates: Estimates) -> pl.DataFrame:
-    """Table 7: one row, Pearson across countries of SP with the silhouette of texts (TSC), of images (ISC)."""
+    """Table 7: one row, Pearson across countries of SP with silhouettes of texts (TSC) and images (ISC)."""
     rows = {
         name: estimates.maybe(TOGETHER, direction=TEXT_TO_IMAGE, space=space)
         for name, space in zip(("TSC", "ISC"), SPACES, strict=True)

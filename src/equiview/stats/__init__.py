@@ -18,6 +18,7 @@ from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
 from equiview.stats.student import student_interval
+from equiview.stats.symmetric import sign_flip_interval
 
 __all__ = [
     "BootstrapInterval",
@@ -36,6 +37,7 @@ __all__ = [
     "normal_interval",
     "pearson_interval",
     "quantile_interval",
+    "sign_flip_interval",
     "sign_flip_test",
     "spearman_interval",
     "student_interval",

@@ -38,11 +38,14 @@ class Vectors(Encoder):
 
     def __init__(self, images: Floats, texts: Floats) -> None:
         super().__init__()
-        self.vectors = {"image": images.astype(np.float32), "text": texts.astype(np.float32)}
+        self.vectors: dict[str, NDArray[np.float32]] = {
+            "image": images.astype(np.float32),
+            "text": texts.astype(np.float32),
+        }
 
     def embed(self, items: Items, progress: Progress = silent) -> NDArray[np.float32]:
         """The vectors of these items by their row in the benchmark."""
-        return self.vectors[items.kind][items.table["place"].to_numpy()]
+        return np.take(self.vectors[items.kind], items.table["place"].to_numpy(), axis=0)
 
 
 def observed(images: Floats, texts: Floats, exists: NDArray[np.bool_]) -> Observations:

@@ -63,9 +63,9 @@ def gaps_of_slots(similarities: Floats) -> tuple[Floats, Floats]:
 
     `similarities` is `(n_slots, n_languages, n_images)`, nan where there is no caption. Returns (same,
     apart), each `(n_languages, n_images)`: the mean over pairs of captions of the language, and the mean over
-    the other languages. Languages with a single caption of an image take no part, so that both are of the same
-    captions; nan where nothing is left. Were captions of one slot compared too, translations, which share
-    slots, would seem nearer than any two captions of one language can be.
+    the other languages. Languages with a single caption of an image take no part, so that both are of the
+    same captions; nan where nothing is left. Were captions of one slot compared too, translations, which
+    share slots, would seem nearer than any two captions of one language can be.
 
     English .5 and .6, German .3 and .4: the German second is .1 from the English first, and so on.
 

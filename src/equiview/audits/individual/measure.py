@@ -236,10 +236,10 @@ def _add_quantiles(rows: Rows, observations: Observations, settings: IndividualS
 
 
 def _add_pairings(rows: Rows, pairings: pl.DataFrame) -> None:
-    """Mean gap and chord of every two languages; the interval is the normal one, images being many."""
+    """Mean gap, distance and chord of every two languages; intervals are normal ones, images being many."""
     for row in pairings.iter_rows(named=True):
         keys = {"images": "matched", "language": row["language"], "other": row["other"]}
-        for name in ("gap", "chord"):
+        for name in ("gap", "distance", "chord"):
             low, high = normal_interval(row[name], row[f"{name}_sd"], row["pairs"])
             ends = (row[name], max(0.0, float(low)), float(high))
             rows.add_known(quantity(MEANS[name][0], **keys), ends, row["pairs"])

@@ -68,6 +68,7 @@ SCHEMAS = {
             Column("gap", pl.Float64, "mean similarity gap"),
             Column("gap_sd", pl.Float64, "its standard deviation"),
             Column("distance", pl.Float64, "mean distance of the vectors as they are"),
+            Column("distance_sd", pl.Float64, "its standard deviation"),
             Column("chord", pl.Float64, "mean distance of the vectors scaled to length 1"),
             Column("chord_sd", pl.Float64, "its standard deviation"),
             *_RATIOS,

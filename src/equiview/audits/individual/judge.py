@@ -36,8 +36,8 @@ ADVICE = (
     "Align texts of other languages to the encoder's strongest one, with the distance of parallel "
     "captions as the loss: the chord bounds the gap.",
 )
-CERTAIN = 0.001
-"""p up to which captions count as more similar to their own images than to others."""
+CERTAIN = 0.0001
+"""p up to which captions count as more similar to their own images: no random encoder should get so far."""
 NAMED = 3
 """Languages that the answer names on either side."""
 

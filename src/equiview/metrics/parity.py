@@ -93,6 +93,59 @@ def gap_parts(correct: ArrayLike, correct_other: ArrayLike, groups: ArrayLike) -
     return np.asarray(parts, dtype=np.float64)
 
 
+def recall_in_pool(ranks: ArrayLike, candidates: ArrayLike, pool: ArrayLike, k: int) -> NDArray[np.float64]:
+    """The chance of each rank being at most `k` if only `pool` candidates had been drawn, `(n,)`; ours.
+
+    `ranks` and `candidates`, `(n,)`, are the place of the right candidate, from 1, among how many. The right
+    one is in the pool, and the others are drawn without replacement, so how many better ones are among them
+    is hypergeometric: exact, and without any drawing. Where the pool is all candidates it is 0 or 1.
+
+    Raises MetricInputError for a rank beyond the candidates, a pool larger than they or smaller than 1.
+
+    >>> recall_in_pool([1, 2, 3], [3, 3, 3], 2, k=1).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    rank, n, size = np.broadcast_arrays(
+        *(np.asarray(array, dtype=np.int64) for array in (ranks, candidates, pool))
+    )
+    if ((rank < 1) | (rank > n)).any() or ((size < 1) | (size > n)).any() or k < 1:
+        raise MetricInputError("ranks and pool must be from 1 to candidates, and k at least 1")
+    chance = (rank <= k).astype(np.float64)
+    open_ = np.flatnonzero((size < n) & (rank > k))
+    better, worse, drawn = rank[open_] - 1, n[open_] - rank[open_], size[open_] - 1
+    total = _log_choose(better + worse, drawn)
+    parts = [_log_choose(better, x) + _log_choose(worse, drawn - x) - total for x in range(k)]
+    chance[open_] = np.minimum(np.exp(parts).sum(axis=0), 1.0)
+    return chance
+
+
+def balanced_recall(ahead: ArrayLike, own: ArrayLike, sizes: ArrayLike, each: int) -> NDArray[np.float64]:
+    """R@1 expected among candidates of which `each` come from every group, `(n_queries,)` in [0, 1]; ours.
+
+    `ahead`, `(n_queries, n_groups)`, counts the candidates of each group that are ranked before the right
+    one, which is of group `own`, `(n_queries,)`; `sizes`, `(n_groups,)`, counts all candidates of each. The
+    right one is always drawn, the others without replacement; the mean over all draws has a closed form.
+    A larger group has more candidates that look alike, and R@1 among all of them is lower for that alone.
+
+    Raises MetricInputError for shapes that do not fit, or `each` not from 1 to the smallest group.
+
+    >>> balanced_recall([[0, 0], [1, 0], [0, 1]], own=[0, 0, 0], sizes=[3, 2], each=1).tolist()
+    [1.0, 1.0, 0.5]
+    """
+    better, groups, pool = (np.asarray(array, dtype=np.int64) for array in (ahead, own, sizes))
+    if better.ndim != 2 or groups.shape != better.shape[:1] or pool.shape != better.shape[1:]:
+        raise MetricInputError(
+            "ahead must be (n_queries, n_groups), own (n_queries,) and sizes (n_groups,); got "
+            f"{better.shape}, {groups.shape} and {pool.shape}"
+        )
+    if not 1 <= each <= pool.min():
+        raise MetricInputError(f"each must be from 1 to the smallest group's {pool.min()}; got {each}")
+    is_own = groups[:, None] == np.arange(len(pool))
+    others, drawn = pool - is_own, each - is_own
+    none_better = _log_choose(others - better, drawn) - _log_choose(others, drawn)
+    return np.asarray(np.exp(none_better.sum(axis=1)))
+
+
 def gini(values: ArrayLike) -> float:
     """Gini coefficient of `values`, `(n,)`: 0 when all are equal, near 1 when one has all there is.
 
@@ -134,6 +187,17 @@ def gini_of_rows(values: ArrayLike) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):  # 0 / 0: nothing to share out
         coefficients = np.sort(table, axis=1) @ weights / (n * table.sum(axis=1))
     return np.asarray(np.maximum(coefficients, 0.0))  # equal values may differ from 0 in the last bit
+
+
+def _log_choose(n: NDArray[np.int64], k: NDArray[np.int64] | int) -> NDArray[np.float64]:
+    """The logarithm of n over k, minus infinity where there is no way to choose."""
+    from scipy.special import gammaln
+
+    possible = (np.asarray(k) >= 0) & (n >= k)
+    left = np.where(possible, n - k, 0)
+    return np.where(
+        possible, gammaln(n + 1.0) - gammaln(np.maximum(k, 0) + 1.0) - gammaln(left + 1.0), -np.inf
+    )
 
 
 def _gaps(correct: NDArray[np.float64], member: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from equiview.data.estimates import Estimates
@@ -31,3 +33,7 @@ def table_1(estimates: Estimates, task: str = "gender", within: str = "race") ->
         labels = (pl.lit(language).alias("language"), pl.lit("gap").alias("group"))
         parts += [part.select("language", "group", *columns), part.select(*labels, *gap).head(1)]
     return pl.concat(parts).with_columns((pl.col(columns) * 100).round(1))
+
+
+TABLES: dict[str, Callable[[Estimates], pl.DataFrame]] = {"table-1": table_1}
+"""Tables of the paper by name, each a function of the audit's estimates."""

@@ -37,7 +37,9 @@ DIRECTIONS = ("image-to-text", "text-to-image")
 def tables(**known: pl.DataFrame) -> Observations:
     """Observations of these tables, the others empty."""
     empty = {name: pl.DataFrame(schema=schema.dtypes) for name, schema in PARITY.schemas.items()}
-    return Observations(empty | {name: PARITY.schemas[name].check(table, name) for name, table in known.items()})
+    return Observations(
+        empty | {name: PARITY.schemas[name].check(table, name) for name, table in known.items()}
+    )
 
 
 def correct(chances: Floats, size: int, rng: Rng, alike: float = 0.5) -> NDArray[np.bool_]:
@@ -86,7 +88,10 @@ def recall(chances: Mapping[str, float], size: int, seed: int) -> Observations:
 
 def labels(size: int, rng: Rng, women: float = 0.5) -> dict[str, NDArray[Any]]:
     """Gender and race of each image."""
-    return {"gender": rng.choice(["Female", "Male"], size, p=[women, 1 - women]), "race": rng.choice(RACES, size)}
+    return {
+        "gender": rng.choice(["Female", "Male"], size, p=[women, 1 - women]),
+        "race": rng.choice(RACES, size),
+    }
 
 
 def grouped(of_images: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
@@ -113,7 +118,12 @@ def classified(predicted: NDArray[Any], of_images: Mapping[str, NDArray[Any]]) -
         }
     )
     prompts = pl.DataFrame(
-        [("gender", code, way, value, value, "") for code in codes for way in ways for value in ("Female", "Male")],
+        [
+            ("gender", code, way, value, value, "")
+            for code in codes
+            for way in ways
+            for value in ("Female", "Male")
+        ],
         schema=list(PARITY.schemas["prompts"].dtypes),
         orient="row",
     )
@@ -126,9 +136,7 @@ def classifier(seed: int, size: int, *, gap: float = 0.0, level: float = 0.97, d
     of_images = labels(size, rng)
     woman = of_images["gender"] == "Female"
     chances = np.full((4, deep), level)
-    right = np.where(
-        woman[:, None, None], correct(chances - gap, size, rng), correct(chances, size, rng)
-    )
+    right = np.where(woman[:, None, None], correct(chances - gap, size, rng), correct(chances, size, rng))
     answer = np.where(right == woman[:, None, None], "Female", "Male")
     return classified(answer, of_images)
 
@@ -220,19 +228,22 @@ def lookalikes(seed: int, size: int) -> Observations:
 
 
 def mistaken_group(seed: int, size: int, effect: float = 2.0) -> Observations:
-    """Images of one group in five find their caption less often among as many candidates of each."""
+    """Images of one group find their caption less often among as many candidates of each."""
     rng = np.random.default_rng(seed)
-    gender = np.where(np.arange(size) < 0.2 * size, "Female", "Male")
-    chances = np.where(gender == "Female", 0.95 - effect * TOLERANCE, 0.95)[:, None]
-    right = np.repeat(rng.uniform(size=(size, 1)) < chances, 2, axis=1)
-    matches = matched({direction: right for direction in DIRECTIONS}, ("en", "sw"))
+    gender = np.where(np.arange(size) < size // 2, "Female", "Male")
+    level = np.full(len(FEW), 0.97)
+    worse, hits = correct(level - effect * TOLERANCE, size, rng), correct(level, size, rng)
+    right = np.where((gender == "Female")[:, None], worse, hits)
+    matches = matched(dict.fromkeys(DIRECTIONS, right), FEW)
     wrong = matches.filter((pl.col("rank") > 1) & (pl.col("direction") == DIRECTIONS[0]))
     ahead = [
         wrong.select(
-            "query_id", "language", "round", attribute=pl.lit("gender"), value=pl.lit(value), ahead=pl.lit(count)
+            *("query_id", "language", "round"),
+            attribute=pl.lit("gender"),
+            value=pl.lit(value),
+            ahead=pl.lit(size // 2 - 1),
         )
         for value in ("Female", "Male")
-        if (count := int((gender == value).sum()) - 1) > 0
     ]
     return tables(matches=matches, ahead=pl.concat(ahead), groups=grouped({"gender": gender}))
 
@@ -281,7 +292,12 @@ SYSTEMS = {
         System("one language", "planted", one_language, "one of 13 languages finds less than 80%"),
         System("low tier", "planted", low_tier, "21 low-tier languages of 36 find less than 80%"),
         System("worse for women", "planted", worse_for_women, "97% of men right, and fewer of women"),
-        System("mistaken group", "planted", mistaken_group, "one image in five is of a group that finds less"),
+        System(
+            "mistaken group",
+            "planted",
+            mistaken_group,
+            "97% of men found among as many of each, and fewer women",
+        ),
         System("random vectors", "useless", random_vectors),
         System("constant vectors", "useless", constant_vectors),
         System("everyone a man", "useless", everyone_a_man, "one answer to all, 70% of whom are men"),

@@ -145,9 +145,9 @@ def _pairs(estimates: Estimates, task: str) -> Chart | None:
 
 
 def _by_group(estimates: Estimates, task: str, attribute: str, values: list[str]) -> Chart | None:
-    keys = {"task": task, "attribute": attribute}
-    balanced = estimates.by(("language", "group"), "balanced R", 1, **keys).table
-    rows = balanced if len(balanced) else estimates.by(("language", "group"), *metric_of(task), **keys).table
+    balanced = estimates.by(("language", "group"), "balanced R", 1, task=task, attribute=attribute).table
+    plain = estimates.by(("language", "group"), *metric_of(task), task=task, attribute=attribute).table
+    rows = balanced if len(balanced) else plain
     if not len(rows):
         return None
     among = " among equally many candidates of each" if len(balanced) else ""

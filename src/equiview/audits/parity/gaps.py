@@ -18,13 +18,13 @@ VERDICT = "verdict"
 
 @dataclass(frozen=True)
 class Gaps:
-    """Gaps, each array `(n_gaps,)`; `p` is of the gap being no larger than the tolerance, on either side."""
+    """Gaps, each array `(n_gaps,)`; `p` is of the gap being no larger than the tolerance, where tested."""
 
     value: Floats
     low: Floats
     high: Floats
     n: NDArray[np.int64]
-    p: Floats
+    p: Floats | None
 
     def add(
         self,
@@ -38,15 +38,15 @@ class Gaps:
     ) -> None:
         """Add one of them to `rows`; it is tested where it is judged."""
         ends = tuple(float(array[place]) for array in (self.value, self.low, self.high))
-        p = float(self.p[place]) if judged else None
+        p = float(self.p[place]) if judged and self.p is not None else None
         n = int(self.n[place]) if n is None else n
         rows.add_known(wanted, (ends[0], ends[1], ends[2]), n, 0.0, p=p, judged=judged, family=family)
 
 
-def paired_gaps(first: Floats, second: Floats, margin: float) -> Gaps:
+def paired_gaps(first: Floats, second: Floats, margin: float | None) -> Gaps:
     """Mean of `first` less that of `second`, `(n_images, n_gaps)`, over the images asked about in both.
 
-    Every column must have such an image.
+    Every column must have such an image. Gaps are tested to be beyond `margin` if there is one.
     """
     neither = np.isnan(first) | np.isnan(second)
     a, b = (np.where(neither, np.nan, table) for table in (first, second))
@@ -59,8 +59,10 @@ def group_gaps(correct: Floats, a: NDArray[np.bool_], b: NDArray[np.bool_], marg
     return _gaps(correct[a], correct[b], margin, np.zeros(correct.shape[1]), n)
 
 
-def _gaps(first: Floats, second: Floats, margin: float, correlation: Floats, n: NDArray[np.int64]) -> Gaps:
+def _gaps(
+    first: Floats, second: Floats, margin: float | None, correlation: Floats, n: NDArray[np.int64]
+) -> Gaps:
     sides = Proportions.of(first), Proportions.of(second)
     low, high = difference_interval(*sides, correlation=correlation)
-    p = difference_p(*sides, margin, correlation=correlation)
+    p = None if margin is None else difference_p(*sides, margin, correlation=correlation)
     return Gaps(sides[0].value - sides[1].value, low, high, n, p)

@@ -44,7 +44,9 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     """
     tasks = tasks_of(estimates)
     able = [task for task in tasks if any(row.judged for row in estimates.by("language", "skill", task=task))]
-    gaps = [_beside_rewording(estimates, gap) for task in able for gap in _language_gaps(estimates, task)]
+    gaps = [
+        gap for task in able for gap in _beside_rewording(estimates, task, _language_gaps(estimates, task))
+    ]
     people = [gap for task in able for gap in _people_gaps(estimates, task)]
     large, unfair = ([gap for gap in some if shows_bias(gap, settings.tolerance)] for some in (gaps, people))
     missing = _missing(estimates, tasks, able, gaps, settings)
@@ -82,9 +84,17 @@ def _people_gaps(estimates: Estimates, task: str) -> list[Estimate]:
     return [gap for gap in gaps if gap.judged and gap.quantity.keys["attribute"] in PEOPLE]
 
 
-def _beside_rewording(estimates: Estimates, gap: Estimate) -> Estimate:
-    """The gap, not told apart if it is no larger than what rewording does within one of its languages."""
-    return gap if abs(gap.value) > _rewording(estimates, gap) else replace(gap, p_holm=1.0)
+def _beside_rewording(estimates: Estimates, task: str, gaps: Sequence[Estimate]) -> list[Estimate]:
+    """The gaps, not told apart where they are no larger than what rewording does within either language."""
+    ranges = {
+        row.quantity.keys["language"]: row.value
+        for row in estimates.by("language", "range over paraphrases", task=task)
+    }
+    limits = [max(ranges.get(gap.quantity.keys[key], 0.0) for key in ("language", "other")) for gap in gaps]
+    return [
+        gap if abs(gap.value) > limit else replace(gap, p_holm=1.0)
+        for gap, limit in zip(gaps, limits, strict=True)
+    ]
 
 
 def _missing(
@@ -100,8 +110,8 @@ def _missing(
         return f"only {most} images, at least {settings.least} are needed"
     if not able:
         return (
-            f"in no language is the encoder shown to be more than {settings.tolerance:.0%} better than chance "
-            f"at {_listed(tasks)}"
+            f"in no language is the encoder shown to be more than {settings.tolerance:.0%} better than "
+            f"chance at {_listed(tasks)}"
         )
     if not gaps:
         return f"no language shares {settings.least} images with {_pivots(able, estimates)}"
@@ -145,16 +155,6 @@ def _not_done(tasks: Sequence[str], able: Sequence[str], settings: ParitySetting
         f"Not judged, because the encoder is in no language shown to be more than {settings.tolerance:.0%} "
         f"better than chance at it: {_listed(left)}."
     )
-
-
-def _rewording(estimates: Estimates, gap: Estimate) -> float:
-    """How far paraphrases differ in the one of a gap's two languages in which they differ more."""
-    keys = gap.quantity.keys
-    ranges = [
-        estimates.maybe("range over paraphrases", task=keys["task"], language=keys[name])
-        for name in ("language", "other")
-    ]
-    return max((spread.value for spread in ranges if spread is not None), default=0.0)
 
 
 def _largest(gaps: Sequence[Estimate], *ties: str) -> Estimate:

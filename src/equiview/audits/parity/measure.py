@@ -132,7 +132,8 @@ def _add_gaps(rows: Rows, answers: Answers, task: str, accuracy: Replicates, *, 
         others = shared[shared != first] if first == pivot else shared[shared > first]
         if not len(others):
             continue
-        gaps = paired_gaps(matrix[:, [first]], matrix[:, others], settings.tolerance)
+        margin = settings.tolerance if first == pivot else None
+        gaps = paired_gaps(matrix[:, [first]], matrix[:, others], margin)
         for place, other in enumerate(others):
             if first == pivot:
                 enough = judged and bool(gaps.n[place] >= settings.least)

@@ -5,10 +5,10 @@ from equiview.data.estimates import BASE
 from tests.audits.parity.worlds import Faces, audited, of_world
 
 
-def test_every_metric_and_key_is_described_and_every_value_possible(world, harmed):
+def test_every_metric_and_key_is_described_and_every_value_possible(world, harmed, captioned_faces):
     names = {metric.name: metric for metric in METRICS}
     measured = set()
-    for estimates in (of_world(world)[1], harmed[1]):
+    for estimates in (of_world(world)[1], harmed[1], audited(Faces(0.25), captioned_faces)[1]):
         assert set(estimates.table.columns) - set(BASE) <= {*PARITY.key_formats, "language", "tier"}
         for row in estimates:
             least, greatest = names[row.quantity.metric].range

@@ -82,8 +82,8 @@ def test_paraphrases_stand_beside_languages(harmed):
     )
 
 
-def test_every_task_is_judged_beside_matching(captioned_faces):
-    _, estimates, options = audited(Faces(0.25), captioned_faces)
+def test_every_task_is_judged_beside_matching(both):
+    _, estimates, options = both
     evidence = PARITY.judge(estimates, options).evidence
     for title in ("image to text", "text to image", "gender, zero-shot", "race, zero-shot", "age, zero-shot"):
         assert sum(f"{title}: from" in line for line in evidence) == 1

@@ -64,8 +64,8 @@ def test_equal_scores_rank_in_the_order_passed():
     assert ahead.tolist() == [[1, 1], [0, 0], [1, 0]]
 
 
-def test_captions_ranked_before_the_right_one_are_counted_by_group(captioned_faces):
-    observed, _, _ = audited(Faces(0.25), captioned_faces)
+def test_captions_ranked_before_the_right_one_are_counted_by_group(both):
+    observed, _, _ = both
     counts = (
         observed["ahead"].group_by("query_id", "language", "round", "attribute").agg(pl.col("ahead").sum())
     )

@@ -30,6 +30,11 @@ LOW = set(languages().filter(tier="low")["code"])
 FEW = ("de", "en", "mi", "sw")
 TOLERANCE = 0.05
 """The audit's tolerance, as a share."""
+ALIKE = 0.8
+"""How far images are hard or easy in all languages alike: answers then correlate by about .6.
+
+Those of the embedded aligned encoder correlate by .62 to .85 across languages, and by .65 across directions.
+"""
 RACES = ("Black", "East Asian", "Indian", "Latino", "Middle Eastern", "Southeast Asian", "White")
 DIRECTIONS = ("image-to-text", "text-to-image")
 
@@ -42,7 +47,7 @@ def tables(**known: pl.DataFrame) -> Observations:
     )
 
 
-def correct(chances: Floats, size: int, rng: Rng, alike: float = 0.5) -> NDArray[np.bool_]:
+def correct(chances: Floats, size: int, rng: Rng, alike: float = ALIKE) -> NDArray[np.bool_]:
     """Right or wrong, `(size, *chances.shape)`: as often as `chances` say, images alike in all by `alike`."""
     from scipy.special import ndtr
 
@@ -81,8 +86,8 @@ def matched(hits: Mapping[str, NDArray[np.bool_]], codes: Sequence[str]) -> pl.D
 def recall(chances: Mapping[str, float], size: int, seed: int) -> Observations:
     """Matching both ways with these chances of rank 1 by language."""
     rng = np.random.default_rng(seed)
-    level = np.array(list(chances.values()))
-    hits = {direction: correct(level, size, rng) for direction in DIRECTIONS}
+    both_ways = correct(np.array([list(chances.values())] * 2), size, rng)
+    hits = {direction: both_ways[:, place] for place, direction in enumerate(DIRECTIONS)}
     return tables(matches=matched(hits, list(chances)))
 
 

@@ -128,10 +128,15 @@ class Rows:
         ends: tuple[float, float, float],
         n: int,
         chance: float | None = None,
+        *,
+        p: float | None = None,
+        judged: bool | None = None,
+        family: str = "",
     ) -> None:
         """One estimate whose interval is known already: `ends` are (value, low, high)."""
         value, low, high = map(float, ends)
-        self._rows.append(_row(wanted, value, int(n), chance) | {"low": low, "high": high})
+        row = _row(wanted, value, int(n), chance) | {"low": low, "high": high}
+        self._rows.append(row | {"p": p, "judged": judged, FAMILY: family})
 
     def _finish(self) -> None:
         if not self._waiting:

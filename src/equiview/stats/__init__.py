@@ -16,6 +16,15 @@ from equiview.stats.correction import holm
 from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
 from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
+from equiview.stats.permutation import column_permutations, permutation_p, swap_test
+from equiview.stats.proportions import (
+    Proportions,
+    difference_interval,
+    difference_p,
+    effective_n,
+    paired_correlation,
+    wilson_interval,
+)
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
 from equiview.stats.student import student_interval
 from equiview.stats.symmetric import sign_flip_interval
@@ -24,6 +33,7 @@ __all__ = [
     "BootstrapInterval",
     "ChanceFloor",
     "Correlation",
+    "Proportions",
     "QuantileInterval",
     "blind_rankings",
     "bootstrap_interval",
@@ -31,15 +41,23 @@ __all__ = [
     "chance_floor",
     "chance_ndcg",
     "chance_success",
+    "column_permutations",
+    "difference_interval",
+    "difference_p",
+    "effective_n",
     "holm",
     "interval",
     "maximum_interval",
     "normal_interval",
+    "paired_correlation",
     "pearson_interval",
+    "permutation_p",
     "quantile_interval",
     "sign_flip_interval",
     "sign_flip_test",
     "spearman_interval",
     "student_interval",
+    "swap_test",
     "wald_p",
+    "wilson_interval",
 ]

@@ -31,8 +31,9 @@ HEIGHTS = (96, 64)
 LARGE, SMALL = 4096, 256
 ENOUGH = 0.6
 """The least share of columns that must be alike, or sums are made exact."""
-TRIALS = 8
-"""Pairs of vectors by which a block is tried out, and more for narrow ones, which seldom differ."""
+NARROW = 64
+"""Vectors below this width are added up exactly: it costs little, and trials would seldom tell places apart."""
+TRIALS = 12
 BITS = 26
 
 
@@ -81,10 +82,10 @@ def products(rows: Rows, columns: Rows, out: Floats | None = None) -> Floats:
 @lru_cache(maxsize=64)
 def tiles(width: int) -> tuple[Tile, Tile] | None:
     """A large and a small block in which vectors of `width` have one product everywhere; None: no such."""
-    for height in HEIGHTS:
+    for height in HEIGHTS if width >= NARROW else ():
         alike = [np.ones(length, dtype=bool) for length in (LARGE, SMALL)]
         rng = np.random.default_rng(0)
-        for _ in range(TRIALS + 512 // max(1, width)):
+        for _ in range(TRIALS):
             row, column = rng.normal(size=(2, width)).astype(np.float32)
             left, right = np.tile(row, (height, 1)), np.tile(column, (LARGE, 1))
             blocks = [np.matmul(left, right[: len(places)].T) for places in alike]

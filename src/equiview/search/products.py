@@ -32,7 +32,7 @@ LARGE, SMALL = 4096, 256
 ENOUGH = 0.6
 """The least share of columns that must be alike, or sums are made exact."""
 NARROW = 64
-"""Vectors below this width are added up exactly: it costs little, and trials would seldom tell places apart."""
+"""Narrower vectors are added up exactly: it costs little, and trials would seldom tell places apart."""
 TRIALS = 12
 BITS = 26
 

@@ -17,6 +17,7 @@ from equiview.stats.correlation import Correlation, pearson_interval, spearman_i
 from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
+from equiview.stats.signs import sign_tail
 
 __all__ = [
     "BootstrapInterval",
@@ -36,6 +37,7 @@ __all__ = [
     "pearson_interval",
     "quantile_interval",
     "sign_flip_test",
+    "sign_tail",
     "spearman_interval",
     "wald_p",
 ]

@@ -34,7 +34,7 @@ MARKDOWN = {character: "\\" + character for character in "\\`*_[]<>|~#"} | {"\n"
 TOO_FEW = "too few to judge"
 NUMBERS = tuple(name for name in BASE if name not in {"audit", "metric", "k"})
 """Columns of the estimates that follow the keys."""
-OPTIONAL = {column.name for column in SCHEMA.columns if column.nullable} - {"chance", "excess"}
+OPTIONAL = {column.name for column in SCHEMA.columns if column.nullable} - {"low", "high", "chance", "excess"}
 
 
 def export(run: Run, format: str) -> str:

@@ -14,6 +14,7 @@ from equiview.stats.chance import (
 )
 from equiview.stats.correction import holm
 from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
+from equiview.stats.means import mean_interval
 from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
@@ -33,6 +34,7 @@ __all__ = [
     "holm",
     "interval",
     "maximum_interval",
+    "mean_interval",
     "normal_interval",
     "pearson_interval",
     "quantile_interval",

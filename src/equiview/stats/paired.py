@@ -43,8 +43,8 @@ def sign_flip_test(
     the same seed gives the same bytes.
 
     Counting cannot tell less than one in as many replicates as there are, so that Holm's correction of
-    hundreds of tests rejects nothing. With `tail="saddlepoint"` a p value that fewer than 100 replicates bear out is
-    computed instead (`sign_tail`), down to 2 / 2**clusters. Use it where p values are corrected.
+    hundreds of tests rejects nothing. With `tail="saddlepoint"` a p value that fewer than 100 replicates bear
+    out is computed instead (`sign_tail`), down to 2 / 2**clusters. Use it where p values are corrected.
 
     Raises UndefinedStatisticError for no query or a column entirely nan; StatsInputError for infinite values,
     labels that do not fit or another `tail`.

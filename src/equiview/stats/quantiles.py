@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError
 from equiview.stats._check import as_level, as_sample
-from equiview.stats.bootstrap import bootstrap_interval
+from equiview.stats.means import mean_interval
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,19 @@ def quantile_interval(
     *,
     clusters: ArrayLike | None = None,
     level: float = 0.95,
-    replicates: int = 10_000,
-    seed: int,
 ) -> QuantileInterval:
     """Quantiles of `values` with Woodruff's intervals (1952), in the unit of the values.
 
     `values` is `(n,)`, `quantiles` `(n_quantiles,)` from 0 to 1; the fields of the result are
     `(n_quantiles,)`. `clusters`, `(n,)` whole numbers, names values that are drawn together, such as those of
-    one image. The share of values up to each quantile has a bootstrap interval (`bootstrap_interval`, all
-    quantiles from the same draws); the quantiles at its ends are the ends, and each interval is widened where
-    it would miss its value. Quantiles are interpolated linearly, as NumPy's default.
+    one image. The share of values up to each quantile has an interval (`mean_interval`); the quantiles at its
+    ends are the ends, and each interval is widened where it would miss its value. With too few clusters for
+    an interval the ends are nan. Quantiles are interpolated linearly, as NumPy's default.
 
     Raises UndefinedStatisticError for no value; StatsInputError for a value that is not finite, a quantile
     outside [0, 1], a level outside (0, 1) or labels that do not fit.
 
-    >>> result = quantile_interval(range(101), [0.5, 0.9], seed=0)
+    >>> result = quantile_interval(range(101), [0.5, 0.9])
     >>> result.value.tolist(), result.low.round().tolist(), result.high.round().tolist(), result.n
     ([50.0, 90.0], [41.0, 84.0], [60.0, 95.0], 101)
     """
@@ -61,13 +59,9 @@ def quantile_interval(
     if not ((shares >= 0) & (shares <= 1)).all():
         raise StatsInputError(f"quantiles must lie between 0 and 1; got {shares.tolist()}")
     cuts = np.quantile(sample, shares)
-    up_to = bootstrap_interval(
-        (sample[:, None] <= cuts).astype(np.float64),
-        clusters=clusters,
-        level=level,
-        replicates=replicates,
-        seed=seed,
-    )
+    up_to = mean_interval((sample[:, None] <= cuts).astype(np.float64), clusters=clusters, level=level)
+    if np.isnan(up_to.low).any():  # all or none: every column is of the same clusters
+        return QuantileInterval(cuts, up_to.low, up_to.high, len(sample))
     low, high = np.quantile(sample, up_to.low), np.quantile(sample, up_to.high)
     return QuantileInterval(cuts, np.minimum(low, cuts), np.maximum(high, cuts), len(sample))
 

@@ -4,7 +4,7 @@ A sum of given numbers with fair random signs has the cumulant function K(t) = s
 by the saddlepoint formula of Lugannani and Rice (1980), as Robinson used it for this very test ("Saddlepoint
 Approximations for Permutation Tests and Confidence Intervals", Journal of the Royal Statistical Society B,
 1982); for sums that lie on a lattice with the continuity correction of Daniels (1987). Its error is relative,
-so that p values of any smallness keep their size: a few percent from 20 numbers on, a quarter where nearly all
+so that small p values keep their size: a few percent from 20 numbers on, a quarter where nearly all
 signs of 20 numbers must be alike.
 """
 

@@ -22,6 +22,7 @@ from equiview.data.seeds import seed_for
 from equiview.data.values import Values
 from equiview.errors import InputError
 from equiview.stats import bootstrap_means, holm, interval, sign_flip_test
+from equiview.stats.means import LEAST
 
 FREE = ("seed", "replicates")
 """Settings that compared runs may differ in: values of queries do not depend on them, or only by chance."""
@@ -161,7 +162,9 @@ def difference(
     with np.errstate(invalid="ignore"):
         differences = headline.combine(draws[:, width:]) - headline.combine(draws[:, :width])
     # Infinity less infinity is no difference: where that is all there is, it has no value and no interval.
-    low, high = (None, None) if np.isnan(differences).all() else map(float, interval(differences))
+    # Nor is there one of fewer clusters than any other interval takes.
+    few = len(np.unique(first.clusters[~np.isnan(added)])) < LEAST
+    low, high = (None, None) if few or np.isnan(differences).all() else map(float, interval(differences))
     return {
         "value_a": of_a,
         "value_b": of_b,

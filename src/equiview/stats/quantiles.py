@@ -40,15 +40,16 @@ def quantile_interval(
     `values` is `(n,)`, `quantiles` `(n_quantiles,)` from 0 to 1; the fields of the result are
     `(n_quantiles,)`. `clusters`, `(n,)` whole numbers, names values that are drawn together, such as those of
     one image. The share of values up to each quantile has an interval (`mean_interval`); the quantiles at its
-    ends are the ends, and each interval is widened where it would miss its value. With too few clusters for
-    an interval the ends are nan. Quantiles are interpolated linearly, as NumPy's default.
+    ends, rounded outwards to values of the sample, are the ends. Quantiles are interpolated linearly, as
+    NumPy's default. The ends are nan where there are too few clusters for an interval, or so few that the
+    whole sample lies on one side of the quantile with a chance of more than (1 - level) / 2.
 
     Raises UndefinedStatisticError for no value; StatsInputError for a value that is not finite, a quantile
     outside [0, 1], a level outside (0, 1) or labels that do not fit.
 
     >>> result = quantile_interval(range(101), [0.5, 0.9])
-    >>> result.value.tolist(), result.low.round().tolist(), result.high.round().tolist(), result.n
-    ([50.0, 90.0], [41.0, 84.0], [60.0, 95.0], 101)
+    >>> result.value.tolist(), result.low.tolist(), result.high.tolist(), result.n
+    ([50.0, 90.0], [40.0, 82.0], [61.0, 95.0], 101)
     """
     sample = as_sample(values, "values")
     shares = np.asarray(quantiles, dtype=np.float64)
@@ -60,10 +61,13 @@ def quantile_interval(
         raise StatsInputError(f"quantiles must lie between 0 and 1; got {shares.tolist()}")
     cuts = np.quantile(sample, shares)
     up_to = mean_interval((sample[:, None] <= cuts).astype(np.float64), clusters=clusters, level=level)
-    if np.isnan(up_to.low).any():  # all or none: every column is of the same clusters
-        return QuantileInterval(cuts, up_to.low, up_to.high, len(sample))
-    low, high = np.quantile(sample, up_to.low), np.quantile(sample, up_to.high)
-    return QuantileInterval(cuts, np.minimum(low, cuts), np.maximum(high, cuts), len(sample))
+    tail = (1 - as_level(level)) / 2
+    beyond = np.maximum(shares, 1 - shares) ** up_to.n_clusters > tail
+    known = ~(beyond | np.isnan(up_to.low))
+    low, high = np.full(len(shares), np.nan), np.full(len(shares), np.nan)
+    low[known] = np.minimum(np.quantile(sample, up_to.low[known], method="lower"), cuts[known])
+    high[known] = np.maximum(np.quantile(sample, up_to.high[known], method="higher"), cuts[known])
+    return QuantileInterval(cuts, low, high, len(sample))
 
 
 def maximum_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:

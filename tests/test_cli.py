@@ -70,6 +70,12 @@ def test_report_and_compare_work_from_run_folders(tmp_path):
     assert code == 0, errors
     assert {row["metric"] for row in json.loads(output)["comparison"]} >= {"Accuracy"}
     assert (tmp_path / "both" / "report.html").is_file()
+    code, against, errors = equiview(
+        "compare", runs[0], "--against", runs[1], "--out", tmp_path / "b", "--json"
+    )
+    assert code == 0, errors
+    assert {(row["a"], row["b"]) for row in json.loads(against)["comparison"]} == {("skewed", "even")}
+    assert "(Holm)" in equiview("compare", *runs, "--out", tmp_path / "both")[1]
 
 
 def test_export_prints_a_table_to_paste(world, tmp_path):

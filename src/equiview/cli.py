@@ -128,6 +128,9 @@ def report(
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of two or more runs over the same items.")],
     out: Annotated[Path, typer.Option(help="Folder for the comparison.")] = Path("comparison"),
+    against: Annotated[
+        Path | None, typer.Option(help="Compare each run with the one in this folder alone.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Put runs side by side, with paired tests of their differences."""
@@ -135,9 +138,11 @@ def compare(
     from equiview.data.run import Run
     from equiview.studies import averages
 
-    opened = [Run.open(folder) for folder in runs]
+    # By their full paths, so that a run named twice is one run.
+    folders = dict.fromkeys(folder.resolve() for folder in [*([against] if against else []), *runs])
+    opened = [Run.open(folder) for folder in folders] if against else [Run.open(folder) for folder in runs]
     with _progress(as_json) as progress:
-        table = api.write_comparison(opened, out, progress)
+        table = api.write_comparison(opened, out, progress, against=opened[0] if against else None)
     _show(opened, table, out / "report.html", as_json, averages(opened))
 
 
@@ -328,7 +333,7 @@ def _show(
             paired.add_row(
                 label_of(row["audit"], quantity_of(row)), row["a"], row["b"],
                 f"{row['value_a']:.3f}", f"{row['value_b']:.3f}",
-                f"{row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})", f"{row['p_holm']:.4f}",
+                _difference(row), f"{row['p_holm']:.2g}",
             )  # fmt: skip
         _console().print(paired)
     if means is not None and len(means):
@@ -343,6 +348,15 @@ def _show(
         _console().print(averaged)
     print(f"Report: {path}")
     return None
+
+
+def _difference(row: dict[str, Any]) -> str:
+    """A difference with its interval; two infinite values have none, too few queries no interval."""
+    if row["difference"] is None:
+        return "none: both are infinite"
+    if row["low"] is None:
+        return f"{row['difference']:+.3f}"
+    return f"{row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})"
 
 
 def _end_with_failures(runs: list[Run]) -> None:

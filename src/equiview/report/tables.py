@@ -17,7 +17,7 @@ from equiview.report.words import interval, metric_of, number, probability
 TOO_FEW = "too few to judge"
 NUMBERS = tuple(name for name in BASE if name not in {"audit", "metric", "k"})
 """Columns of the estimates that follow the keys."""
-OPTIONAL = {column.name for column in SCHEMA.columns if column.nullable} - {"chance", "excess"}
+OPTIONAL = {column.name for column in SCHEMA.columns if column.nullable} - {"low", "high", "chance", "excess"}
 
 
 def export(run: Run, format: str) -> str:

@@ -8,19 +8,28 @@ Significance Tests for Information Retrieval Evaluation" (CIKM 2007).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.errors import StatsInputError
 from equiview.stats._check import as_columns, cluster_rows, exact_sums, whole_number
+from equiview.stats.signs import sign_tail
 
 EXACT_CLUSTERS = 20
+FEW = 100
+"""Draws as extreme below which a p value is too rough to correct for many tests: its error is over 10%."""
 BLOCK_BYTES = 16 * 2**20
 
 
 def sign_flip_test(
-    differences: ArrayLike, *, clusters: ArrayLike | None = None, replicates: int = 10_000, seed: int
+    differences: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    replicates: int = 10_000,
+    seed: int,
+    tail: Literal["counted", "saddlepoint"] = "counted",
 ) -> NDArray[np.float64]:
     """Two-sided p value of each column's mean difference being 0, `(n_metrics,)`.
 
@@ -28,19 +37,25 @@ def sign_flip_test(
     `()`; nan means "not asked of this query" and takes no part. `clusters`, `(n_queries,)` whole numbers,
     names queries whose signs flip together.
 
-    p = (1 + number of replicates as extreme) / (1 + `replicates`), so never 0. With at most 20 clusters all
-    sign patterns are tried instead, p is exact and `seed` without effect. Sums are exact but for the rounding
-    of values, for which there is slack, so that equally extreme means count as equal; the same seed gives the
-    same bytes.
+    With `tail="counted"`, p = (1 + number of replicates as extreme) / (1 + `replicates`), so never 0. With at
+    most 20 clusters all sign patterns are tried instead, p is exact and `seed` without effect. Sums are exact
+    but for the rounding of values, for which there is slack, so that equally extreme means count as equal;
+    the same seed gives the same bytes.
 
-    Raises UndefinedStatisticError for no query or a column entirely nan; StatsInputError for infinite values
-    or labels that do not fit.
+    Counting cannot tell less than one in as many replicates as there are, so that Holm's correction of
+    hundreds of tests rejects nothing. With `tail="saddlepoint"` a p value that fewer than 100 replicates bear
+    out is computed instead (`sign_tail`), down to 2 / 2**clusters. Use it where p values are corrected.
+
+    Raises UndefinedStatisticError for no query or a column entirely nan; StatsInputError for infinite values,
+    labels that do not fit or another `tail`.
 
     Five queries, all better: only all plus and all minus, 2 of 32 patterns, are as extreme.
 
     >>> float(sign_flip_test([0.1, 0.2, 0.1, 0.3, 0.2], seed=0))
     0.0625
     """
+    if tail not in ("counted", "saddlepoint"):
+        raise StatsInputError(f"tail must be 'counted' or 'saddlepoint'; got {tail!r}")
     columns = as_columns(differences, "differences")
     rows, n_clusters = cluster_rows(clusters, len(columns))
     replicates = whole_number(replicates, "replicates", 1)
@@ -61,6 +76,9 @@ def sign_flip_test(
             drawn = np.frombuffer(rng.bytes(size * width), dtype=np.uint8).reshape(size, width)
             counted += _as_extreme(np.unpackbits(drawn, axis=1, count=n_clusters), sums, observed, least)
         p = (1 + counted) / (1 + replicates)
+        if tail == "saddlepoint":
+            for column in np.flatnonzero(counted < FEW):
+                p[column] = sign_tail(np.abs(sums[:, column]), abs(float(observed[column])))
     shaped: NDArray[np.float64] = p.reshape(np.shape(differences)[1:])
     return shaped
 

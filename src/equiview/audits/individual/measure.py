@@ -226,8 +226,6 @@ def _add_quantiles(rows: Rows, observations: Observations, settings: IndividualS
                 gap_ratio(pairs["gap"].to_numpy(), pairs[distance].to_numpy()),
                 list(QUANTILES.values()),
                 clusters=clusters,
-                replicates=settings.replicates,
-                seed=settings.seed_of(f"quantiles.{kind}"),
             )
             intervals = zip(quantiles.value, quantiles.low, quantiles.high, strict=True)
             for name, ends in zip(QUANTILES, intervals, strict=True):

@@ -14,6 +14,7 @@ from equiview.stats.chance import (
 )
 from equiview.stats.correction import holm
 from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
+from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
 from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
@@ -22,6 +23,8 @@ __all__ = [
     "BootstrapInterval",
     "ChanceFloor",
     "Correlation",
+    "MatchedFloor",
+    "MatchedShares",
     "QuantileInterval",
     "blind_rankings",
     "bootstrap_interval",
@@ -31,10 +34,13 @@ __all__ = [
     "chance_success",
     "holm",
     "interval",
+    "matched_floor",
+    "matched_shares",
     "maximum_interval",
     "normal_interval",
     "pearson_interval",
     "quantile_interval",
+    "rank_weights",
     "sign_flip_test",
     "spearman_interval",
     "wald_p",

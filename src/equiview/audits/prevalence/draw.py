@@ -210,8 +210,8 @@ def _divergence_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> 
         name="divergence-by-depth",
         title="How far from even, at every depth",
         see="Short lists are uneven by chance alone. The matched floor is what these lists would score if "
-        "labels were exchanged among each image's captions; the blind floor is that of a retriever that knows "
-        "nothing. LBKL@1 is the same for every system, so it is not drawn.",
+        "labels were exchanged among each image's captions; the blind floor is that of a retriever which "
+        "knows nothing. LBKL@1 is the same for every system, so it is not drawn.",
         table=pl.concat([seen, floor]).with_columns(pl.col("k").cast(pl.Int64)).sort("series", "k"),
         mark="lines",
         x="k",

@@ -21,6 +21,8 @@ from equiview.stats import MatchedFloor, matched_floor, matched_shares, rank_wei
 
 FLOOR_DRAWS = {"tier": 200, "language": 50}
 """Permutations behind a matched floor: each is a mean over all images, so few are needed."""
+DRAWS_A_TEST = 200
+"""Permutations for each test of a family at least, or none could be rejected once they are corrected."""
 POOL_DRAWS = 1_000
 """Permutations of the whole pool, which take longer than those within images."""
 Floats = NDArray[np.float64]
@@ -146,7 +148,7 @@ def _exchangeable(lists: Lists) -> float:
 
 def _tested(lists: Lists, grouping: Grouping, cutoffs: list[int], key: str) -> Floats:
     """The p value of each group at each cutoff, `(n_groups, n_cutoffs)`."""
-    draws = lists.settings.replicates
+    draws = max(lists.settings.replicates, DRAWS_A_TEST * len(grouping.names) * len(cutoffs))
     return matched_shares(
         rank_weights(lists.ranked, lists.pool_size, cutoffs),
         lists.clusters,

@@ -259,9 +259,10 @@ def _divergence(estimates: Estimates, settings: PrevalenceSettings) -> str:
 
 
 def _worst(estimates: Estimates) -> str:
-    table = named(estimates.by("language", "R", 1).table).sort("value", "language")
-    if not len(table):
+    recall = estimates.by("language", "R", 1).table
+    if not len(recall):
         return ""
+    table = named(recall).sort("value", "language")
     least = ", ".join(f"{row['name']} {row['value']:.0%}" for row in table.head(4).iter_rows(named=True))
     top = table.tail(1).row(0, named=True)
     return f"Lowest R@1 within the language: {least}; highest: {top['name']} {top['value']:.0%}."

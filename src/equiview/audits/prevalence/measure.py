@@ -17,7 +17,7 @@ from equiview.data.metric import Quantity, quantity
 from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
 from equiview.metrics import accuracy_at_k, group_exposure, ndcg_at_k
-from equiview.stats import chance_floor, chance_ndcg, chance_success
+from equiview.stats import blind_rankings, chance_ndcg, chance_success
 
 RECALL_CUTOFFS = (1, 5, 10)
 CHANCE_DRAWS = {"tier": 100_000, "language": 20_000}
@@ -95,14 +95,22 @@ class _Floors:
         self.lists = lists
         self.sizes: dict[str, int] = dict(zip(lists.codes, lists.language.counts.tolist(), strict=True))
         self.captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True).len()
-        seed = lists.settings.seed_of("chance")
         self.divergence: dict[tuple[str, str, int], float] = {}
-        for grouping, groups in lists.groupings().items():
-            draws = CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"])
-            for metric, function in lists.divergences(grouping).items():
-                floor = chance_floor(function, groups.counts, lists.cutoffs, draws=draws, seed=seed)
-                for k, value in zip(lists.cutoffs, floor.value, strict=True):
-                    self.divergence[metric, grouping, k] = float(value)
+        for grouping in lists.groupings():
+            self._add(grouping)
+
+    def _add(self, grouping: str) -> None:
+        """Divergences of blind rankings of the pool, the same ones for every metric and cutoff."""
+        lists = self.lists
+        blind = blind_rankings(
+            lists.groupings()[grouping].counts,
+            lists.cutoffs[-1],
+            draws=CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"]),
+            seed=lists.settings.seed_of("chance"),
+        )
+        for metric, function in lists.divergences(grouping).items():
+            for k in lists.cutoffs:
+                self.divergence[metric, grouping, k] = float(function(blind[:, :k]).mean())
 
     def of(self, wanted: Quantity) -> float | None:
         """The floor of a quantity; None where its ideal is itself random."""

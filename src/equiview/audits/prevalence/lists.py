@@ -46,7 +46,8 @@ class Lists:
 
     def __init__(self, observations: Observations, settings: PrevalenceSettings) -> None:
         self.settings = settings
-        items = observations["items"].with_row_index("item")
+        # In the order of ids, so that what is drawn does not depend on the order of rows.
+        items = observations["items"].sort("item_id").with_row_index("item")
         rankings = observations["rankings"].join(items.select("item_id", "item"), on="item_id", how="left")
         rankings = rankings.with_columns(pl.col("query_id").cast(pl.Categorical)).sort("query_id", "rank")
         self.query_ids = rankings["query_id"].unique(maintain_order=True).cast(pl.String)
@@ -147,9 +148,8 @@ def _images(known: pl.DataFrame, pool_size: int) -> Integers:
 
     A caption of several images shares its number with those of just the same ones: they are equally right.
     """
-    query = pl.col("query_id").cast(pl.Categorical).to_physical()
-    owners = known.with_columns(query=query).group_by("item").agg(pl.col("query").sort().cast(pl.String))
-    numbers = owners["query"].list.join(" ").rank("dense").to_numpy().astype(np.int64) - 1
+    owners = known.group_by("item").agg(pl.col("query_id").sort())
+    numbers = owners["query_id"].list.join("\n").rank("dense").to_numpy().astype(np.int64) - 1
     image = np.full(pool_size, -1, dtype=np.int64)
     image[owners["item"].to_numpy()] = numbers
     return image

@@ -13,6 +13,7 @@ from equiview.audits.prevalence.judge import judge
 from equiview.audits.prevalence.measure import measure, values
 from equiview.audits.prevalence.observe import SCHEMAS, explore, observe
 from equiview.audits.prevalence.settings import PrevalenceSettings
+from equiview.audits.prevalence.tables import TABLES
 from equiview.data.headline import Headline, ratio
 from equiview.data.metric import SHARE, Metric, quantity
 from equiview.subjects import Encoder, ResultLists
@@ -127,5 +128,6 @@ PREVALENCE = register(
             "group": "{}",
         },
         explore=explore,
+        tables=TABLES,
     )
 )

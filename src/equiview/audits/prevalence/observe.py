@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items, blind_order
-from equiview.data.languages import TIERS, languages, tiers_of
+from equiview.data.languages import TIERS, tier_by_code, tiers_of
 from equiview.data.lists import RankedLists
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
@@ -224,14 +224,12 @@ def _items(texts: Items, by: str) -> pl.DataFrame:
 def _tiers(texts: Items, *, needed: bool) -> pl.Series:
     """The tier of each text's language; where it is not needed, null for languages that have none."""
     codes = texts.table["language"]
+    if not needed:
+        return codes.replace_strict(tier_by_code(), default=None, return_dtype=pl.String).alias("tier")
     try:
         return tiers_of(codes, texts.source)
     except InputError as error:
-        if needed:
-            raise InputError(f"{error}; or audit by language: {BY}") from None
-    known = codes.is_in(languages()["code"].implode())
-    tiers = pl.Series("tier", [None] * len(codes), dtype=pl.String)
-    return tiers.scatter(known.arg_true(), tiers_of(codes.filter(known), texts.source))
+        raise InputError(f"{error}; or audit by language: {BY}") from None
 
 
 def _group(texts: Items, by: str) -> pl.Series:

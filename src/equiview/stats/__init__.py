@@ -14,6 +14,7 @@ from equiview.stats.chance import (
 )
 from equiview.stats.correction import holm
 from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
+from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
 from equiview.stats.means import mean_interval
 from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
@@ -35,6 +36,8 @@ __all__ = [
     "BootstrapInterval",
     "ChanceFloor",
     "Correlation",
+    "MatchedFloor",
+    "MatchedShares",
     "Proportions",
     "QuantileInterval",
     "blind_rankings",
@@ -49,6 +52,8 @@ __all__ = [
     "effective_n",
     "holm",
     "interval",
+    "matched_floor",
+    "matched_shares",
     "maximum_interval",
     "mean_interval",
     "normal_interval",
@@ -56,6 +61,7 @@ __all__ = [
     "pearson_interval",
     "permutation_p",
     "quantile_interval",
+    "rank_weights",
     "sign_flip_interval",
     "sign_flip_test",
     "sign_tail",

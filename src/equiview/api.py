@@ -80,12 +80,19 @@ def write_figures(run: Run) -> list[Path]:
     return written
 
 
-def write_comparison(runs: Sequence[Run], out: Path, progress: Progress = silent) -> pl.DataFrame:
-    """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out` and returns the table."""
+def write_comparison(
+    runs: Sequence[Run], out: Path, progress: Progress = silent, *, against: Run | None = None
+) -> pl.DataFrame:
+    """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out` and returns the table.
+
+    With `against` each of the others is compared with that run alone.
+    """
+    if against is not None and against.folder not in [run.folder for run in runs]:
+        runs = [against, *runs]
     for run in runs:
         finish(run, progress)
     progress("comparing", 0, 1)
-    table = compare(runs)
+    table = compare(runs, against=against)
     write_parquet(table, out / "comparison.parquet")
     write_bytes(page(runs, table), out / "report.html")
     progress("comparing", 1, 1)

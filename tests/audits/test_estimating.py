@@ -6,7 +6,7 @@ from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.data.headline import Headline, ratio
 from equiview.data.metric import quantity
 from equiview.data.values import Values, column
-from equiview.stats import bootstrap_interval, holm
+from equiview.stats import holm, mean_interval
 
 SETTINGS = Settings(replicates=1000)
 SCORES = np.random.default_rng(0).random((50, 3))
@@ -26,9 +26,7 @@ def test_a_summary_has_the_mean_interval_and_floor_of_every_column():
     assert row.excess == pytest.approx(row.value - 0.25)
     assert row.low < row.value < row.high
     assert estimates.one("SP").n == (SCORES[:, 1] > 0.5).sum()
-    expected = bootstrap_interval(
-        SCORES[:, 0], clusters=values.clusters, replicates=1000, seed=SETTINGS.seed_of("bootstrap")
-    )
+    expected = mean_interval(SCORES[:, 0], clusters=values.clusters)
     assert (row.low, row.high) == (float(expected.low), float(expected.high))
 
 
@@ -78,3 +76,31 @@ def test_parts_that_have_nothing_are_passed_over():
     assert rows.estimates() is None
     rows.add_known(quantity("a"), (0, 0, 0), 1)
     assert len(joined([None, rows.estimates(), Rows().estimates()])) == 1
+
+
+def test_nine_clusters_have_no_interval_and_ten_have_one():
+    for n in (9, 10):
+        rows = Rows()
+        labels = np.repeat(np.arange(n), 3)
+        drawn = Replicates.of(np.random.default_rng(0).random((3 * n, 2)), SETTINGS, clusters=labels)
+        first, second = drawn.split()
+        rows.add(quantity("R"), first, 3 * n)
+        rows.add(quantity("gap"), first.gap(second), 3 * n)
+        rows.add(quantity("ratio"), first.ratio(second), 3 * n)
+        rows.add(quantity("SP"), drawn.headline(Headline(quantity("SP"), (quantity("a"),) * 2, ratio)), 3 * n)
+        estimates = rows.estimates()
+        assert [row.has_interval for row in estimates] == [n == 10] * 4
+        assert estimates.table["low"].null_count() == (4 if n == 9 else 0)
+        few = summarise(Values.of(range(n), [column("R", np.arange(n) / 20)]), SETTINGS).one("R")
+        assert few.has_interval == (n == 10)
+        assert few.value == pytest.approx((n - 1) / 40)
+    assert f"{few:.2f}".startswith("0.2")
+
+
+def test_replicates_of_unknown_origin_count_queries():
+    rows = Rows()
+    rows.add(quantity("a"), Replicates(np.asarray(0.5), np.linspace(0, 1, 100)), 9)
+    rows.add(quantity("b"), Replicates(np.asarray(0.5), np.linspace(0, 1, 100)), 10)
+    estimates = rows.estimates()
+    assert not estimates.one("a").has_interval
+    assert estimates.one("b").has_interval

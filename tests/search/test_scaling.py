@@ -63,3 +63,24 @@ def test_many_vectors_are_scaled_in_pieces_as_few_are():
     whole = unit(vectors)
     for row in range(0, 40, 7):
         np.testing.assert_array_equal(whole[row], unit(vectors[row : row + 1])[0])
+
+
+@pytest.mark.parametrize("size", [1e-44, 1e-40, 1e-25, 1e-12, 1.0, 1e12, 1e25, 8e37])
+def test_vectors_of_any_size_become_one_long(size):
+    long, short = np.array([[3.0, -4.0], [0.0, 1.0]]) * size, np.array([[3.0, -4.0], [0.0, 1.0]])
+    rough = 0.05 if size < 1e-43 else 1e-4 if size < 1e-38 else 1e-6  # the smallest hold few bits
+    np.testing.assert_allclose(unit(long.astype(np.float32)), unit(short), atol=rough)
+    np.testing.assert_allclose(np.linalg.norm(unit(long.astype(np.float32)), axis=1), 1, rtol=1e-6)
+
+
+def test_doubles_that_no_float32_holds_are_scaled_as_well():
+    vectors = np.array([[3.0, 4.0]])
+    for size in (1e-300, 1e-60, 1e60, 1e300):
+        np.testing.assert_allclose(unit(vectors * size), [[0.6, 0.8]], rtol=1e-6)
+
+
+def test_scaling_a_long_row_leaves_the_bytes_of_others():
+    rows = np.random.default_rng(0).normal(size=(5, 16)).astype(np.float32)
+    beside = np.vstack([rows, rows[:1] * np.float32(1e30)])
+    assert unit(beside)[:5].tobytes() == unit(rows).tobytes()
+    assert unit(rows * np.float32(2.0**100)).tobytes() == unit(rows).tobytes()

@@ -15,9 +15,9 @@ from equiview.subjects import load_subject
 from tests.conftest import write_world
 
 
-def run_of(folder, name, out):
+def run_of(folder, name, out, **settings):
     subject, benchmark = load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
-    return execute(subject, benchmark, ["prevalence"], out, name=name)
+    return execute(subject, benchmark, ["prevalence"], out, name=name, settings={"prevalence": settings})
 
 
 @pytest.fixture
@@ -121,3 +121,46 @@ def test_comparing_needs_two_different_runs(runs):
         compare(runs[:1])
     with pytest.raises(InputError, match="two runs are of 'even'"):
         compare([runs[0], runs[0]])
+
+
+def test_runs_of_other_settings_are_refused_by_name_and_value(tmp_path):
+    folder = write_world(tmp_path / "w", images=30)
+    pool = run_of(folder, "pool", tmp_path / "pool", prior="pool")
+    uniform = run_of(folder, "uniform", tmp_path / "uniform", prior="uniform")
+    words = r"audit 'prevalence' was run with prior \"pool\" in .*pool and \"uniform\" in .*uniform"
+    with pytest.raises(InputError, match=words):
+        compare([pool, uniform])
+
+
+def test_runs_of_other_seeds_and_replicates_compare(tmp_path):
+    folder = write_world(tmp_path / "w", images=30)
+    first = run_of(folder, "first", tmp_path / "first", seed=1, replicates=500)
+    second = run_of(folder, "second", tmp_path / "second", seed=2, replicates=900)
+    assert compare([first, second])["difference"].abs().max() == 0
+
+
+def test_against_one_run_every_other_is_compared_with_it_alone(tmp_path):
+    worlds = [write_world(tmp_path / f"w{skew}", skew=skew, images=120) for skew in (0.0, 1.0, 4.0)]
+    three = [run_of(world, name, tmp_path / name) for world, name in zip(worlds, "xyz", strict=True)]
+    table = compare(three, against=three[1])
+    assert set(table.select("a", "b").unique().iter_rows()) == {("y", "x"), ("y", "z")}
+    assert compare([three[0], three[2]], against=three[1]).equals(
+        compare([three[1], three[0], three[2]], against=three[1])
+    )
+    every = compare(three)
+    assert len(every) == 3 * len(table) // 2
+    same = every.filter(a="y", b="z").join(
+        table.filter(b="z"), on=("metric", "k", "grouping", "ideal", "tier"), nulls_equal=True
+    )
+    assert (same["p"] == same["p_right"]).all()
+    assert (same["p_holm_right"] <= same["p_holm"]).all()
+    with pytest.raises(InputError, match="at least two"):
+        compare([three[0]], against=three[0])
+
+
+def test_a_clear_difference_is_shown_among_many_systems():
+    # R@1 of .025 against .427: 10,000 draws reach no less than 1 / 10,001, which 528 tests make .05 at least.
+    rng = np.random.default_rng(0)
+    first, second = rng.random((1000, 1)) < 0.025, rng.random((1000, 1)) < 0.427
+    row = compared(Headline(quantity("R", 1)), first.astype(float), second.astype(float))
+    assert row["p"] * 528 < 1e-50

@@ -19,7 +19,8 @@ from equiview.data.estimates import Estimates
 from equiview.data.headline import Headline
 from equiview.data.metric import Quantity
 from equiview.data.values import COLUMN_BASE, Values
-from equiview.stats import bootstrap_interval, bootstrap_means, holm, interval
+from equiview.stats import bootstrap_means, holm, interval, mean_interval
+from equiview.stats.means import LEAST
 
 Floats = NDArray[np.float64]
 TOGETHER = 128
@@ -28,13 +29,11 @@ FAMILY = "_family"
 
 
 def summarise(values: Values, settings: Settings) -> Estimates:
-    """Mean, clustered bootstrap interval, n, chance and excess of every column of `values`."""
-    intervals = bootstrap_interval(
-        values.matrix,
-        clusters=values.clusters,
-        replicates=settings.replicates,
-        seed=settings.seed_of("bootstrap"),
-    )
+    """Mean, clustered interval, n, chance and excess of every column of `values`.
+
+    The interval is `stats.mean_interval`'s, null where there are too few clusters.
+    """
+    intervals = mean_interval(values.matrix, clusters=values.clusters)
     keys = [name for name in values.columns.columns if name not in COLUMN_BASE]
     return Estimates(
         values.columns.select(
@@ -50,6 +49,8 @@ class Replicates:
     """Means of columns with their bootstrap draws: `value` is `(n,)`, `draws` `(replicates, n)`.
 
     Made from one set of draws, so that differences and ratios of them are of the same resampled queries.
+    `clusters` is how many independent queries are behind each value, `(n,)` or one number for all; None: not
+    known.
 
     >>> from equiview.audits.base import Settings
     >>> en, sw = Replicates.of(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), Settings(), "example").split()
@@ -59,6 +60,7 @@ class Replicates:
 
     value: Floats
     draws: Floats
+    clusters: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
@@ -72,10 +74,13 @@ class Replicates:
         draws = bootstrap_means(
             matrix, clusters=clusters, replicates=settings.replicates, seed=settings.seed_of(purpose)
         )
-        return cls(np.nanmean(matrix, axis=0), draws)
+        return cls(np.nanmean(matrix, axis=0), draws, _clusters_behind(matrix, clusters))
 
     def __getitem__(self, column: Any) -> Replicates:
-        return Replicates(self.value[column], self.draws[:, column])
+        clusters = self.clusters
+        return Replicates(
+            self.value[column], self.draws[:, column], clusters if clusters is None else clusters[column]
+        )
 
     def split(self) -> list[Replicates]:
         """One for each column."""
@@ -83,16 +88,21 @@ class Replicates:
 
     def gap(self, other: Replicates) -> Replicates:
         """The difference to `other`, which is subtracted."""
-        return Replicates(self.value - other.value, self.draws - other.draws)
+        return Replicates(self.value - other.value, self.draws - other.draws, self._fewest(other))
 
     def ratio(self, other: Replicates) -> Replicates:
         """The quotient by `other`; infinite where that is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return Replicates(self.value / other.value, self.draws / other.draws)
+            return Replicates(self.value / other.value, self.draws / other.draws, self._fewest(other))
+
+    def _fewest(self, other: Replicates) -> NDArray[np.int64] | None:
+        known = [entry for entry in (self.clusters, other.clusters) if entry is not None]
+        return np.asarray(np.minimum(known[0], known[-1])) if known else None
 
     def headline(self, headline: Headline) -> Replicates:
         """`combine` of a headline, of the columns it is computed from."""
-        return Replicates(headline.combine(self.value), headline.combine(self.draws))
+        fewest = None if self.clusters is None else np.asarray(self.clusters.min(axis=-1))
+        return Replicates(headline.combine(self.value), headline.combine(self.draws), fewest)
 
 
 class Rows:
@@ -115,9 +125,15 @@ class Rows:
     ) -> None:
         """One estimate; its interval is that of the percentiles of the replicates.
 
+        It has none when it is of fewer clusters than `LEAST` (of queries, where clusters are not known).
+
         `p` is of the test of no effect. Tests of one `family` are corrected together (`p_holm`).
         """
         row = _row(wanted, float(measured.value), int(n), chance) | {"p": p, "judged": judged, FAMILY: family}
+        independent = n if measured.clusters is None else int(measured.clusters.min())
+        if independent < LEAST:
+            self._rows.append(row | {"low": None, "high": None})
+            return
         self._waiting.append((row, measured.draws))
         if len(self._waiting) == TOGETHER:
             self._finish()
@@ -158,6 +174,14 @@ class Rows:
             for row, p in zip(tested, holm([row["p"] for row in tested]) if tested else (), strict=True):
                 row["p_holm"] = float(p)
         return Estimates.of_rows([{k: v for k, v in row.items() if k != FAMILY} for row in rows])
+
+
+def _clusters_behind(matrix: Floats, clusters: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """How many clusters have a value in each column, `(n,)`."""
+    asked = ~np.isnan(matrix)
+    if clusters is None:
+        return np.asarray(asked.sum(axis=0), dtype=np.int64)
+    return np.array([len(np.unique(clusters[column])) for column in asked.T], dtype=np.int64)
 
 
 def joined(parts: Sequence[Estimates | None] | Iterable[Estimates | None]) -> Estimates:

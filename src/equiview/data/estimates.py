@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,8 +21,8 @@ SCHEMA = Schema(
         Column("metric", pl.String, "the field's name of the metric, e.g. DLBKL"),
         Column("k", pl.Int32, "rank at which lists are cut, where the metric has a cutoff", nullable=True),
         Column("value", pl.Float64, "the estimate"),
-        Column("low", pl.Float64, "lower end of the 95% interval"),
-        Column("high", pl.Float64, "upper end of the 95% interval"),
+        Column("low", pl.Float64, "lower end of the 95% interval; null: n is too small", nullable=True),
+        Column("high", pl.Float64, "upper end of the 95% interval", nullable=True),
         Column("n", pl.Int64, "how many queries, trials or pairs it is over"),
         Column("chance", pl.Float64, "what a system blind to the question would score", nullable=True),
         Column("excess", pl.Float64, "value minus chance", nullable=True),
@@ -31,14 +32,20 @@ SCHEMA = Schema(
     ),
 )
 BASE = tuple(column.name for column in SCHEMA.columns)
+TOO_SMALL = "n too small for an interval"
 
 
 @dataclass(frozen=True)
 class Estimate:
     """One estimate. Formatted, it prints its value and its interval.
 
+    `low` and `high` are nan where n is too small for an interval: then no comparison with them holds, so that
+    nothing is shown or excluded by it.
+
     >>> f"{Estimate(quantity('R', k=1), value=0.5, low=0.4, high=0.6, n=10):.0%}"
     '50% [40%, 60%]'
+    >>> f"{Estimate(quantity('R', k=1), value=0.5, low=math.nan, high=math.nan, n=2):.0%}"
+    '50% [n too small for an interval]'
     """
 
     quantity: Quantity
@@ -53,7 +60,13 @@ class Estimate:
     judged: bool | None = None
 
     def __format__(self, spec: str) -> str:
-        return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+        ends = f"{self.low:{spec}}, {self.high:{spec}}" if self.has_interval else TOO_SMALL
+        return f"{self.value:{spec}} [{ends}]"
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether n is large enough for an interval."""
+        return not (math.isnan(self.low) or math.isnan(self.high))
 
     def above_chance(self) -> Estimate:
         """The same estimate as an effect: its value and interval less the chance floor."""
@@ -67,6 +80,7 @@ class Estimate:
         """Make it of a row of the table."""
         keys = {name: value for name, value in row.items() if name not in BASE and value is not None}
         numbers = {name: row[name] for name in BASE[3:]}
+        numbers |= {end: math.nan for end in ("low", "high") if row[end] is None}
         return cls(quantity(row["metric"], row["k"], **keys), **numbers)
 
 
@@ -94,6 +108,8 @@ class Estimates:
                 table = table.with_columns(pl.lit(None, dtype=column.dtype).alias(column.name))
         if "excess" not in self.table.columns:
             table = table.with_columns(excess=pl.col("value") - pl.col("chance"))
+        if "low" in self.table.columns and "high" in self.table.columns:
+            table = table.with_columns(pl.col("low", "high").cast(pl.Float64).fill_nan(None))
         object.__setattr__(self, "table", SCHEMA.check(table, self.source))
 
     def __len__(self) -> int:

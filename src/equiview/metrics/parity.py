@@ -109,8 +109,7 @@ def recall_in_pool(ranks: ArrayLike, candidates: ArrayLike, pool: ArrayLike, k: 
     rank, n = (_counts(array, name) for array, name in ((ranks, "ranks"), (candidates, "candidates")))
     if rank.shape != n.shape or np.shape(pool) not in ((), rank.shape):
         raise MetricInputError(
-            "ranks, candidates and pool must have one shape; "
-            f"got {rank.shape}, {n.shape} and {np.shape(pool)}"
+            f"ranks, candidates and pool differ in shape: {rank.shape}, {n.shape}, {np.shape(pool)}"
         )
     size = _counts(np.broadcast_to(pool, rank.shape), "pool")
     if ((rank < 1) | (rank > n) | (size < 1) | (size > n)).any() or k < 1:

@@ -137,7 +137,7 @@ def _compared(audit: str, about: Quantity, row: dict[str, Any]) -> dict[str, Any
         "value_a": number(row["value_a"], percent),
         "value_b": number(row["value_b"], percent),
         "difference": ("+" if (difference or 0) > 0 else "") + number(difference, percent),
-        "interval": interval(row["low"], row["high"], percent),
+        "interval": "" if difference is None else interval(row["low"], row["high"], percent),
         "p": probability(row["p_holm"]),
         "n": number(row["n"]),
         "sure": sure,
@@ -209,6 +209,7 @@ def _answer(
 def _scale(rows: Sequence[Estimate]) -> tuple[float, float]:
     """The ends of a scale that holds every value, interval and chance floor, 0 included; both are round."""
     places = [place or 0.0 for row in rows for place in (row.value, row.low, row.high, row.chance)]
+    places = [place for place in places if not math.isnan(place)]  # no interval
     sizes = [abs(place) for place in places if math.isfinite(place)]
     rounds = (step * 10.0**power for power in range(-6, 9) for step in (1, 1.5, 2, 3, 4, 5, 6, 8))
     top = next((end for end in rounds if end >= max(sizes, default=1.0)), 1.0)
@@ -224,6 +225,7 @@ def _ticks(ends: tuple[float, float], percent: bool) -> tuple[tuple[float, str],
 
 def _effect(row: Estimate, ends: tuple[float, float], percent: bool) -> dict[str, Any]:
     low, high = ends
+    left, right = (row.low, row.high) if row.has_interval else (row.value, row.value)
 
     def at(value: float) -> float:
         return round(100 * min(max((value - low) / (high - low), 0.0), 1.0), 2)
@@ -234,8 +236,8 @@ def _effect(row: Estimate, ends: tuple[float, float], percent: bool) -> dict[str
         "chance": None if row.chance is None else number(row.chance, percent),
         "n": number(row.n),
         "at": at(row.value),
-        "low": at(row.low),
-        "width": round(at(row.high) - at(row.low), 2),
+        "low": at(left),
+        "width": round(at(right) - at(left), 2),
         "chance_at": None if row.chance is None else at(row.chance),
     }
 

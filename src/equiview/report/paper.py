@@ -207,7 +207,12 @@ def _lines(chart: Chart, axes: Any, coloured: list[Series], places: dict[str, in
         )
         if chart.low and chart.high:
             axes.fill_between(
-                x, rows.table[chart.low], rows.table[chart.high], color=rows.colour, alpha=0.2, linewidth=0
+                x,
+                rows.table[chart.low].cast(pl.Float64).to_numpy(),  # null becomes nan: no band there
+                rows.table[chart.high].cast(pl.Float64).to_numpy(),
+                color=rows.colour,
+                alpha=0.2,
+                linewidth=0,
             )
 
 

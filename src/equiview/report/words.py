@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from equiview.audits import installed
 from equiview.data.countries import countries
-from equiview.data.languages import languages
+from equiview.data.estimates import TOO_SMALL
+from equiview.data.languages import languages, web_shares
 from equiview.data.metric import Metric
 
 
@@ -32,6 +33,8 @@ def known_languages() -> dict[str, Language]:
         row["language"]: Language(row["language_name"])
         for row in countries().unique("language", maintain_order=True).iter_rows(named=True)
     }
+    for row in web_shares().iter_rows(named=True):
+        known[row["code"]] = Language(row["name"], tier=row["tier"])
     for row in languages().iter_rows(named=True):
         known[row["code"]] = Language(row["name"], row["direction"], row["tier"])
     return known
@@ -93,13 +96,13 @@ def _decimal(value: float, percent: bool) -> str:
 
 
 def interval(low: float | None, high: float | None, percent: bool = False) -> str:
-    """An interval in brackets, or nothing when there is none.
+    """An interval in brackets, or why there is none.
 
-    >>> interval(0.1, 0.25)
-    '[0.100, 0.250]'
+    >>> interval(0.1, 0.25), interval(None, None)
+    ('[0.100, 0.250]', 'n too small for an interval')
     """
-    if low is None or high is None:
-        return ""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return TOO_SMALL
     return f"[{number(low, percent)}, {number(high, percent)}]"
 
 

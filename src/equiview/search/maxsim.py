@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
+from equiview.search.products import products
 
 Floats = NDArray[np.float32]
 
@@ -42,7 +43,7 @@ def maxsim_blocks(
         scratch = np.empty((longest, len(query_tokens)), dtype=np.float32)
         for first, last in pieces:
             item_tokens = _floats(gallery, first, last)
-            near = np.matmul(item_tokens, query_tokens.T, out=scratch[: len(item_tokens)])
+            near = products(item_tokens, query_tokens, out=scratch[: len(item_tokens)])
             bounds = (gallery.offsets[first : last + 1] - gallery.offsets[first]).tolist()
             best = np.empty((last - first, len(query_tokens)), dtype=np.float32)
             # One call an item is ten times as fast as np.maximum.reduceat.

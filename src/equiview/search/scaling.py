@@ -11,6 +11,9 @@ from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
 from equiview.data.vectors import CHUNK, TokenVectors, Vectors
 
+SAFE = (1e-10, 1e10)
+"""Sizes of the largest entry at which a sum of squares neither overflows nor loses what is small."""
+
 V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
 
 
@@ -50,6 +53,22 @@ def _unit(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     # In pieces, since squares of the whole would take as much memory again.
     step = max(1, 2 * CHUNK // vectors.shape[1])
     for start in range(0, len(vectors), step):
-        part = np.asarray(vectors[start : start + step], dtype=np.float32)
+        part = np.asarray(_near_one(vectors[start : start + step]), dtype=np.float32)
         np.divide(part, np.linalg.norm(part, axis=1, keepdims=True), out=scaled[start : start + step])
     return scaled
+
+
+def _near_one(vectors: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    """The same directions, with rows so long or short that their squares are not finite or 0 scaled first.
+
+    By a power of two, which rounds nothing.
+    """
+    largest = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))
+    extreme = (largest > 0) & ((largest < SAFE[0]) | (largest > SAFE[1]))
+    if not extreme.any():
+        return vectors
+    vectors = np.array(vectors)
+    exponents = np.frexp(largest[extreme])[1]
+    halves = -exponents // 2  # twice, as 2**149 is more than a float32 holds
+    vectors[extreme] = np.ldexp(np.ldexp(vectors[extreme], halves[:, None]), (-exponents - halves)[:, None])
+    return vectors

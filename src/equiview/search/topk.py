@@ -14,8 +14,9 @@ from equiview.data.rankings import Rankings
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
 from equiview.search.maxsim import maxsim_blocks
+from equiview.search.products import products
 
-BLOCK_BYTES = 64 * 2**20
+BLOCK_BYTES = 96 * 2**20
 Floats = NDArray[np.float32]
 
 
@@ -24,8 +25,9 @@ def score_blocks(
 ) -> Iterator[tuple[int, Floats]]:
     """Yield (first query row, scores `(block, n_gallery)`) until all queries are done.
 
-    Scores are dot products, or MaxSim where both have one vector a token. A block holds at most `block_bytes`
-    of scores, though always at least one query.
+    Scores are dot products, or MaxSim where both have one vector a token; they depend on the query and the
+    item alone, not on their rows or on `block_bytes`. A block holds at most `block_bytes` of scores, though
+    always at least one query.
     """
     if isinstance(queries, TokenVectors) and isinstance(gallery, TokenVectors):
         yield from maxsim_blocks(queries, gallery, block_bytes)
@@ -39,7 +41,7 @@ def score_blocks(
         )
     rows = max(1, block_bytes // (4 * len(gallery)))
     for start in range(0, len(queries), rows):
-        yield start, queries[start : start + rows] @ gallery.T
+        yield start, products(queries[start : start + rows], gallery)
 
 
 def best(scores: Floats, k: int) -> Rankings:

@@ -14,6 +14,7 @@ from equiview.stats.chance import (
 )
 from equiview.stats.correction import holm
 from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
+from equiview.stats.means import mean_interval
 from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.permutation import column_permutations, permutation_p, swap_test
@@ -26,6 +27,9 @@ from equiview.stats.proportions import (
     wilson_interval,
 )
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
+from equiview.stats.signs import sign_tail
+from equiview.stats.student import student_interval
+from equiview.stats.symmetric import sign_flip_interval
 
 __all__ = [
     "BootstrapInterval",
@@ -46,13 +50,17 @@ __all__ = [
     "holm",
     "interval",
     "maximum_interval",
+    "mean_interval",
     "normal_interval",
     "paired_correlation",
     "pearson_interval",
     "permutation_p",
     "quantile_interval",
+    "sign_flip_interval",
     "sign_flip_test",
+    "sign_tail",
     "spearman_interval",
+    "student_interval",
     "swap_test",
     "wald_p",
     "wilson_interval",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -21,6 +22,10 @@ from equiview.data.seeds import seed_for
 from equiview.data.values import Values
 from equiview.errors import InputError
 from equiview.stats import bootstrap_means, holm, interval, sign_flip_test
+from equiview.stats.means import LEAST
+
+FREE = ("seed", "replicates")
+"""Settings that compared runs may differ in: values of queries do not depend on them, or only by chance."""
 
 
 class Options(TypedDict):
@@ -31,14 +36,19 @@ class Options(TypedDict):
     seed: int
 
 
-def compare(runs: Sequence[Run]) -> pl.DataFrame:
+def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
     """Every pair of runs over the same items, by the headlines of each audit that both have.
+
+    With `against`, only the pairs of that run (a) with each of the others (b): k - 1 pairs instead of
+    k (k - 1) / 2, so that fewer tests are corrected for.
 
     One row an audit, pair and headline, addressed by metric, k and keys. `difference` is b minus a, with its
     95% interval (queries resampled together) and the p value of a paired sign-flip test; `p_holm` is
-    corrected over the whole table. InputError when no two runs are over the same items and share an audit, or
-    two are of one subject.
+    corrected over the whole table. InputError when no two runs are over the same items and share an audit,
+    two are of one subject, or two answer an audit's question with different settings (but for `FREE`).
     """
+    if against is not None and against.folder not in [run.folder for run in runs]:
+        runs = [against, *runs]
     if len(runs) < 2:
         raise InputError("comparing needs at least two runs")
     groups: dict[tuple[str, str], list[Run]] = {}
@@ -52,17 +62,42 @@ def compare(runs: Sequence[Run]) -> pl.DataFrame:
         names = [run.name for run in alike]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise InputError(f"two runs are of {repeated[0]!r}; comparing needs different subjects")
-        tables = [_values(run, audit) for run in alike] if len(alike) > 1 else []
-        for a, b in combinations(range(len(tables)), 2):
+        pairs = _pairs(alike, against)
+        for a, b in pairs:
+            _check_settings(audit, alike[a], alike[b])
+        tables = [_values(run, audit) for run in alike] if pairs else []
+        for a, b in pairs:
             both = (alike[a], alike[b])
             rows += _pair(audit, both, *_shared(audit, both, tables[a], tables[b]))
     if not rows:
         over = "; ".join(f"{run.folder}: {run.manifest.benchmark.name}" for run in runs)
-        raise InputError(f"only runs over the same items, with an audit in common, compare ({over})")
+        with_it = "" if against is None else f" with {against.folder}"
+        raise InputError(f"only runs over the same items, with an audit in common, compare{with_it} ({over})")
     table = pl.from_dicts(rows, infer_schema_length=None, schema_overrides=BEFORE | AFTER)
     keys = [name for name in table.columns if name not in BASE]
     corrected = pl.Series("p_holm", holm(table["p"].to_numpy()))
     return table.with_columns(corrected).select(*BEFORE, *keys, *AFTER)
+
+
+def _pairs(runs: Sequence[Run], against: Run | None) -> list[tuple[int, int]]:
+    """Places of the runs to compare: all pairs, or those of `against`, which comes first."""
+    if against is None:
+        return list(combinations(range(len(runs)), 2))
+    first = [place for place, run in enumerate(runs) if run.folder == against.folder]
+    return [(a, b) for a in first for b in range(len(runs)) if a != b]
+
+
+def _check_settings(audit: str, a: Run, b: Run) -> None:
+    """InputError when two runs of an audit differ in a setting that can change what a query's values mean."""
+    first, second = (
+        AUDITS.get(audit).configure(run.manifest.settings[audit]).model_dump(mode="json") for run in (a, b)
+    )
+    for name in first:
+        if name not in FREE and first[name] != second[name]:
+            raise InputError(
+                f"audit {audit!r} was run with {name} {json.dumps(first[name])} in {a.folder} and "
+                f"{json.dumps(second[name])} in {b.folder}; run one of them again with the other's setting"
+            )
 
 
 def _values(run: Run, key: str) -> Values:
@@ -127,14 +162,16 @@ def difference(
     with np.errstate(invalid="ignore"):
         differences = headline.combine(draws[:, width:]) - headline.combine(draws[:, :width])
     # Infinity less infinity is no difference: where that is all there is, it has no value and no interval.
-    low, high = (None, None) if np.isnan(differences).all() else map(float, interval(differences))
+    # Nor is there one of fewer clusters than any other interval takes.
+    few = len(np.unique(first.clusters[~np.isnan(added)])) < LEAST
+    low, high = (None, None) if few or np.isnan(differences).all() else map(float, interval(differences))
     return {
         "value_a": of_a,
         "value_b": of_b,
         "difference": None if math.isnan(of_b - of_a) else of_b - of_a,
         "low": low,
         "high": high,
-        "p": float(sign_flip_test(added, **options)),
+        "p": float(sign_flip_test(added, **options, tail="saddlepoint")),
         "n": int(np.count_nonzero(~np.isnan(added))),
     }
 

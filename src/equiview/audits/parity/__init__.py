@@ -141,5 +141,6 @@ PARITY = register(
         measure=measure,
         draw=draw,
         judge=judge,
+        tables=TABLES,
     )
 )

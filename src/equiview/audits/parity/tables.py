@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from equiview.errors import InputError
 
 
 def table_1(estimates: Estimates, task: str = "gender", within: str = "race") -> pl.DataFrame:
-    """Accuracy laid out as in F's Table 1: a row for each language and gender, a column for each race.
+    """Accuracy as in F's Table 1: a row for each language and gender, a column for each race.
 
     `estimates` are those of the audit. Values are percentages; the third row of a language is the absolute
     gap, and `Average` is over all images. InputError when the run did not classify `task` by `within`.
@@ -35,5 +35,4 @@ def table_1(estimates: Estimates, task: str = "gender", within: str = "race") ->
     return pl.concat(parts).with_columns((pl.col(columns) * 100).round(1))
 
 
-TABLES: dict[str, Callable[[Estimates], pl.DataFrame]] = {"table-1": table_1}
-"""Tables of the paper by name, each a function of the audit's estimates."""
+TABLES: Mapping[str, Callable[[Estimates], pl.DataFrame]] = {"table-1": table_1}

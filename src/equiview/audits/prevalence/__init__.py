@@ -12,6 +12,7 @@ from equiview.audits.prevalence.judge import judge
 from equiview.audits.prevalence.measure import measure, values
 from equiview.audits.prevalence.observe import SCHEMAS, explore, observe
 from equiview.audits.prevalence.settings import PrevalenceSettings
+from equiview.audits.prevalence.tables import TABLES
 from equiview.data.headline import Headline
 from equiview.data.metric import SHARE, Metric, quantity
 from equiview.subjects import Encoder, ResultLists
@@ -74,5 +75,6 @@ PREVALENCE = register(
         worst_by=(("language", quantity("R", k=1)),),
         key_formats={"grouping": "by {}", "ideal": "ideal order of the {}"},
         explore=explore,
+        tables=TABLES,
     )
 )

@@ -126,13 +126,13 @@ class Rows:
         """One estimate; its interval is that of the percentiles of the replicates.
 
         It has none when it is of fewer clusters than `LEAST` (of queries, where clusters are not known).
-
-        `p` is of the test of no effect. Tests of one `family` are corrected together (`p_holm`).
+        Estimates stand in the order in which they are added. `p` is of the test of no effect. Tests of one `family` are corrected together (`p_holm`).
         """
         row = _row(wanted, float(measured.value), int(n), chance) | {"p": p, "judged": judged, FAMILY: family}
         independent = n if measured.clusters is None else int(measured.clusters.min())
+        row |= {"low": None, "high": None}
+        self._rows.append(row)  # its place; its interval follows
         if independent < LEAST:
-            self._rows.append(row | {"low": None, "high": None})
             return
         self._waiting.append((row, measured.draws))
         if len(self._waiting) == TOGETHER:
@@ -160,7 +160,7 @@ class Rows:
         low, high = interval(np.stack([draws for _, draws in self._waiting], axis=1))
         for (row, _), below, above in zip(self._waiting, low.tolist(), high.tolist(), strict=True):
             # A percentile interval may miss a value that is a maximum or a range of several means.
-            self._rows.append(row | {"low": min(below, row["value"]), "high": max(above, row["value"])})
+            row |= {"low": min(below, row["value"]), "high": max(above, row["value"])}
         self._waiting = []
 
     def estimates(self) -> Estimates | None:

@@ -46,7 +46,7 @@ def test_the_relative_gap_is_the_gap_over_the_margin_and_its_interval_varies_bot
     assert relative.value == pytest.approx(gap.value / margin.value)
     assert (relative.n, margin.n) == (40, 40)
     fixed = (gap.high - gap.low) / margin.value
-    assert abs(relative.high - relative.low - fixed) > 0.05 * fixed
+    assert abs(relative.high - relative.low - fixed) > 0.01 * fixed
 
 
 def test_the_margin_is_over_all_wrong_images(world):

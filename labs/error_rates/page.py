@@ -47,7 +47,10 @@ def results(table: pl.DataFrame, package: str = PACKAGE) -> Iterator[str]:
 
 def summary(rows: Rows) -> Iterator[str]:
     """What is wanted, of how many systems, and where it is missed."""
-    yield from ("## What is met", "", "| wanted | asked of | met | open | missed |", "|---|---|---|---|---|")
+    seeds = sorted({row["seeds"] for row in rows})
+    counted = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    yield from ("## What is met", "", f"Each system was drawn {counted} times at each size and effect.", "")
+    yield from ("| wanted | asked of | met | open | missed |", "|---|---|---|---|---|")
     missed = []
     for want in WANTS:
         reached = [(row, want.reached(row)) for row in rows if want.asked_of(row)]
@@ -159,7 +162,7 @@ def draw_power(audit: str, rows: Rows, images: Path = IMAGES) -> Path | None:
     plt.rcParams.update({"svg.hashsalt": "equiview", "svg.fonttype": "path", "font.size": 9})
     across = min(2, len(systems))
     down = -(-len(systems) // across)
-    shape = {"figsize": (0.6 + 4.2 * across, 0.6 + 2.8 * down), "layout": "constrained", "squeeze": False}
+    shape = {"figsize": (max(6.4, 4.2 * across), 0.6 + 2.8 * down), "layout": "constrained", "squeeze": False}
     figure, panels = plt.subplots(down, across, sharex=True, sharey=True, **shape)
     sizes = sorted({row["size"] for row in rows})
     for panel, (name, part) in zip(panels.flat, systems.items(), strict=False):

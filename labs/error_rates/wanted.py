@@ -47,7 +47,8 @@ def effect_is(row: Mapping[str, Any], low: float, high: float) -> bool:
 
 WANTS = (
     Want(
-        "“biased” at most 5% of the time where nobody is treated differently by more than the tolerance",
+        "“biased” at most 5% of the time where nobody is treated differently by more than the tolerance, the "
+        "system is useless, or there is too little to judge by",
         "biased",
         lambda row: row["truth"] != "planted" or effect_is(row, 0, 1),
         most=0.05,

@@ -34,15 +34,15 @@ def of(out: Path, name: str, audit: str) -> Run:
 def test_skewed_is_biased_above_chance_and_aligned_much_less(demo):
     out, printed = demo
     skewed, aligned = (
-        of(out, name, "prevalence").estimates.one("DLBKL@10", grouping="tier")
+        of(out, name, "prevalence").estimates.one("DLBKL", 10, grouping="tier")
         for name in ("skewed", "aligned")
     )
-    assert skewed["low"] > skewed["chance"]
-    assert aligned["high"] < skewed["low"]
-    assert aligned["excess"] < skewed["excess"] / 4
+    assert skewed.low > skewed.chance
+    assert aligned.high < skewed.low
+    assert aligned.excess < skewed.excess / 4
     assert of(out, "skewed", "prevalence").verdicts[0].finding == "biased"
     assert of(out, "aligned", "prevalence").verdicts[0].finding == "fair"
-    rows = pl.from_dicts(printed["comparison"]).filter(metric="DLBKL@10 [grouping=tier]")
+    rows = pl.from_dicts(printed["comparison"]).filter(metric="DLBKL", k=10, grouping="tier")
     pair = rows.filter(a="pictogram:skewed", b="pictogram:aligned").row(0, named=True)
     assert pair["high"] < 0
     assert pair["p_holm"] < 0.05
@@ -50,14 +50,9 @@ def test_skewed_is_biased_above_chance_and_aligned_much_less(demo):
 
 def test_alignment_serves_every_language(demo):
     out, _ = demo
-    recall = (
-        of(out, "aligned", "prevalence")
-        .estimates.of("prevalence")
-        .table.filter(metric="R@1")
-        .filter(pl.col("language").is_not_null())
-    )
+    recall = of(out, "aligned", "prevalence").estimates.of("prevalence").by("language", "R", 1)
     assert len(recall) == 36
-    assert recall["low"].min() > 0.3
+    assert min(row.low for row in recall) > 0.3
 
 
 def test_culture_pulls_where_training_tied_language_to_flag(demo):
@@ -66,8 +61,8 @@ def test_culture_pulls_where_training_tied_language_to_flag(demo):
         of(out, name, "association").estimates.one("M_cul - M_non", direction="text-to-image")
         for name in ("skewed", "aligned")
     )
-    assert pull["low"] > 0
-    assert none["value"] < pull["value"]
+    assert pull.low > 0
+    assert none.value < pull.value
 
 
 def test_the_report_reads_on_a_desk_and_on_a_phone_in_light_and_dark(demo):
@@ -124,6 +119,6 @@ def test_alignment_buys_parity(demo):
         audit="parity", a="pictogram:skewed", b="pictogram:aligned"
     )
     assert rows["p_holm"].max() < 0.05
-    gap = rows.filter(metric="gap to pivot [task=image-to-text]").row(0, named=True)
+    gap = rows.filter(metric="gap to pivot", task="image-to-text").row(0, named=True)
     assert gap["high"] < 0
     assert {run["verdicts"][1]["audit"] for run in printed["runs"][:3]} == {"parity"}

@@ -65,11 +65,11 @@ def rates(
 
     Returns a row for each audit, system, effect and size: `truth`, `seeds`, how many of them were judged
     biased, fair or unclear or failed (InputError, the first in `error`), and Wilson's 95% interval of the
-    share that is biased and fair. Results of other code or settings are dropped.
+    share that is biased and fair. Results of other code or settings are not counted.
     """
     chosen = dict(settings or {})
     codes = {audit: code_of(audit, chosen, package) for audit in audits}
-    done = {audit: keep(path_of(out, audit), code) for audit, code in codes.items()}
+    done = {audit: kept(path_of(out, audit), code) for audit, code in codes.items()}
     wanted = [
         Case(audit, name, effect, size, seed)
         for seed in range(seeds)  # outermost, so that a run that is stopped has as many of each
@@ -177,16 +177,14 @@ def path_of(out: Path, audit: str) -> Path:
     return out / f"{audit}.jsonl"
 
 
-def keep(path: Path, code: str) -> list[dict[str, Any]]:
-    """Results of `code` that are there; others, and a line that was cut off, are removed from the file."""
-    if not path.exists():
-        return []
-    lines = path.read_bytes().splitlines(keepends=True)
-    rows = [(line, json.loads(line)) for line in lines if line.endswith(b"\n")]
-    kept = [(line, row) for line, row in rows if row["code"] == code]
-    if len(kept) < len(lines):
-        write_bytes(b"".join(line for line, _ in kept), path)
-    return [{key: row[key] for key in RESULT} for _, row in kept]
+def kept(path: Path, code: str) -> list[dict[str, Any]]:
+    """Results of `code` that are there; a line that was cut off is removed from the file."""
+    content = path.read_bytes() if path.exists() else b""
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        write_bytes(whole, path)
+    rows = map(json.loads, whole.splitlines())
+    return [{key: row[key] for key in RESULT} for row in rows if row["code"] == code]
 
 
 def append(path: Path, row: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from PIL import Image, ImageDraw
 
-from equiview.audits import AUDITS, Audit, Settings, decide, register
+from equiview.audits import AUDITS, Audit, Settings, register
 from equiview.audits.execute import finish
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
@@ -375,7 +375,7 @@ def _exposure_verdict(_: Estimates, settings: Skew) -> Verdict:
     biased = settings.skew > 0.1
     yes, no = "Yes: the top 10 lean to much-written languages.", "No: languages share the top 10."
     return Verdict(
-        finding=decide(biased=biased, fair=not biased),
+        finding="biased" if biased else "fair",
         answer=yes if biased else no,
         evidence=("Low-tier languages write 58% of the pool and get 31% of the top 10.",),
         advice=("Align the other languages' texts to the strongest one.",) if biased else (),

@@ -10,6 +10,8 @@ import polars as pl
 from labs.error_rates.harness import PACKAGE, systems_of
 from labs.error_rates.wanted import WANTS, Reached, wants_of
 
+from equiview.audits import AUDITS
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "error-rates.md"
 IMAGES = ROOT / "docs" / "images"
@@ -40,7 +42,11 @@ def written(text: str, table: pl.DataFrame, package: str = PACKAGE) -> str:
 
 def results(table: pl.DataFrame, package: str = PACKAGE) -> Iterator[str]:
     """Lines of the page: what is met, then each audit."""
-    yield from summary(table.to_dicts())
+    uncounted = sorted(set(AUDITS.all()) - set(table["audit"])) if package == PACKAGE else []
+    if uncounted:
+        yield from (f"Not counted yet: {', '.join(uncounted)}.", "")
+    if len(table):
+        yield from summary(table.to_dicts())
     for (audit,), part in table.group_by("audit", maintain_order=True):
         yield from section(str(audit), part.to_dicts(), package)
 

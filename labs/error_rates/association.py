@@ -8,6 +8,7 @@ the system have a pull. The planted ones draw who wins, so that the effect is kn
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -59,7 +60,7 @@ def vectors_of(
     return queries + common * axes[-1] + NOISE * rng.normal(size=shape), images
 
 
-def by_vectors(seed: int, size: int, *, decimals: int | None = None, **world: float) -> Observations:
+def by_vectors(seed: int, size: int, *, decimals: int | None = None, **world: Any) -> Observations:
     """Trials scored by the cosines of `vectors_of`, rounded to `decimals`."""
     rng = np.random.default_rng(seed)
     queries, images = (
@@ -126,7 +127,7 @@ def observed(concept: Whole, country: Whole, scores: Floats) -> Observations:
         }
     )
     place = {"silhouette": None, "pca_x": None, "pca_y": None}
-    schema = dict.fromkeys(place, pl.Float64)
+    schema: dict[str, Any] = dict.fromkeys(place, pl.Float64)
     texts = pl.DataFrame({"text_id": ["q"], "text": ["q"], "language": ["en"], "concept": ["c0"], **place})
     images = pl.DataFrame(
         {"image_id": ["i"], "concept": ["c0"], "country": ["USA"], "picture": None, **place}

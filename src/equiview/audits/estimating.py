@@ -126,7 +126,8 @@ class Rows:
         """One estimate; its interval is that of the percentiles of the replicates.
 
         It has none when it is of fewer clusters than `LEAST` (of queries, where clusters are not known).
-        Estimates stand in the order in which they are added. `p` is of the test of no effect. Tests of one `family` are corrected together (`p_holm`).
+        Estimates keep the order in which they are added. `p` is of the test of no effect. Tests of one
+        `family` are corrected together (`p_holm`).
         """
         row = _row(wanted, float(measured.value), int(n), chance) | {"p": p, "judged": judged, FAMILY: family}
         independent = n if measured.clusters is None else int(measured.clusters.min())

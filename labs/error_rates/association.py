@@ -126,17 +126,15 @@ def observed(concept: Whole, country: Whole, scores: Floats) -> Observations:
             **{f"{role}_score": scores[:, place] for place, role in enumerate(ROLES)},
         }
     )
-    place = {"silhouette": None, "pca_x": None, "pca_y": None}
-    schema: dict[str, Any] = dict.fromkeys(place, pl.Float64)
-    texts = pl.DataFrame({"text_id": ["q"], "text": ["q"], "language": ["en"], "concept": ["c0"], **place})
-    images = pl.DataFrame(
-        {"image_id": ["i"], "concept": ["c0"], "country": ["USA"], "picture": None, **place}
-    )
+    place = {"silhouette": pl.lit(None, dtype=pl.Float64), "pca_x": pl.lit(0.0), "pca_y": pl.lit(0.0)}
+    texts = pl.DataFrame({"text_id": ["q"], "text": ["q"], "language": ["en"], "concept": ["c0"]})
+    images = pl.DataFrame({"image_id": ["i"], "concept": ["c0"], "country": ["USA"]})
+    images = images.with_columns(picture=pl.lit(None, dtype=pl.Binary), **place)
     return Observations(
         {
             "trials": trials,
-            "texts": texts.cast(schema),
-            "images": images.cast({"picture": pl.Binary, **schema}),
+            "texts": texts.with_columns(**place),
+            "images": images,
         }
     )
 

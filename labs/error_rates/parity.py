@@ -303,12 +303,12 @@ SYSTEMS = {
             mistaken_group,
             "97% of men found among as many of each, and fewer women",
         ),
-        System("random vectors", "useless", random_vectors),
-        System("constant vectors", "useless", constant_vectors),
+        System("random vectors", "useless", random_vectors, "vectors that know nothing of their image"),
+        System("constant vectors", "useless", constant_vectors, "one vector for everything"),
         System("everyone a man", "useless", everyone_a_man, "one answer to all, 70% of whom are men"),
         System("guesses", "useless", guesses, "answers Male to 80%, whoever is asked about"),
-        System("two perfect images", "tiny", of_size(ideal, 2)),
-        System("twelve perfect images", "tiny", of_size(ideal, 12)),
-        System("twenty images, low tier", "tiny", of_size(low_tier, 20)),
+        System("two perfect images", "tiny", of_size(ideal, 2), "everything found, of two images"),
+        System("twelve perfect images", "tiny", of_size(ideal, 12), "everything found, of twelve images"),
+        System("twenty images, low tier", "tiny", of_size(low_tier, 20), "a planted gap on twenty images"),
     )
 }

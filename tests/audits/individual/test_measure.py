@@ -89,6 +89,14 @@ def test_where_the_margin_may_be_0_nothing_is_over_it_and_all_else_is_measured(w
     assert not estimates.table["value"].is_nan().any()
 
 
+def test_few_replicates_do_not_keep_many_tests_from_rejecting():
+    similarities = np.random.default_rng(0).normal(0.5, 0.05, size=(1, 4, 60))
+    similarities[0, 3] -= 0.3
+    estimates, verdict = judged(similarities, replicates=100)
+    assert estimates.one("relative shift", language="sw").p_holm == pytest.approx(4 / 801)
+    assert verdict.finding == "biased"
+
+
 def test_shifts_are_of_the_captions_of_the_same_images():
     # English .6, German .4, and Maori .5 of the first 40 of 80 images alone; Swahili captions nothing.
     similarities = np.full((1, 4, 80), np.nan)

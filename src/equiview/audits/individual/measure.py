@@ -38,6 +38,8 @@ MEANS: dict[str, tuple[str, dict[str, Any]]] = {
 """Columns of the observations by the metric, with its keys, that is their mean."""
 MATCHED_ALONE = {"distance", "chord"}
 """What has no image in it, and so is said once."""
+DRAWS_A_TEST = 200
+"""Random signs for each test of a family at least: fewer could not reject after Holm's correction."""
 SLACK = 1e-9
 """Share of the chord by which a mean gap may exceed it: the means of both are rounded apart."""
 
@@ -175,8 +177,9 @@ def _tested(per_image: Values, settings: IndividualSettings) -> Estimates | None
         rows.add(RELATIVE_GAP.quantity, _over(gap, margin), counts[1])
     if not tested:
         return rows.estimates()
+    draws = max(settings.replicates, DRAWS_A_TEST * len(tested))
     p_values = sign_flip_test(
-        matrix[:, 2:], clusters=clusters, replicates=settings.replicates, seed=settings.seed_of("signs")
+        matrix[:, 2:], clusters=clusters, replicates=draws, seed=settings.seed_of("signs")
     )
     for wanted, effect, n, p in zip(tested, measured, counts[2:], p_values, strict=True):
         judged = bool(n >= settings.least)

@@ -110,7 +110,7 @@ class Rows:
 
     def __init__(self) -> None:
         self._rows: list[dict[str, Any]] = []
-        self._waiting: list[tuple[dict[str, Any], Floats]] = []
+        self._waiting: list[tuple[dict[str, Any], Floats | None]] = []
 
     def add(
         self,
@@ -131,10 +131,7 @@ class Rows:
         """
         row = _row(wanted, float(measured.value), int(n), chance) | {"p": p, "judged": judged, FAMILY: family}
         independent = n if measured.clusters is None else int(measured.clusters.min())
-        if independent < LEAST:
-            self._rows.append(row | {"low": None, "high": None})
-            return
-        self._waiting.append((row, measured.draws))
+        self._waiting.append((row, measured.draws if independent >= LEAST else None))
         if len(self._waiting) == TOGETHER:
             self._finish()
 
@@ -152,10 +149,15 @@ class Rows:
     def _finish(self) -> None:
         if not self._waiting:
             return
-        low, high = interval(np.stack([draws for _, draws in self._waiting], axis=1))
-        for (row, _), below, above in zip(self._waiting, low.tolist(), high.tolist(), strict=True):
-            # A percentile interval may miss a value that is a maximum or a range of several means.
-            self._rows.append(row | {"low": min(below, row["value"]), "high": max(above, row["value"])})
+        known = [draws for _, draws in self._waiting if draws is not None]
+        both = interval(np.stack(known, axis=1)) if known else (np.empty(0), np.empty(0))
+        ends = zip(*(end.tolist() for end in both), strict=True)
+        for row, draws in self._waiting:
+            below, above = (None, None) if draws is None else next(ends)
+            if below is not None:
+                # A percentile interval may miss a value that is a maximum or a range of several means.
+                below, above = min(below, row["value"]), max(above, row["value"])
+            self._rows.append(row | {"low": below, "high": above})
         self._waiting = []
 
     def estimates(self) -> Estimates | None:

@@ -75,16 +75,17 @@ def of_means(runs: int, replicates: int) -> Iterator[tuple[str, str, int, float]
     rng = np.random.default_rng(1)
     for kind, (draw, truth) in populations(rng).items():
         for n in SIZES:
-            held: dict[str, list[NDArray[np.bool_]]] = {"reported": [], "percentile": [], "BCa": []}
+            held: dict[str, list[Floats]] = {"reported": [], "percentile": [], "BCa": []}
             for part in _parts(runs, n):
                 values = draw((n, part))
                 draws = bootstrap_means(values, replicates=replicates, seed=int(rng.integers(2**31)))
                 ours = mean_interval(values)
                 ends = {"reported": (ours.low, ours.high), "percentile": interval(draws)}
                 for name, (low, high) in (ends | {"BCa": bca(values, draws)}).items():
-                    held[name].append((low <= truth + 1e-9) & (truth - 1e-9 <= high))
+                    inside = (low <= truth + 1e-9) & (truth - 1e-9 <= high)
+                    held[name].append(np.where(np.isnan(low), np.nan, inside))
             for name, parts in held.items():
-                yield f"mean: {kind}", name, n, float(np.concatenate(parts).mean())
+                yield f"mean: {kind}", name, n, float(np.nanmean(np.concatenate(parts)))
 
 
 def of_functions(runs: int, replicates: int) -> Iterator[tuple[str, str, int, float]]:

@@ -97,6 +97,14 @@ def test_nine_clusters_have_no_interval_and_ten_have_one():
     assert f"{few:.2f}".startswith("0.2")
 
 
+def test_rows_keep_their_order_with_and_without_intervals():
+    rows = Rows()
+    draws = np.linspace(0, 1, 100)
+    for name, n in (("a", 20), ("b", 3), ("c", 20)):
+        rows.add(quantity(name), Replicates(np.asarray(0.5), draws), n)
+    assert rows.estimates().table["metric"].to_list() == ["a", "b", "c"]
+
+
 def test_replicates_of_unknown_origin_count_queries():
     rows = Rows()
     rows.add(quantity("a"), Replicates(np.asarray(0.5), np.linspace(0, 1, 100)), 9)

@@ -72,3 +72,10 @@ def test_bad_input_is_named(correlate) -> None:
         correlate([1, 2, np.nan, 4], [1, 2, 3, 4])
     with pytest.raises(StatsInputError, match="level"):
         correlate([1, 2, 3, 4], [1, 2, 4, 3], level=95)
+
+
+@pytest.mark.parametrize(
+    "correlate", [pearson_interval, lambda x, y: spearman_interval(x, y, replicates=100, seed=0)]
+)
+def test_four_pairs_are_the_fewest(correlate) -> None:
+    assert correlate([1, 2, 3, 4], [1, 3, 2, 4]).n == 4

@@ -10,7 +10,7 @@ drawn at all. In simulations (docs/coverage.md) two closed forms do better than 
 - All others: Student's t with the skewness transformed away by a cubic that can be inverted (Hall, "On the
   Removal of Skewness by Transformation", Journal of the Royal Statistical Society B, 1992).
 
-Below `LEAST` clusters there is no interval.
+Below `LEAST` clusters there is no interval, nor below `LEAST_ALIKE` where all values are the same.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from equiview.stats.bootstrap import BootstrapInterval
 Floats = NDArray[np.float64]
 LEAST = 10
 """The fewest clusters with an interval: from here it covers skewed means in 9 of 10 samples or more."""
+LEAST_ALIKE = 150
+"""The fewest clusters with an interval where all values are the same and are no rate: a value that 2.5% of
+queries have is among so many with a chance of 97.5%."""
 
 
 def mean_interval(
@@ -36,8 +39,8 @@ def mean_interval(
     `values` is `(n_queries, n_metrics)` or `(n_queries,)`, nan meaning "not asked"; `clusters`,
     `(n_queries,)` whole numbers, names queries that are not independent. The fields of the result are
     `(n_metrics,)` or `()`. `low` and `high` are nan for a column asked of fewer than `least` clusters. A
-    column of one value has an interval of no width, unless the value is 0 or 1: a rate of 0 or 1 is
-    uncertain. The ends of values between 0 and 1 are between 0 and 1.
+    column of one value has an interval of no width, and none below 150 clusters, unless the value is 0 or 1,
+    which is a rate. The ends of values between 0 and 1 are between 0 and 1.
 
     Raises UndefinedStatisticError for no query or a column entirely nan; StatsInputError for infinite values,
     a level outside (0, 1) or labels that do not fit.
@@ -71,7 +74,8 @@ def mean_interval(
     share = np.divide(value - floor, span, out=np.zeros_like(value), where=two)
     below, above = _wilson(share, apart / np.where(span > 0, span, 1)[:, None], n, counted, level)
     low, high = np.where(two, floor + span * below, low), np.where(two, floor + span * above, high)
-    shown = counted >= least
+    alike = (least_value == most) & ~rate
+    shown = counted >= np.where(alike, max(least, LEAST_ALIKE), least)
     shape = np.shape(values)[1:]
     return BootstrapInterval(
         value=value.reshape(shape),

@@ -299,23 +299,7 @@ def _show(
     means: pl.DataFrame | None = None,
 ) -> None:
     if as_json:
-        return _print_json(
-            {
-                "report": str(path),
-                "runs": [
-                    {
-                        "folder": str(run.folder),
-                        "subject": run.name,
-                        "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts],
-                        "failures": [failure.model_dump(mode="json") for failure in run.failures],
-                        "estimates": run.estimates.table.to_dicts(),
-                    }
-                    for run in runs
-                ],
-                "comparison": None if comparison is None else comparison.to_dicts(),
-                "averages": None if means is None else means.to_dicts(),
-            }
-        )
+        return _print_json(_as_data(runs, comparison, path, means))
     from rich.table import Table
 
     table = Table("subject", "audit", "finding", "answer", title="Verdicts", title_justify="left")
@@ -324,30 +308,61 @@ def _show(
             table.add_row(run.name, verdict.audit, verdict.finding, verdict.answer)
     _console().print(table)
     if comparison is not None:
-        from equiview.audits import label_of
-        from equiview.data.comparison import quantity_of
-
-        paired = Table("metric", "a", "b", "a", "b", "difference [95% interval]", "p (Holm)",
-                       title="Paired differences", title_justify="left")  # fmt: skip
-        for row in comparison.iter_rows(named=True):
-            paired.add_row(
-                label_of(row["audit"], quantity_of(row)), row["a"], row["b"],
-                f"{row['value_a']:.3f}", f"{row['value_b']:.3f}",
-                _difference(row), f"{row['p_holm']:.2g}",
-            )  # fmt: skip
-        _console().print(paired)
+        _show_comparison(comparison)
     if means is not None and len(means):
-        from equiview.audits import label_of
-        from equiview.studies.averages import mean_of
-
-        averaged = Table("metric", "mean [95% interval]", "systems",
-                         title="Means over systems", title_justify="left")  # fmt: skip
-        for row in means.iter_rows(named=True):
-            mean = mean_of(row)
-            averaged.add_row(label_of(row["audit"], mean.quantity), f"{mean:.3f}", str(mean.n))
-        _console().print(averaged)
+        _show_means(means)
     print(f"Report: {path}")
     return None
+
+
+def _as_data(
+    runs: list[Run], comparison: pl.DataFrame | None, path: Path, means: pl.DataFrame | None
+) -> dict[str, Any]:
+    return {
+        "report": str(path),
+        "runs": [
+            {
+                "folder": str(run.folder),
+                "subject": run.name,
+                "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts],
+                "failures": [failure.model_dump(mode="json") for failure in run.failures],
+                "estimates": run.estimates.table.to_dicts(),
+            }
+            for run in runs
+        ],
+        "comparison": None if comparison is None else comparison.to_dicts(),
+        "averages": None if means is None else means.to_dicts(),
+    }
+
+
+def _show_comparison(comparison: pl.DataFrame) -> None:
+    from rich.table import Table
+
+    from equiview.audits import label_of
+    from equiview.data.comparison import quantity_of
+
+    paired = Table("metric", "a", "b", "a", "b", "difference [95% interval]", "p (Holm)",
+                   title="Paired differences", title_justify="left")  # fmt: skip
+    for row in comparison.iter_rows(named=True):
+        paired.add_row(
+            label_of(row["audit"], quantity_of(row)), row["a"], row["b"],
+            f"{row['value_a']:.3f}", f"{row['value_b']:.3f}", _difference(row), f"{row['p_holm']:.2g}",
+        )  # fmt: skip
+    _console().print(paired)
+
+
+def _show_means(means: pl.DataFrame) -> None:
+    from rich.table import Table
+
+    from equiview.audits import label_of
+    from equiview.studies.averages import mean_of
+
+    averaged = Table("metric", "mean [95% interval]", "systems",
+                     title="Means over systems", title_justify="left")  # fmt: skip
+    for row in means.iter_rows(named=True):
+        mean = mean_of(row)
+        averaged.add_row(label_of(row["audit"], mean.quantity), f"{mean:.3f}", str(mean.n))
+    _console().print(averaged)
 
 
 def _difference(row: dict[str, Any]) -> str:

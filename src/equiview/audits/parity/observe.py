@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -194,16 +194,7 @@ def _match(
                 blind_order(texts.ids[rows]),
                 members[images],
             )
-            for direction, ranks_one_way in zip(DIRECTIONS, ranks, strict=True):
-                parts.append(
-                    pl.DataFrame({"query_id": image_ids, "rank": ranks_one_way.astype(np.int32)}).select(
-                        "query_id",
-                        pl.lit(direction).alias("direction"),
-                        *where,
-                        "rank",
-                        pl.lit(len(images), dtype=pl.Int32).alias("candidates"),
-                    )
-                )
+            parts += _ranked(image_ids, where, ranks)
             image, value = np.nonzero(ahead)
             counts = pl.DataFrame({"query_id": image_ids[image], "ahead": ahead[image, value]})
             of_value = values[value].select("attribute", "value")
@@ -214,6 +205,19 @@ def _match(
             )
         progress("matching", column + 1, len(captions.languages))
     return pl.concat(parts), pl.concat(parts_ahead)
+
+
+def _ranked(
+    image_ids: pl.Series, where: tuple[pl.Expr, ...], ranks: Sequence[NDArray[np.int64]]
+) -> list[pl.DataFrame]:
+    """Rows of `matches` of one round, in each direction."""
+    candidates = pl.lit(len(image_ids), dtype=pl.Int32).alias("candidates")
+    return [
+        pl.DataFrame({"query_id": image_ids, "rank": one_way.astype(np.int32)}).select(
+            "query_id", pl.lit(direction).alias("direction"), *where, "rank", candidates
+        )
+        for direction, one_way in zip(DIRECTIONS, ranks, strict=True)
+    ]
 
 
 def _membership(images: Items, groups: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.float32]]:

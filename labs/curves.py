@@ -23,6 +23,21 @@ def write_rows(name: str, rows: Sequence[Mapping[str, object]]) -> Path:
     return path
 
 
+def draw_spread(
+    name: str,
+    x: Sequence[float],
+    lines: dict[str, Sequence[Sequence[float]]],
+    *,
+    title: str,
+    across: str,
+    up: str,
+    level: tuple[float, str] | None = None,
+) -> Path:
+    """As `draw_lines`, of several values at each x: their mean, and a point for each."""
+    means = {label: [sum(values) / len(values) for values in y] for label, y in lines.items()}
+    return draw_lines(name, x, means, title=title, across=across, up=up, level=level, points=lines)
+
+
 def draw_lines(
     name: str,
     x: Sequence[float],
@@ -32,8 +47,12 @@ def draw_lines(
     across: str,
     up: str,
     level: tuple[float, str] | None = None,
+    points: dict[str, Sequence[Sequence[float]]] | None = None,
 ) -> Path:
-    """An SVG of lines over `x`, each named at its right end; `level` is a dotted line and its name."""
+    """An SVG of lines over `x`, each named at its right end; `level` is a dotted line and its name.
+
+    `points` are further values of a line at each x.
+    """
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -44,6 +63,8 @@ def draw_lines(
     axes.margins(x=0.12)
     for colour, (label, y) in zip(COLOURS, lines.items(), strict=False):
         axes.plot(x, y, "o-", color=colour, markersize=4)
+        for place, values in zip(x, (points or {}).get(label, ()), strict=False):
+            axes.plot([place] * len(values), values, "_", color=colour, alpha=0.6)
         axes.annotate(f" {label}", (x[-1], y[-1]), color=colour, va="center")
     if level is not None:
         axes.axhline(level[0], color="#777777", linestyle=":", linewidth=1)

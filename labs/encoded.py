@@ -7,14 +7,16 @@ import io
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from onnxruntime import InferenceSession
 from PIL import Image
+from torch import Tensor, nn
 
 from concepts import concepts
 from corpus import NO_FLAG
 from drawings import SIDE, held_out_drawings, training_drawings, training_flags
 from equiview.benchmarks.pictograms import flags, with_flag
 from image_tower import ImageTower, encode, on_white, paste, train_image_tower
-from sources import WORK, noto
+from sources import ROOT, WORK, noto
 from text_tower import Bank
 
 EPOCHS, SEED = 28, 0
@@ -40,12 +42,29 @@ def image_tower() -> tuple[ImageTower, list[dict[str, float]]]:
     return tower.eval(), stored["log"]
 
 
-def bank() -> Bank:
-    """Training drawings without and with flags, encoded."""
-    path = WORK / "bank.pt"
+class ShippedTower(nn.Module):
+    """The image tower that ships, with 8-bit weights: what was trained on it need not train it again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        model = ROOT / "src" / "equiview" / "subjects" / "encoders" / "pictogram_models" / "image.onnx"
+        self.session = InferenceSession(model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Unit vectors `(n, 128)` of pixels `(n, 3, side, side)` from 0 to 1."""
+        pixels = (x * 255).round().to(torch.uint8).permute(0, 2, 3, 1).numpy()
+        parts = [
+            self.session.run(None, {"pixels": part})[0] for part in np.split(pixels, range(64, len(x), 64))
+        ]
+        return torch.from_numpy(np.concatenate(parts))
+
+
+def bank(tower: nn.Module | None = None) -> Bank:
+    """Training drawings without and with flags, encoded by `tower`, or by the trained one."""
+    path = WORK / f"bank{'' if tower is None else '-' + type(tower).__name__}.pt"
     drawings, badges = training_drawings(), training_flags()
     if not path.is_file():
-        tower, _ = image_tower()
+        tower = tower or image_tower()[0]
         rng = np.random.default_rng(SEED)
         plain = encode(tower, on_white(drawings.pixels))
         flagged = []
@@ -68,9 +87,9 @@ def _one_each(concept: NDArray[np.int64], rng: np.random.Generator) -> NDArray[n
     return order[first]
 
 
-def held_out() -> NDArray[np.float32]:
-    """Noto's drawings without a flag, `(n_concepts, 128)`."""
-    tower, _ = image_tower()
+def held_out(tower: nn.Module | None = None) -> NDArray[np.float32]:
+    """Noto's drawings without a flag, `(n_concepts, 128)`, as `tower` sees them, or the trained one."""
+    tower = tower or image_tower()[0]
     return encode(tower, held_out_drawings()).numpy()
 
 

@@ -223,7 +223,7 @@ def train_image_tower(
 
 
 @torch.no_grad()
-def encode(tower: ImageTower, rgb: NDArray[np.uint8], batch: int = 256) -> Tensor:
+def encode(tower: nn.Module, rgb: NDArray[np.uint8], batch: int = 256) -> Tensor:
     """Unit vectors `(n, 128)` of drawings `(n, 48, 48, 3)`."""
     tower.eval()
     parts = []

@@ -11,7 +11,7 @@ from equiview.benchmarks.pictograms import FLAG_OF
 from equiview.data.languages import languages
 from equiview.metrics import dlbkl
 from equiview.search import top_k
-from equiview.stats import chance_floor
+from equiview.stats import chance_floor, matched_floor, matched_shares, rank_weights
 
 CUTOFFS = (1, 5, 10, 25, 50, 99)
 TRIAL_CONCEPTS = 400
@@ -40,16 +40,46 @@ def excess_dlbkl(texts: dict[str, Vectors], images: Vectors) -> dict[int, float]
     `texts` are each language's names `(n_concepts, width)`; images are the queries.
     """
     codes = list(languages()["code"])
-    pool = np.concatenate([texts[code] for code in codes])
-    language = np.repeat(np.arange(len(codes)), [len(texts[code]) for code in codes])
-    # Equal scores are ranked in the order of the pool: a fixed shuffle, so that no language comes first.
-    order = np.random.default_rng(0).permutation(len(pool))
-    groups = language[order[top_k(images, pool[order], max(CUTOFFS)).items]]
+    ranked, language, _ = ranked_names(texts, images)
+    groups = language[ranked]
     floor = chance_floor(
         lambda drawn: dlbkl(drawn, len(codes)), np.bincount(language), CUTOFFS, draws=20_000, seed=0
     )
     means = {k: float(dlbkl(groups[:, :k], len(codes)).mean()) for k in CUTOFFS}
     return {k: means[k] - float(chance) for k, chance in zip(CUTOFFS, floor.value, strict=True)}
+
+
+def ranked_names(
+    texts: dict[str, Vectors], images: Vectors
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The best names of all languages for each image `(n_images, 99)`, and each name's language and concept.
+
+    Equal scores are ranked in the order of the pool: a fixed shuffle, so that no language comes first.
+    """
+    codes = list(languages()["code"])
+    pool = np.concatenate([texts[code] for code in codes])
+    language = np.repeat(np.arange(len(codes)), [len(texts[code]) for code in codes])
+    concept = np.concatenate([np.arange(len(texts[code])) for code in codes])
+    order = np.random.default_rng(0).permutation(len(pool))
+    return order[top_k(images, pool[order], max(CUTOFFS)).items], language, concept
+
+
+def matched_bias(texts: dict[str, Vectors], images: Vectors) -> tuple[dict[int, float], dict[int, float]]:
+    """By cutoff: mean DLBKL less its matched floor, and the low tier's exposure over its expectation."""
+    ranked, language, concept = ranked_names(texts, images)
+    n_languages = len(languages())
+    [floor] = matched_floor(
+        [lambda lists: dlbkl(lists, n_languages)], ranked, concept, language, CUTOFFS, draws=20, seed=0
+    )
+    low = (languages()["tier"] == "low").to_numpy().astype(np.int64)[language]
+    weights = rank_weights(ranked, len(language), CUTOFFS)
+    shares = matched_shares(weights, concept, low, 2, draws=1, seed=0)
+    excess = {
+        k: float(dlbkl(language[ranked[:, :k]], n_languages).mean() - floor.value[place])
+        for place, k in enumerate(CUTOFFS)
+    }
+    ratios = shares.observed[1] / shares.expected[1]
+    return excess, dict(zip(CUTOFFS, ratios.tolist(), strict=True))
 
 
 def trials(n_concepts: int, *, seed: int) -> NDArray[np.int64]:

@@ -1,69 +1,112 @@
 """More skew in training, more measured prevalence bias: `python labs/skew_curve.py`.
 
 Text towers are trained on corpora whose languages have their share of the web to the power of `skew`: at 0
-all languages are equal, at 1 they are what they are on the web. Everything else stays the same.
+all languages are equal, at 1 they are what they are on the web. Everything else stays the same: the image
+tower is the one that ships. Five corpora are drawn at each level. A row is written as soon as it is measured,
+so that a run that is stopped goes on where it was.
 """
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 
 from corpus import sample, skewed_shares, training_languages
-from curves import draw_lines, write_rows
-from encoded import bank, held_out
+from curves import RESULTS, draw_spread, write_rows
+from encoded import ShippedTower, bank, held_out
 from equiview.metrics import spearman
-from measure import CUTOFFS, excess_dlbkl, names_in, recall_at_10
+from measure import CUTOFFS, matched_bias, names_in, recall_at_10
+from sources import fetch
 from text_tower import encode_texts, train_text_tower
-from train_encoders import SEED, STRENGTH
+from train_encoders import STRENGTH
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 CORPORA = ((20_000, 700), (100_000, 1000))
 """Captions and training steps: as many as the shipped encoders saw, and enough for every language."""
+SEEDS = range(5)
+Row = dict[str, float]
 
 
 def main() -> None:
     torch.set_num_threads(2)
-    drawings, images = bank(), held_out()
-    rows: list[dict[str, float]] = []
+    fetch()
+    tower = ShippedTower()
+    drawings, images = bank(tower), held_out(tower)
+    rows = done()
     for captions, steps in CORPORA:
-        for skew in LEVELS:
-            corpus = sample(skewed_shares(skew), STRENGTH, seed=SEED, size=captions)
-            tower, _ = train_text_tower(corpus, drawings, seed=SEED, steps=steps)
-            texts = {code: encode_texts(tower, names_in(code)).numpy() for code in training_languages()}
-            recall = {code: recall_at_10(texts[code], images) for code in texts}
-            rows.append(
-                {
-                    "captions": captions,
-                    "skew": skew,
-                    **{f"excess_dlbkl@{k}": round(v, 4) for k, v in excess_dlbkl(texts, images).items()},
-                    "recall_at_10_english": round(recall["en"], 4),
-                    "recall_at_10_mean": round(sum(recall.values()) / len(recall), 4),
-                }
-            )
-            print(rows[-1], flush=True)
-    write_rows("skew_curve", rows)
+        for seed in SEEDS:
+            for skew in LEVELS:
+                about = {"captions": captions, "skew": skew, "seed": seed}
+                if any(about.items() <= row.items() for row in rows):
+                    continue
+                corpus = sample(skewed_shares(skew), STRENGTH, seed=seed, size=captions)
+                trained, _ = train_text_tower(corpus, drawings, seed=seed, steps=steps)
+                texts = {code: encode_texts(trained, names_in(code)).numpy() for code in training_languages()}
+                excess, ratios = matched_bias(texts, images)
+                recall = {code: recall_at_10(texts[code], images) for code in texts}
+                rows.append(
+                    about
+                    | {f"excess_dlbkl@{k}": round(value, 4) for k, value in excess.items()}
+                    | {f"low_tier_ratio@{k}": round(value, 4) for k, value in ratios.items()}
+                    | {
+                        "recall_at_10_english": round(recall["en"], 4),
+                        "recall_at_10_mean": round(sum(recall.values()) / len(recall), 4),
+                    }
+                )
+                write_rows("skew_curve", rows)
+                print(rows[-1], flush=True)
+        summarise(rows, captions)
     write_rows("skew_correlation", [correlations(rows, captions) for captions, _ in CORPORA])
-    for captions, _ in CORPORA:
-        draw_lines(
-            f"skew-curve-{captions}",
+
+
+def done() -> list[Row]:
+    """What an earlier run measured."""
+    path = RESULTS / "skew_curve.csv"
+    with path.open(newline="") as file:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    return [row for row in rows if "seed" in row]
+
+
+def summarise(rows: Sequence[Row], captions: int) -> None:
+    """Draw the excess over the matched floor and the low tier's exposure, seeds as points."""
+    for name, title, up, level in (
+        ("excess_dlbkl", "prevalence bias", "DLBKL less its matched floor, nats", (0.0, "matched floor")),
+        ("low_tier_ratio", "exposure of the low tier", "exposure over its expectation", (1.0, "blind")),
+    ):
+        cutoffs = CUTOFFS[1:] if name == "excess_dlbkl" else CUTOFFS
+        draw_spread(
+            f"skew-{'curve' if name == 'excess_dlbkl' else 'exposure'}-{captions}",
             LEVELS,
-            {f"@{k}": column(rows, captions, k) for k in CUTOFFS[1:]},
-            title=f"More skew in training, more prevalence bias ({captions:,} captions)",
+            {f"@{k}": by_level(rows, captions, f"{name}@{k}") for k in cutoffs},
+            title=f"Skew in training and {title} ({captions:,} captions)",
             across="skew of the training languages (0 equal, 1 as on the web)",
-            up="excess DLBKL, nats",
-            level=(0.0, "chance"),
+            up=up,
+            level=level,
         )
 
 
-def column(rows: list[dict[str, float]], captions: int, k: int) -> list[float]:
-    """Excess DLBKL@k by skew."""
-    return [row[f"excess_dlbkl@{k}"] for row in rows if row["captions"] == captions]
+def by_level(rows: Sequence[Row], captions: int, column: str) -> list[list[float]]:
+    """A column's values by skew, one for each seed."""
+    return [
+        [row[column] for row in rows if row["captions"] == captions and row["skew"] == skew]
+        for skew in LEVELS
+    ]
 
 
-def correlations(rows: list[dict[str, float]], captions: int) -> dict[str, float]:
-    """Spearman's rank correlation of skew and excess DLBKL at each cutoff but 1, where it cannot vary."""
-    coefficients = {f"spearman@{k}": spearman(LEVELS, column(rows, captions, k)) for k in CUTOFFS[1:]}
-    return {"captions": captions, **{name: round(value, 3) for name, value in coefficients.items()}}
+def correlations(rows: Sequence[Row], captions: int) -> Row:
+    """Spearman's correlation of skew with the mean over seeds, at each cutoff, and its lowest of one seed."""
+    coefficients: Row = {"captions": captions}
+    for name in ("excess_dlbkl", "low_tier_ratio"):
+        for k in CUTOFFS[1:] if name == "excess_dlbkl" else CUTOFFS:
+            levels = by_level(rows, captions, f"{name}@{k}")
+            sign = 1 if name == "excess_dlbkl" else -1
+            mean = sign * spearman(LEVELS, [float(np.mean(level)) for level in levels])
+            least = min(sign * spearman(LEVELS, list(seed)) for seed in zip(*levels, strict=True))
+            coefficients |= {f"{name}@{k}": round(mean, 3), f"{name}@{k}_least_of_a_seed": round(least, 3)}
+    return coefficients
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ settings.register_profile(
 )
 settings.load_profile("equiview")
 
-collect_ignore = ["plugin"]  # a package of its own, which registers an audit when it is imported
+collect_ignore = ["plugin", "error_rates/brevity.py"]  # they register an audit when they are imported
 
 LANGUAGES = ("en", "de", "sw", "mi")
 

@@ -89,6 +89,25 @@ def test_export_prints_a_table_to_paste(world, tmp_path):
     assert (code, "did you mean 'csv'" in errors) == (1, True)
 
 
+def test_export_prints_a_table_of_the_paper_over_runs(world, tmp_path):
+    runs = [tmp_path / "run", tmp_path / "again"]
+    for run in runs:
+        assert audit(world, run)[0] == 0
+    code, output, errors = equiview("export", *runs, "--table", "table-1")
+    assert code == 0, errors
+    lines = output.splitlines()
+    assert lines[0] == "system,Accuracy@5,LBKL@10,DLBKL@10,NDCG@10"
+    assert len(lines) == 3
+    assert lines[1] == lines[2]
+    listed = equiview("export", runs[0], "--table", "list")[1]
+    assert "prevalence.table-1" in listed
+    assert "as in P's Table 5" in listed
+    code, _, errors = equiview("export", runs[0], "--table", "table-11")
+    assert (code, "known: prevalence.table-1, prevalence.table-5" in errors) == (1, True)
+    code, _, errors = equiview("export", *runs)
+    assert (code, "one run at a time, or with --table" in errors) == (1, True)
+
+
 def test_figures_are_written_for_print(world, tmp_path):
     assert audit(world, tmp_path / "run")[0] == 0
     code, output, errors = equiview("figures", tmp_path / "run", "--json")

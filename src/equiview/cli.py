@@ -136,13 +136,14 @@ def compare(
     """Put runs side by side, with paired tests of their differences."""
     from equiview import api
     from equiview.data.run import Run
+    from equiview.studies import averages
 
     # By their full paths, so that a run named twice is one run.
     folders = dict.fromkeys(folder.resolve() for folder in [*([against] if against else []), *runs])
     opened = [Run.open(folder) for folder in folders] if against else [Run.open(folder) for folder in runs]
     with _progress(as_json) as progress:
         table = api.write_comparison(opened, out, progress, against=opened[0] if against else None)
-    _show(opened, table, out / "report.html", as_json)
+    _show(opened, table, out / "report.html", as_json, averages(opened))
 
 
 @app.command()
@@ -160,14 +161,27 @@ def figures(
 
 @app.command()
 def export(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folder of a run; of several for a table of a paper.")],
+    table: Annotated[
+        str, typer.Option(help="A table as its paper lays it out; `list` names those there are.")
+    ] = "",
     format_: Annotated[str, typer.Option("--format", help="csv, latex, markdown or json.")] = "csv",
 ) -> None:
-    """Print a run's numbers as a table to paste."""
+    """Print a run's numbers, or a table of a paper filled with them, to paste."""
     from equiview.data.run import Run
-    from equiview.report import export as table_of
+    from equiview.errors import InputError
+    from equiview.report import export as estimates_of
+    from equiview.report import export_layout, list_layouts
 
-    print(table_of(Run.open(run), format_), end="")
+    opened = [Run.open(folder) for folder in runs]
+    if table == "list":
+        _print_table(list_layouts(opened), "Tables")
+    elif table:
+        print(export_layout(opened, table, format_), end="")
+    elif len(opened) == 1:
+        print(estimates_of(opened[0], format_), end="")
+    else:
+        raise InputError("the numbers of several runs are exported one run at a time, or with --table")
 
 
 @app.command()
@@ -277,7 +291,13 @@ def _progress(quiet: bool) -> Iterator[Progress]:
         yield tell
 
 
-def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json: bool) -> None:
+def _show(
+    runs: list[Run],
+    comparison: pl.DataFrame | None,
+    path: Path,
+    as_json: bool,
+    means: pl.DataFrame | None = None,
+) -> None:
     if as_json:
         return _print_json(
             {
@@ -293,6 +313,7 @@ def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json:
                     for run in runs
                 ],
                 "comparison": None if comparison is None else comparison.to_dicts(),
+                "averages": None if means is None else means.to_dicts(),
             }
         )
     from rich.table import Table
@@ -315,6 +336,16 @@ def _show(runs: list[Run], comparison: pl.DataFrame | None, path: Path, as_json:
                 _difference(row), f"{row['p_holm']:.2g}",
             )  # fmt: skip
         _console().print(paired)
+    if means is not None and len(means):
+        from equiview.audits import label_of
+        from equiview.studies.averages import mean_of
+
+        averaged = Table("metric", "mean [95% interval]", "systems",
+                         title="Means over systems", title_justify="left")  # fmt: skip
+        for row in means.iter_rows(named=True):
+            mean = mean_of(row)
+            averaged.add_row(label_of(row["audit"], mean.quantity), f"{mean:.3f}", str(mean.n))
+        _console().print(averaged)
     print(f"Report: {path}")
     return None
 

@@ -112,3 +112,12 @@ def test_replicates_of_unknown_origin_count_queries():
     estimates = rows.estimates()
     assert not estimates.one("a").has_interval
     assert estimates.one("b").has_interval
+
+
+def test_estimates_stand_in_the_order_in_which_they_are_added():
+    rows = Rows()
+    measured = Replicates.of(SCORES[:, :1], SETTINGS)[0]
+    rows.add(quantity("first"), measured, 50)
+    rows.add_known(quantity("second"), (0.5, 0.4, 0.6), 50)
+    rows.add(quantity("third"), measured, 50)
+    assert rows.estimates().table["metric"].to_list() == ["first", "second", "third"]

@@ -1,8 +1,19 @@
 import polars as pl
 import pytest
 
-from equiview.data.languages import TIERS, languages, tiers_of
+from equiview.data.languages import (
+    TIERS,
+    language_name,
+    languages,
+    tier_by_code,
+    tiers_from_shares,
+    tiers_of,
+    web_shares,
+)
 from equiview.errors import InputError
+
+ALL_PAGES = 2_747_336_110
+"""Pages of CC-MAIN-2025-18; 81,917,923 of them are in a language that was not identified."""
 
 
 def test_there_are_36_languages_in_three_tiers():
@@ -11,3 +22,38 @@ def test_there_are_36_languages_in_three_tiers():
     assert tiers_of(pl.Series(["en", "quz"]), "x").to_list() == ["high", "low"]
     with pytest.raises(InputError, match="no tier is known for language tlh; add a column 'tier'"):
         tiers_of(pl.Series(["en", "tlh"]), "texts.csv")
+
+
+def test_shares_of_the_web_are_what_their_pages_say():
+    table = web_shares()
+    assert len(table) == table["code"].n_unique() == table["iso639_3"].n_unique() == 161
+    assert table["pages"].sum() == ALL_PAGES - 81_917_923
+    assert table["commoncrawl_percent"].to_list() == (100 * table["pages"] / ALL_PAGES).round(4).to_list()
+    assert table["pages"].is_sorted(descending=True)
+
+
+def test_shares_of_the_36_are_those_of_the_paper():
+    shares = dict(web_shares().select("code", "commoncrawl_percent").iter_rows())
+    counted_as = {"quz": "qu"}
+    for row in languages().iter_rows(named=True):
+        assert shares[counted_as.get(row["code"], row["code"])] == row["commoncrawl_percent"], row["code"]
+
+
+def test_tiers_by_share_are_those_of_the_paper():
+    table = languages()
+    assert tiers_from_shares(table["commoncrawl_percent"]).to_list() == table["tier"].to_list()
+    assert {code: tier_by_code()[code] for code in table["code"]} == dict(
+        table.select("code", "tier").iter_rows()
+    )
+
+
+def test_a_language_has_its_tier_under_each_of_its_codes():
+    assert tiers_of(pl.Series(["deu", "de", "yo", "tgl", "fil"]), "x").to_list() == ["high"] * 2 + ["low"] * 3
+    names = [language_name(code) for code in ("bg", "fa", "bih", "lif", "quz")]
+    assert names == ["Bulgarian", "Farsi", "Bihari languages", "Limbu", "Cusco Quechua"]
+
+
+@pytest.mark.parametrize("share", [-0.1, 100.5, None, float("nan")])
+def test_a_share_that_is_no_percentage_is_named_by_row(share):
+    with pytest.raises(InputError, match=r"percent, row 2: .* is no percentage from 0 to 100"):
+        tiers_from_shares(pl.Series("percent", [5.0, share]))

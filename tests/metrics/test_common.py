@@ -105,6 +105,14 @@ def rates(rng: np.random.Generator, n: int) -> Rows:
     return rng.integers(0, 5, n) / 4, rng.integers(1, 5, n) / 4
 
 
+def ranked(rng: np.random.Generator, n: int) -> Rows:
+    return rng.integers(1, 13, n), np.full(n, 12)
+
+
+def before(rng: np.random.Generator, n: int) -> Rows:
+    return rng.integers(0, 5, (n, 2)), rng.integers(0, 2, n)
+
+
 def ndcg(relevant: Any, n_relevant: Any) -> Any:
     return metrics.ndcg_at_k(relevant, 10, n_relevant=n_relevant)
 
@@ -166,6 +174,8 @@ TABLE = {
     "group_rate_gap": Case(metrics.group_rate_gap, grouped, "pooled", -1, 1),
     "group_rate_gaps": Case(metrics.group_rate_gaps, grouped_columns, "pooled", -1, 1),
     "gap_parts": Case(metrics.gap_parts, grouped_twice, "pooled", -1, 1),
+    "recall_in_pool": Case(partial(metrics.recall_in_pool, pool=4, k=2), ranked, "rows", 0, 1),
+    "balanced_recall": Case(partial(metrics.balanced_recall, sizes=[9, 5], each=3), before, "rows", 0, 1),
     "gini": Case(metrics.gini, amounts, "pooled", 0, 1),
     "gini_of_rows": Case(metrics.gini_of_rows, replicates, "rows", 0, 1, missing=True),
 }

@@ -9,12 +9,14 @@ from hypothesis.extra.numpy import arrays
 
 from equiview.errors import MetricInputError, UndefinedMetricError
 from equiview.metrics import (
+    balanced_recall,
     cross_lingual_gaps,
     gap_parts,
     gini,
     gini_of_rows,
     group_rate_gap,
     group_rate_gaps,
+    recall_in_pool,
 )
 
 PUBLISHED = json.loads((Path(__file__).parents[1] / "data" / "fairness.json").read_text())
@@ -130,3 +132,37 @@ def test_nothing_to_compare_is_an_error() -> None:
         group_rate_gap([1, 0], [1, 1])
     with pytest.raises(UndefinedMetricError, match="all 0"):
         gini([0.0, 0.0])
+
+
+def test_recall_in_a_smaller_pool_is_the_share_of_draws():
+    rng = np.random.default_rng(0)
+    for rank, candidates, pool, k in ((3, 10, 4, 1), (6, 12, 5, 2), (2, 9, 9, 1), (12, 12, 3, 1)):
+        others = np.arange(1, candidates + 1) != rank
+        drawn = [rng.choice(np.flatnonzero(others) + 1, pool - 1, replace=False) for _ in range(4000)]
+        share = np.mean([(np.sort(some) < rank).sum() < k for some in drawn])
+        assert recall_in_pool([rank], [candidates], pool, k)[0] == pytest.approx(share, abs=0.03)
+
+
+def test_balanced_recall_is_the_share_of_draws():
+    rng = np.random.default_rng(1)
+    sizes, each = [12, 5], 3
+    for ahead, own in (([2, 1], 0), ([2, 1], 1), ([0, 0], 0), ([11, 0], 0), ([0, 3], 0)):
+        first = []
+        for _ in range(4000):
+            draws = [
+                rng.choice(size - (group == own), each - (group == own), replace=False)
+                for group, size in enumerate(sizes)
+            ]
+            first.append(all((some >= better).all() for some, better in zip(draws, ahead, strict=True)))
+        assert balanced_recall([ahead], [own], sizes, each)[0] == pytest.approx(np.mean(first), abs=0.03)
+
+
+def test_pools_and_groups_that_cannot_be_are_refused():
+    with pytest.raises(MetricInputError, match="ranks and pool must be from 1 to candidates"):
+        recall_in_pool([4], [3], 2, k=1)
+    with pytest.raises(MetricInputError, match="ranks and pool must be from 1 to candidates"):
+        recall_in_pool([1], [3], 4, k=1)
+    with pytest.raises(MetricInputError, match="each must be from 1 to the smallest group's 2"):
+        balanced_recall([[0, 0]], [0], [3, 2], each=3)
+    with pytest.raises(MetricInputError, match="ahead must be"):
+        balanced_recall([[0, 0]], [0], [3, 2, 1], each=1)

@@ -384,6 +384,21 @@ def _exposure_verdict(_: Estimates, settings: Skew) -> Verdict:
     )
 
 
+def exposure_table(estimates: Estimates) -> pl.DataFrame:
+    """Exposure of a system, as one row."""
+    divergence = estimates.one("DLBKL", k=10, grouping="tier").value
+    return pl.DataFrame({"tier": ["low"], "DLBKL@10": [round(divergence, 3)], "missing": [None]})
+
+
+def preference_table(estimates: Estimates) -> pl.DataFrame:
+    """Preference by country, as rows.
+
+    What follows the first line is not shown in the list.
+    """
+    rows = estimates.by("country", "SP", direction="text-to-image").table
+    return rows.select("country", SP=pl.col("value").round(2))
+
+
 TABLES = {
     "queries": Schema("queries", (Column("query_id", pl.String, "the query"),)),
     "items": Schema("items", (Column("item_id", pl.String, "the item"),)),
@@ -417,6 +432,7 @@ EXPOSURE = Audit(
     ),
     key_formats={"grouping": "by {}"},
     explore=lambda observed: RankedLists(observed["queries"], observed["items"], observed["rankings"]),
+    tables={"table-1": exposure_table},
 )
 PREFERENCE = Audit(
     name="preference",
@@ -449,6 +465,7 @@ PREFERENCE = Audit(
     worst_by=(("country", quantity("SP", direction="text-to-image")),),
     key_formats={"direction": "{}"},
     explore=trial_lists,
+    tables={"table-1": preference_table, "table_&2": preference_table},
 )
 BROKEN = Audit(
     name="broken",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from equiview.audits import AUDITS
 from equiview.data.estimates import Estimates
 from equiview.data.metric import quantity
 from equiview.data.run import Run
+from equiview.data.tables import write_parquet
 from equiview.errors import InputError
 from equiview.report import opening, page, published
 
@@ -168,6 +170,43 @@ def test_published_rows_stand_under_ours_on_the_same_benchmark_only(tmp_path: Pa
     text = page([run]).decode()
     assert "Table 1" in text
     assert "No paper has published numbers" not in text
+
+
+def test_each_published_table_says_its_paper(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "x", "mine", 0.2, benchmark="multi30k-translation-test_2016_flickr")
+    rows = [
+        {"audit": "exposure", "metric": "R", "k": 1, "task": "image-to-text", "language": code, "n": 1000}
+        | {"value": value, "low": value - 0.02, "high": value + 0.02}
+        for code, value in (("en", 0.61), ("de", 0.57))
+    ]
+    write_parquet(Estimates.of_rows(rows).table, run.folder / "estimates.parquet")
+    matching, distance = published.beside([run])
+    assert matching.paper == distance.paper
+    assert matching.paper.startswith("Assessing Multilingual Fairness")
+    assert matching.rows == (
+        ("mine", True, ("61.0%", "57.0%")),
+        ("Multilingual CLIP", False, ("50.4%", "45.6%")),
+    )
+    assert distance.rows == (("mine", True, ("–",)), ("Multilingual CLIP", False, ("1.86",)))
+
+
+def test_published_accuracies_of_faces_are_those_of_the_paper(tmp_path: Path) -> None:
+    golden = json.loads((Path(__file__).parents[1] / "data" / "fairness.json").read_text())
+    (table,) = published.beside([make_run(tmp_path / "x", "mine", 0.2, benchmark="fairface-val")])
+    numbers = golden["fairface_gender_accuracy"].values()
+    wanted = tuple(f"{value:.1f}%" for by_gender in numbers for value in by_gender.values())
+    assert table.rows[1] == ("Multilingual CLIP", False, wanted)
+    assert "accuracy, by gender, Female, tr language, gender" in table.metrics
+
+
+def test_a_page_names_the_benchmarks_with_published_numbers(runs: list[Run]) -> None:
+    assert published.benchmarks() == [
+        *("multi30k-translation-test_2016_flickr", "multi30k-independent-test_2016", "fairface-val"),
+        *("xm3600", "3xcm"),
+    ]
+    text = page(runs).decode()
+    assert "<code>fairface-val</code>" in text
+    assert "are shown beside published ones" in text
 
 
 def test_a_page_of_nothing_or_of_one_subject_twice_is_refused(runs: list[Run]) -> None:

@@ -35,7 +35,7 @@ def test_few_clusters_are_tried_in_all_patterns_as_scipy_does(values: list[int])
 
 @given(differences, st.integers(0, 3))
 def test_which_system_comes_first_and_the_unit_do_not_matter(values: list[int], seed: int) -> None:
-    many = np.tile(np.array(values, dtype=float), 3)  # more than 12 rows are sampled
+    many = np.tile(np.array(values, dtype=float), 3)  # more than 20 rows are sampled
     for column in (np.array(values, dtype=float), many):
         p = sign_flip_test(column, replicates=200, seed=seed)
         assert sign_flip_test(-column, replicates=200, seed=seed) == p
@@ -48,6 +48,15 @@ def test_sampled_patterns_come_close_to_all_of_them(monkeypatch: pytest.MonkeyPa
     exact = sign_flip_test(values, seed=0)
     monkeypatch.setattr(paired, "EXACT_CLUSTERS", 0)
     np.testing.assert_allclose(sign_flip_test(values, seed=0), exact, atol=0.02)
+
+
+def test_twenty_clusters_are_tried_in_all_patterns() -> None:
+    assert float(sign_flip_test(np.ones(20), seed=0)) == 2 / 2**20
+    values = np.array([7.0, -1, 3, 3, 2, -5, 4, 4, 0, 1, 6, -2, 8, 1, -3, 2])
+    signs = 1 - 2 * (np.arange(2**16)[:, None] >> np.arange(16) & 1)
+    expected = np.mean(np.abs(signs @ values) >= abs(values.sum()))
+    assert float(sign_flip_test(values, seed=0)) == expected
+    assert float(sign_flip_test(values[::-1], seed=1)) == expected
 
 
 def test_p_is_never_zero_and_uniform_without_a_difference() -> None:

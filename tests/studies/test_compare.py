@@ -31,7 +31,7 @@ def runs(tmp_path):
 
 def test_the_difference_is_of_the_second_less_the_first_and_lies_in_its_interval(runs):
     table = compare(runs)
-    assert table.columns == [*BEFORE, "grouping", "ideal", "tier", *AFTER]
+    assert table.columns == [*BEFORE, "tier", "grouping", "ideal", *AFTER]
     row = table.filter(metric="DLBKL", k=10, grouping="tier").row(0, named=True)
     assert label_of("prevalence", quantity_of(row)) == "DLBKL@10, by tier"
     assert (row["a"], row["b"], row["n"]) == ("even", "skewed", 120)

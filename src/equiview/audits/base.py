@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from equiview.benchmarks import Benchmark
@@ -68,7 +69,9 @@ class Audit(Generic[Sub, S]):
     by `headlines`, the first of which opens the report. `worst_by` names keys with the quantity by which to
     list who is worst off; of several for one key the first that was measured counts. `key_formats` says how
     keys are read (`{"grouping": "by {}"}`); `packages` are distributions, beyond the core's, whose version
-    can change what is observed.
+    can change what is observed. `tables` are tables of its paper by name, such as `table-1`, laid out from
+    the audit's own estimates; the first line of a function's docstring says what its table is. `averaged` are
+    metrics whose mean over systems is said when several are compared.
     """
 
     name: str
@@ -88,6 +91,8 @@ class Audit(Generic[Sub, S]):
     key_formats: Mapping[str, str] = field(default_factory=dict)
     explore: Callable[[Observations], RankedLists | None] = no_lists
     packages: tuple[str, ...] = ()
+    tables: Mapping[str, Callable[[Estimates], pl.DataFrame]] = field(default_factory=dict)
+    averaged: tuple[str, ...] = ()
 
     def configure(self, given: Mapping[str, Any]) -> S:
         """Settings from what the user gave; InputError says which one is wrong and which there are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from equiview.data.figures import Chart
-from equiview.data.languages import language_names, languages
+from equiview.data.languages import known_languages, language_names, languages
 
 
 def by_family() -> dict[str, int]:
@@ -17,10 +17,9 @@ def by_family() -> dict[str, int]:
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
     """Add the languages' names and tiers, and sort from most to least written on the web."""
-    known = languages().select("code", "name", "tier", "commoncrawl_percent")
     return (
         rows.drop("tier", strict=False)
-        .join(known, left_on="language", right_on="code", how="left")
+        .join(known_languages(), left_on="language", right_on="code", how="left")
         .with_columns(pl.col("name").fill_null(pl.col("language")), pl.col("tier").fill_null("unknown"))
         .sort(
             "commoncrawl_percent", "language", descending=[True, False], nulls_last=True, maintain_order=True

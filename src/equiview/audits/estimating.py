@@ -110,7 +110,7 @@ class Rows:
 
     def __init__(self) -> None:
         self._rows: list[dict[str, Any]] = []
-        self._waiting: list[tuple[dict[str, Any], Floats | None]] = []
+        self._waiting: list[tuple[dict[str, Any], Floats]] = []
 
     def add(
         self,
@@ -126,12 +126,16 @@ class Rows:
         """One estimate; its interval is that of the percentiles of the replicates.
 
         It has none when it is of fewer clusters than `LEAST` (of queries, where clusters are not known).
-
-        `p` is of the test of no effect. Tests of one `family` are corrected together (`p_holm`).
+        Estimates keep the order in which they are added. `p` is of the test of no effect. Tests of one
+        `family` are corrected together (`p_holm`).
         """
         row = _row(wanted, float(measured.value), int(n), chance) | {"p": p, "judged": judged, FAMILY: family}
         independent = n if measured.clusters is None else int(measured.clusters.min())
-        self._waiting.append((row, measured.draws if independent >= LEAST else None))
+        row |= {"low": None, "high": None}
+        self._rows.append(row)  # its place; its interval follows
+        if independent < LEAST:
+            return
+        self._waiting.append((row, measured.draws))
         if len(self._waiting) == TOGETHER:
             self._finish()
 
@@ -141,23 +145,23 @@ class Rows:
         ends: tuple[float, float, float],
         n: int,
         chance: float | None = None,
+        *,
+        p: float | None = None,
+        judged: bool | None = None,
+        family: str = "",
     ) -> None:
         """One estimate whose interval is known already: `ends` are (value, low, high)."""
         value, low, high = map(float, ends)
-        self._rows.append(_row(wanted, value, int(n), chance) | {"low": low, "high": high})
+        row = _row(wanted, value, int(n), chance) | {"low": low, "high": high}
+        self._rows.append(row | {"p": p, "judged": judged, FAMILY: family})
 
     def _finish(self) -> None:
         if not self._waiting:
             return
-        known = [draws for _, draws in self._waiting if draws is not None]
-        both = interval(np.stack(known, axis=1)) if known else (np.empty(0), np.empty(0))
-        ends = zip(*(end.tolist() for end in both), strict=True)
-        for row, draws in self._waiting:
-            below, above = (None, None) if draws is None else next(ends)
-            if below is not None:
-                # A percentile interval may miss a value that is a maximum or a range of several means.
-                below, above = min(below, row["value"]), max(above, row["value"])
-            self._rows.append(row | {"low": below, "high": above})
+        low, high = interval(np.stack([draws for _, draws in self._waiting], axis=1))
+        for (row, _), below, above in zip(self._waiting, low.tolist(), high.tolist(), strict=True):
+            # A percentile interval may miss a value that is a maximum or a range of several means.
+            row |= {"low": min(below, row["value"]), "high": max(above, row["value"])}
         self._waiting = []
 
     def estimates(self) -> Estimates | None:

@@ -47,8 +47,3 @@ def decide(*effects: Estimate, tolerance: float, missing: str = "") -> Finding:
     if any(shows_bias(effect, tolerance) for effect in effects):
         return "biased"
     return "fair" if all(excludes_bias(effect, tolerance) for effect in effects) else "unclear"
-
-
-def finding_of(*, biased: bool, fair: bool) -> Finding:
-    """The finding of a verdict: biased where the numbers show it, fair where they exclude it, or unclear."""
-    return "biased" if biased else "fair" if fair else "unclear"

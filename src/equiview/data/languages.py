@@ -1,6 +1,9 @@
-"""The 36 languages of Crossmodal-3600: tier, share of the web, script and direction.
+"""Languages: the 36 of Crossmodal-3600 with script and direction, and how much of the web each language has.
 
-Shares are percentages of CommonCrawl CC-MAIN-2025-18; tiers are those of paper P, tables 3 and 4.
+Shares are percentages of the pages of CommonCrawl CC-MAIN-2025-18, from plots/languages.csv of
+https://github.com/commoncrawl/cc-crawl-statistics (`labs/web_shares.py`), where a page counts for its first
+language by CLD2. The tiers of the 36 are those of paper P, table 3. P states no thresholds; `THRESHOLDS` are
+ours, round numbers that give its tiers, and are applied to the other languages.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from equiview.errors import InputError
 
 Tier = Literal["high", "medium", "low"]
 TIERS: tuple[Tier, ...] = ("high", "medium", "low")
+THRESHOLDS: dict[Tier, float] = {"high": 5.0, "medium": 1.0, "low": 0.0}
+"""The least share of the web, in percent, of a language of each tier."""
 
 
 @cache
@@ -29,27 +34,83 @@ def languages() -> pl.DataFrame:
     return pl.read_csv(files("equiview.data").joinpath("languages.csv").read_bytes())
 
 
+@cache
+def web_shares() -> pl.DataFrame:
+    """One row for each of the 161 languages that CommonCrawl identifies, most written first.
+
+    Columns: code (ISO 639-1, else 639-3), iso639_3, name, pages, commoncrawl_percent, tier. Codes are those
+    of `languages()` where it has the language, except for Cusco Quechua, which is counted as Quechua.
+
+    >>> web_shares().filter(code="yo").row(0)
+    ('yo', 'yor', 'Yoruba', 22568, 0.0008, 'low')
+    """
+    table = pl.read_csv(files("equiview.data").joinpath("web_shares.csv").read_bytes())
+    return table.with_columns(tiers_from_shares(table["commoncrawl_percent"]))
+
+
+def tiers_from_shares(shares: pl.Series) -> pl.Series:
+    """The tier of languages by their share of the web, in percent: high from 5, medium from 1, else low.
+
+    The thresholds are ours; on the 36 languages of P they give its tiers. InputError for a share that is
+    missing or not between 0 and 100, naming the row.
+
+    >>> tiers_from_shares(pl.Series([43.9, 4.9, 0.0014])).to_list()
+    ['high', 'medium', 'low']
+    """
+    wrong = shares.is_between(0, 100).not_().fill_null(True).arg_true()
+    if len(wrong):
+        row = wrong[0]
+        raise InputError(
+            f"{shares.name or 'shares'}, row {row + 1}: {shares[row]} is no percentage from 0 to 100"
+        )
+    tiers = pl.Series("tier", [None] * len(shares), dtype=pl.String)
+    for tier in reversed(TIERS):
+        tiers = tiers.set(shares >= THRESHOLDS[tier], tier)
+    return tiers
+
+
+@cache
+def tier_by_code() -> dict[str, str]:
+    """The tier of every language that is known, by each of its codes: `sw` and `swa` alike."""
+    shares, published = web_shares(), languages()
+    codes = [*shares["iso639_3"], *shares["code"], *published["code"]]
+    return dict(zip(codes, [*shares["tier"], *shares["tier"], *published["tier"]], strict=True))
+
+
 def tiers_of(codes: pl.Series, source: str) -> pl.Series:
-    """The tier of each language code; InputError lists the codes that have none."""
-    table = languages()
-    tiers = codes.replace_strict(table["code"], table["tier"], default=None, return_dtype=pl.String)
+    """The tier of each language code; InputError lists the codes that have none.
+
+    >>> tiers_of(pl.Series(["en", "bg", "bul", "quz"]), "texts.csv").to_list()
+    ['high', 'low', 'low', 'low']
+    """
+    tiers = codes.replace_strict(tier_by_code(), default=None, return_dtype=pl.String)
     if tiers.null_count():
         unknown = ", ".join(sorted(codes.filter(tiers.is_null()).unique().to_list())[:8])
         raise InputError(
-            f"{source}: no tier is known for language {unknown}; add a column 'tier' (high, medium or low) "
-            f"to the texts, or use the codes {', '.join(table['code'])}"
+            f"{source}: no tier is known for language {unknown}; add a column 'tier' to the texts that "
+            "says high, medium or low for every language, or use ISO 639 codes of languages that CommonCrawl "
+            "counts (equiview.data.languages.web_shares)"
         )
     return tiers.alias("tier")
 
 
 @cache
+def known_languages() -> pl.DataFrame:
+    """Every language that is known, by code: code, name, tier, commoncrawl_percent. The 36 come first."""
+    tables = (
+        table.select("code", "name", "tier", "commoncrawl_percent") for table in (languages(), web_shares())
+    )
+    return pl.concat(tables).unique("code", keep="first", maintain_order=True)
+
+
+@cache
 def language_names() -> dict[str, str]:
-    """English names of the languages by code."""
-    return dict(languages().select("code", "name").iter_rows())
+    """English names of the languages by code; of the 36, the names that P uses."""
+    return dict(known_languages().select("code", "name").iter_rows())
 
 
 def language_name(code: str) -> str:
-    """The English name of a language, or its code where it is none of the 36.
+    """The English name of a language, or its code where it is not known.
 
     >>> language_name("sw"), language_name("tlh")
     ('Swahili', 'tlh')

@@ -26,7 +26,8 @@ class Verdict(Frozen):
     """An audit's answer in words: one plain sentence, then what it rests on, then what may be done.
 
     `finding` is what the sentence says: "biased" (Yes), "fair" (No), or "unclear" when the numbers do not
-    decide. `audit` and `question` are filled in when audits are executed.
+    decide. `audit` is filled in when audits are executed, and so is `question`, unless the verdict brings one
+    that its settings make more exact.
     """
 
     finding: Finding
@@ -40,4 +41,4 @@ class Verdict(Frozen):
 
     def stamped(self, audit: str, question: str) -> Verdict:
         """The same verdict as the answer of `audit` to `question`."""
-        return self.model_copy(update={"audit": audit, "question": question})
+        return self.model_copy(update={"audit": audit, "question": self.question or question})

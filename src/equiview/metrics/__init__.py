@@ -8,12 +8,14 @@ from equiview.metrics.association import preference_ratio, self_preference, win_
 from equiview.metrics.correlation import pearson, spearman
 from equiview.metrics.individual import fairness_ratio, gap_bound, gap_ratio, similarity_gap, text_distance
 from equiview.metrics.parity import (
+    balanced_recall,
     cross_lingual_gaps,
     gap_parts,
     gini,
     gini_of_rows,
     group_rate_gap,
     group_rate_gaps,
+    recall_in_pool,
 )
 from equiview.metrics.prevalence import dlbkl, group_exposure, lbkl, single_group_share
 from equiview.metrics.ranking import accuracy_at_k, average_precision_at_k, ndcg_at_k
@@ -22,6 +24,7 @@ from equiview.metrics.silhouette import silhouette_samples
 __all__ = [
     "accuracy_at_k",
     "average_precision_at_k",
+    "balanced_recall",
     "cross_lingual_gaps",
     "dlbkl",
     "fairness_ratio",
@@ -37,6 +40,7 @@ __all__ = [
     "ndcg_at_k",
     "pearson",
     "preference_ratio",
+    "recall_in_pool",
     "self_preference",
     "silhouette_samples",
     "similarity_gap",

@@ -93,6 +93,67 @@ def gap_parts(correct: ArrayLike, correct_other: ArrayLike, groups: ArrayLike) -
     return np.asarray(parts, dtype=np.float64)
 
 
+def recall_in_pool(ranks: ArrayLike, candidates: ArrayLike, pool: ArrayLike, k: int) -> NDArray[np.float64]:
+    """The chance of each rank being at most `k` if only `pool` candidates had been drawn, `(n,)`; ours.
+
+    `ranks` and `candidates`, `(n,)`, are the place of the right candidate, from 1, among how many. The right
+    one is in the pool, and the others are drawn without replacement, so how many better ones are among them
+    is hypergeometric: exact, and without any drawing. Where the pool is all candidates it is 0 or 1.
+
+    Raises UndefinedMetricError for no rank; MetricInputError for shapes that differ, numbers that are not
+    whole, a rank beyond the candidates, or a pool larger than they or smaller than 1.
+
+    >>> recall_in_pool([1, 2, 3], [3, 3, 3], 2, k=1).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    rank, n = (_counts(array, name) for array, name in ((ranks, "ranks"), (candidates, "candidates")))
+    if rank.shape != n.shape or np.shape(pool) not in ((), rank.shape):
+        raise MetricInputError(
+            f"ranks, candidates and pool differ in shape: {rank.shape}, {n.shape}, {np.shape(pool)}"
+        )
+    size = _counts(np.broadcast_to(pool, rank.shape), "pool")
+    if ((rank < 1) | (rank > n) | (size < 1) | (size > n)).any() or k < 1:
+        raise MetricInputError("ranks and pool must be from 1 to candidates, and k at least 1")
+    chance = (rank <= k).astype(np.float64)
+    unsure = np.flatnonzero((size < n) & (rank > k))
+    better, worse, drawn = rank[unsure] - 1, n[unsure] - rank[unsure], size[unsure] - 1
+    total = _log_choose(better + worse, drawn)
+    parts = [_log_choose(better, x) + _log_choose(worse, drawn - x) - total for x in range(k)]
+    chance[unsure] = np.minimum(np.exp(parts).sum(axis=0), 1.0)
+    return chance
+
+
+def balanced_recall(ahead: ArrayLike, own: ArrayLike, sizes: ArrayLike, each: int) -> NDArray[np.float64]:
+    """R@1 expected among candidates of which `each` come from every group, `(n_queries,)` in [0, 1]; ours.
+
+    `ahead`, `(n_queries, n_groups)`, counts the candidates of each group that are ranked before the right
+    one, which is of group `own`, `(n_queries,)`; `sizes`, `(n_groups,)`, counts all candidates of each. The
+    right one is always drawn, the others without replacement; the mean over all draws has a closed form.
+    A larger group has more candidates that look alike, and R@1 among all of them is lower for that alone.
+
+    Raises UndefinedMetricError for no query; MetricInputError for shapes that do not fit, numbers that are
+    not whole, or more `ahead` than there are, or `each` not from 1 to the smallest group.
+
+    >>> balanced_recall([[0, 0], [1, 0], [0, 1]], own=[0, 0, 0], sizes=[3, 2], each=1).tolist()
+    [1.0, 1.0, 0.5]
+    """
+    better = _counts(as_table(ahead, "ahead", "n_groups"), "ahead", ndim=2)
+    groups, pool = _counts(own, "own"), _counts(sizes, "sizes")
+    if groups.shape != better.shape[:1] or pool.shape != better.shape[1:]:
+        raise MetricInputError(
+            "ahead must be (n_queries, n_groups), own (n_queries,) and sizes (n_groups,); got "
+            f"{better.shape}, {groups.shape} and {pool.shape}"
+        )
+    if not 1 <= each <= pool.min():
+        raise MetricInputError(f"each must be from 1 to the smallest group's {pool.min()}; got {each}")
+    is_own = groups[:, None] == np.arange(len(pool))
+    others, drawn = pool - is_own, each - is_own
+    if ((better < 0) | (better > others)).any():
+        raise MetricInputError("ahead counts candidates besides the right one: from 0 to those of each group")
+    none_better = _log_choose(others - better, drawn) - _log_choose(others, drawn)
+    return np.asarray(np.exp(none_better.sum(axis=1)))
+
+
 def gini(values: ArrayLike) -> float:
     """Gini coefficient of `values`, `(n,)`: 0 when all are equal, near 1 when one has all there is.
 
@@ -134,6 +195,27 @@ def gini_of_rows(values: ArrayLike) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):  # 0 / 0: nothing to share out
         coefficients = np.sort(table, axis=1) @ weights / (n * table.sum(axis=1))
     return np.asarray(np.maximum(coefficients, 0.0))  # equal values may differ from 0 in the last bit
+
+
+def _counts(values: ArrayLike, name: str, ndim: int = 1) -> NDArray[np.int64]:
+    """Whole numbers of `ndim` dimensions, at least one of them."""
+    array = np.asarray(values)
+    if array.size == 0:
+        raise UndefinedMetricError(f"{name} is empty: there is nothing to measure")
+    if array.ndim != ndim or not np.isfinite(array).all() or (array != np.rint(array)).any():
+        raise MetricInputError(f"{name} must hold whole numbers in {ndim} dimensions; got {array.shape}")
+    return array.astype(np.int64)
+
+
+def _log_choose(n: NDArray[np.int64], k: NDArray[np.int64] | int) -> NDArray[np.float64]:
+    """The logarithm of n over k, minus infinity where there is no way to choose."""
+    from scipy.special import gammaln
+
+    possible = (np.asarray(k) >= 0) & (n >= k)
+    left = np.where(possible, n - k, 0)
+    return np.where(
+        possible, gammaln(n + 1.0) - gammaln(np.maximum(k, 0) + 1.0) - gammaln(left + 1.0), -np.inf
+    )
 
 
 def _gaps(correct: NDArray[np.float64], member: NDArray[np.bool_]) -> NDArray[np.float64]:

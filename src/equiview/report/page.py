@@ -78,7 +78,6 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
             readings=opening.readings(runs),
             published=published.beside(runs),
             published_benchmarks=published.benchmarks(),
-            paper=published.papers()["source"],
             style=Markup(embed.asset("page.css") + _palette()),
             script=Markup(script),
             policy=_policy(script, plotly_hash),

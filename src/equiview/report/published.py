@@ -19,9 +19,10 @@ from equiview.report.words import metric_of, number
 class PublishedTable:
     """One table of a paper, with the runs of this page as its first rows.
 
-    `rows` are (system, whether it is a run of this page, a word for each of `metrics`).
+    `paper` is its title. `rows` are (system, whether it is a run of this page, a word for each of `metrics`).
     """
 
+    paper: str
     title: str
     metrics: tuple[str, ...]
     rows: tuple[tuple[str, bool, tuple[str, ...]], ...]
@@ -29,14 +30,15 @@ class PublishedTable:
 
 
 @cache
-def papers() -> dict[str, Any]:
-    """The published numbers that ship, with their source."""
-    return dict(json.loads(files("equiview.report").joinpath("published", "perspectival.json").read_bytes()))
+def papers() -> tuple[dict[str, Any], ...]:
+    """The published numbers that ship, a paper for each file of `published/`, with its title as `source`."""
+    found = files("equiview.report").joinpath("published").iterdir()
+    return tuple(json.loads(file.read_bytes()) for file in sorted(found, key=lambda file: file.name))
 
 
 def benchmarks() -> list[str]:
     """The benchmarks on which there are published numbers."""
-    return list(dict.fromkeys(table["benchmark"] for table in papers()["tables"]))
+    return list(dict.fromkeys(table["benchmark"] for paper in papers() for table in paper["tables"]))
 
 
 def quantities(table: dict[str, Any]) -> list[Quantity]:
@@ -49,27 +51,26 @@ def quantities(table: dict[str, Any]) -> list[Quantity]:
 def beside(runs: Sequence[Run]) -> list[PublishedTable]:
     """The published tables of the benchmarks these runs are on; empty when there are none."""
     tables = []
-    for table in papers()["tables"]:
-        ours = [run for run in runs if run.manifest.benchmark.name.split(":")[0] == table["benchmark"]]
-        if not ours:
-            continue
-        columns = quantities(table)
-        audits = [_audit_of(column, ours) for column in columns]
-        percents = [
-            metric_of(audit, column.metric).percent for audit, column in zip(audits, columns, strict=True)
-        ]
-        values = [(run.name, True, [_value(run, *pair) for pair in zip(audits, columns, strict=True)])
-                  for run in ours]  # fmt: skip
-        values += [(name, False, numbers) for name, numbers in table["rows"].items()]
-        tables.append(
-            PublishedTable(
-                table["title"],
-                tuple(label_of(*pair) for pair in zip(audits, columns, strict=True)),
-                tuple((name, mine, tuple(map(number, row, percents))) for name, mine, row in values),
-                table["note"],
-            )
-        )
+    for paper in papers():
+        for table in paper["tables"]:
+            ours = [run for run in runs if run.manifest.benchmark.name.split(":")[0] == table["benchmark"]]
+            if ours:
+                tables.append(_beside(ours, table, paper["source"]))
     return tables
+
+
+def _beside(runs: Sequence[Run], table: dict[str, Any], paper: str) -> PublishedTable:
+    columns = [(_audit_of(column, runs) or table["audit"], column) for column in quantities(table)]
+    percents = [metric_of(audit, column.metric).percent for audit, column in columns]
+    values = [(run.name, True, [_value(run, *column) for column in columns]) for run in runs]
+    values += [(name, False, numbers) for name, numbers in table["rows"].items()]
+    return PublishedTable(
+        paper,
+        table["title"],
+        tuple(label_of(*column) for column in columns),
+        tuple((name, mine, tuple(map(number, row, percents))) for name, mine, row in values),
+        table["note"],
+    )
 
 
 def _audit_of(wanted: Quantity, runs: Sequence[Run]) -> str:

@@ -11,26 +11,9 @@ from equiview.data.estimates import BASE, SCHEMA, Estimate, Estimates
 from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.errors import unknown_name
+from equiview.report.grids import MARKDOWN, escaped, latex_grid, markdown_grid
 from equiview.report.words import interval, metric_of, number, probability
 
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "−": "$-$",
-    "–": "--",
-    "∞": r"$\infty$",
-}
-MARKDOWN = {character: "\\" + character for character in "\\`*_[]<>|~#"} | {"\n": " ", "\r": " "}
 TOO_FEW = "too few to judge"
 NUMBERS = tuple(name for name in BASE if name not in {"audit", "metric", "k"})
 """Columns of the estimates that follow the keys."""
@@ -68,15 +51,6 @@ def estimates_table(runs: Sequence[Run], audit: str) -> pl.DataFrame:
     )
 
 
-def escaped(text: str, marks: dict[str, str]) -> str:
-    r"""`text` with each marked character replaced.
-
-    >>> escaped("50% of a_b", LATEX)
-    '50\\% of a\\_b'
-    """
-    return "".join(marks.get(character, character) for character in text)
-
-
 def _csv(run: Run) -> str:
     return run.estimates.table.write_csv()
 
@@ -101,41 +75,27 @@ def _json(run: Run) -> str:
 def _latex(run: Run) -> str:
     lines = []
     for audit, estimates, failure in _audits(run):
-        title = f"% {run.name} on {run.manifest.benchmark.name}: {audit}."
+        title = f"{run.name} on {run.manifest.benchmark.name}: {audit}"
         if failure:
-            lines += [f"{title} Not measured: {failure}", ""]
-            continue
-        header, rows = _printed(audit, estimates)
-        shape = "".join("l" if left else "r" for _, left in header)
-        lines += [
-            f"{title} Needs \\usepackage{{booktabs}}.",
-            f"\\begin{{tabular}}{{{shape}}}",
-            "\\toprule",
-            " & ".join(escaped(name, LATEX) for name, _ in header) + r" \\",
-            "\\midrule",
-            *(" & ".join(escaped(cell, LATEX) for cell in row) + r" \\" for row in rows),
-            "\\bottomrule",
-            "\\end{tabular}",
-            "",
-        ]
+            lines += [f"% {title}. Not measured: {failure}", ""]
+        else:
+            lines += latex_grid(title, *_printed(audit, estimates))
     return "\n".join(lines)
 
 
 def _markdown(run: Run) -> str:
     lines = []
     for audit, estimates, failure in _audits(run):
-        title = escaped(f"{audit}: {run.name} on {run.manifest.benchmark.name}", MARKDOWN)
-        lines += [f"### {title}", ""]
+        title = f"{audit}: {run.name} on {run.manifest.benchmark.name}"
         if failure:
-            lines += [f"Not measured: {escaped(failure, MARKDOWN)}", ""]
-            continue
-        header, rows = _printed(audit, estimates)
-        lines += [
-            "| " + " | ".join(escaped(name, MARKDOWN) for name, _ in header) + " |",
-            "| " + " | ".join(":--" if left else "--:" for _, left in header) + " |",
-            *("| " + " | ".join(escaped(cell, MARKDOWN) for cell in row) + " |" for row in rows),
-            "",
-        ]
+            lines += [
+                f"### {escaped(title, MARKDOWN)}",
+                "",
+                f"Not measured: {escaped(failure, MARKDOWN)}",
+                "",
+            ]
+        else:
+            lines += markdown_grid(title, *_printed(audit, estimates))
     return "\n".join(lines)
 
 

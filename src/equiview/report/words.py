@@ -14,7 +14,7 @@ from typing import NamedTuple
 from equiview.audits import installed
 from equiview.data.countries import countries
 from equiview.data.estimates import TOO_SMALL
-from equiview.data.languages import languages
+from equiview.data.languages import languages, web_shares
 from equiview.data.metric import Metric
 
 
@@ -33,6 +33,8 @@ def known_languages() -> dict[str, Language]:
         row["language"]: Language(row["language_name"])
         for row in countries().unique("language", maintain_order=True).iter_rows(named=True)
     }
+    for row in web_shares().iter_rows(named=True):
+        known[row["code"]] = Language(row["name"], tier=row["tier"])
     for row in languages().iter_rows(named=True):
         known[row["code"]] = Language(row["name"], row["direction"], row["tier"])
     return known

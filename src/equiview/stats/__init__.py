@@ -14,16 +14,31 @@ from equiview.stats.chance import (
 )
 from equiview.stats.correction import holm
 from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
+from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
 from equiview.stats.means import mean_interval
 from equiview.stats.normal import normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
+from equiview.stats.permutation import column_permutations, permutation_p, swap_test
+from equiview.stats.proportions import (
+    Proportions,
+    difference_interval,
+    difference_p,
+    effective_n,
+    paired_correlation,
+    wilson_interval,
+)
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
 from equiview.stats.signs import sign_tail
+from equiview.stats.student import student_interval
+from equiview.stats.symmetric import sign_flip_interval
 
 __all__ = [
     "BootstrapInterval",
     "ChanceFloor",
     "Correlation",
+    "MatchedFloor",
+    "MatchedShares",
+    "Proportions",
     "QuantileInterval",
     "blind_rankings",
     "bootstrap_interval",
@@ -31,15 +46,28 @@ __all__ = [
     "chance_floor",
     "chance_ndcg",
     "chance_success",
+    "column_permutations",
+    "difference_interval",
+    "difference_p",
+    "effective_n",
     "holm",
     "interval",
+    "matched_floor",
+    "matched_shares",
     "maximum_interval",
     "mean_interval",
     "normal_interval",
+    "paired_correlation",
     "pearson_interval",
+    "permutation_p",
     "quantile_interval",
+    "rank_weights",
+    "sign_flip_interval",
     "sign_flip_test",
     "sign_tail",
     "spearman_interval",
+    "student_interval",
+    "swap_test",
     "wald_p",
+    "wilson_interval",
 ]

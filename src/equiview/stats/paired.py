@@ -17,7 +17,7 @@ from equiview.errors import StatsInputError
 from equiview.stats._check import as_columns, cluster_rows, exact_sums, whole_number
 from equiview.stats.signs import sign_tail
 
-EXACT_CLUSTERS = 12
+EXACT_CLUSTERS = 20
 FEW = 100
 """Draws as extreme below which a p value is too rough to correct for many tests: its error is over 10%."""
 BLOCK_BYTES = 16 * 2**20
@@ -38,7 +38,7 @@ def sign_flip_test(
     names queries whose signs flip together.
 
     With `tail="counted"`, p = (1 + number of replicates as extreme) / (1 + `replicates`), so never 0. With at
-    most 12 clusters all sign patterns are tried instead, p is exact and `seed` without effect. Sums are exact
+    most 20 clusters all sign patterns are tried instead, p is exact and `seed` without effect. Sums are exact
     but for the rounding of values, for which there is slack, so that equally extreme means count as equal;
     the same seed gives the same bytes.
 
@@ -65,19 +65,19 @@ def sign_flip_test(
     least = np.abs(observed) - len(columns)  # two roundings of at most half a unit a row: ties stay ties
 
     if n_clusters <= EXACT_CLUSTERS:
-        patterns = np.arange(2**n_clusters)[:, None] >> np.arange(n_clusters) & 1
-        p = _as_extreme(patterns, sums, observed, least) / len(patterns)
+        extreme = [_all_as_extreme(*column) for column in zip(sums.T, least, strict=True)]
+        p = np.array(extreme) / 2**n_clusters
     else:
-        extreme = np.zeros(len(observed), dtype=np.int64)
+        counted = np.zeros(len(observed), dtype=np.int64)
         width = 4 * -(-n_clusters // 32)  # bytes of random bits a replicate, in whole 32-bit words
         block = min(replicates, max(1, BLOCK_BYTES // (8 * n_clusters)))
         for start in range(0, replicates, block):
             size = min(block, replicates - start)
             drawn = np.frombuffer(rng.bytes(size * width), dtype=np.uint8).reshape(size, width)
-            extreme += _as_extreme(np.unpackbits(drawn, axis=1, count=n_clusters), sums, observed, least)
-        p = (1 + extreme) / (1 + replicates)
+            counted += _as_extreme(np.unpackbits(drawn, axis=1, count=n_clusters), sums, observed, least)
+        p = (1 + counted) / (1 + replicates)
         if tail == "saddlepoint":
-            for column in np.flatnonzero(extreme < FEW):
+            for column in np.flatnonzero(counted < FEW):
                 p[column] = sign_tail(np.abs(sums[:, column]), abs(float(observed[column])))
     shaped: NDArray[np.float64] = p.reshape(np.shape(differences)[1:])
     return shaped
@@ -92,3 +92,25 @@ def _as_extreme(
     """Count the sign patterns, rows of 0 (plus) and 1 (minus), whose total is `least` or more from 0."""
     totals = observed - 2 * (minus.astype(np.float64) @ sums)
     return np.asarray((np.abs(totals) >= least).sum(axis=0), dtype=np.int64)
+
+
+def _all_as_extreme(sums: NDArray[np.float64], least: float) -> int:
+    """Count, of all sign patterns of the `sums`, those whose total is `least` or more from 0.
+
+    The totals of one half of the clusters are looked up among those of the other: 2 x 2**10 for 2**20.
+    """
+    half = len(sums) // 2
+    left, right = _totals(sums[:half]), np.sort(_totals(sums[half:]))
+    if least <= 0:
+        return len(left) * len(right)
+    above = len(right) - np.searchsorted(right, least - left, side="left")
+    below = np.searchsorted(right, -least - left, side="right")
+    return int(above.sum() + below.sum())
+
+
+def _totals(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The total of the `sums` under each of their sign patterns, `(2**n,)`."""
+    totals = np.zeros(1)
+    for value in sums:
+        totals = np.concatenate([totals + value, totals - value])
+    return totals

@@ -1,5 +1,6 @@
 """Studies: what takes several runs."""
 
+from equiview.studies.averages import averages
 from equiview.studies.compare import compare
 
-__all__ = ["compare"]
+__all__ = ["averages", "compare"]

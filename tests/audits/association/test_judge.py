@@ -1,57 +1,153 @@
 """Verdicts follow the numbers, and say what they rest on."""
 
-import polars as pl
+import numpy as np
 import pytest
 
 from equiview.audits.association import ASSOCIATION
 from equiview.data.estimates import Estimates
+from tests.audits.association.outcomes import LANGUAGE, counted, judged
 from tests.audits.association.planted import TEXT, audited
 
 
-def judged(pull):
-    _, estimates, options = audited(pull)
-    return ASSOCIATION.judge(estimates, options)
-
-
 def test_a_planted_pull_is_found_and_its_absence_is_not_called_biased():
-    verdict = judged(1.4)
+    verdict, without = (ASSOCIATION.judge(*audited(pull)[1:]) for pull in (1.4, 0.0))
     assert verdict.finding == "biased"
     assert verdict.answer.startswith("Yes: ")
     assert "SP" in verdict.answer
     assert verdict.advice
-    assert judged(0.0).finding in {"fair", "unclear"}
+    assert without.finding in {"fair", "unclear"}
 
 
-def estimates(low, high):
-    rates = {"M_sem": 0.8, "M_cul": 0.1 + (low + high) / 2, "M_non": 0.1}
+def numbers(low, high, p=0.001, n=12, m_sem=0.8, m_cul=0.1, m_non=0.1, **pulls):
+    """Estimates of a mean pull and of rates; `pulls` are those of languages, shown to be there."""
+    rates = {"M_sem": m_sem, "M_cul": m_cul, "M_non": m_non}
     rows = [
         {"metric": name, "value": v, "low": v, "high": v, "n": 50, "direction": TEXT}
         for name, v in rates.items()
     ]
-    pull = {"metric": "M_cul - M_non", "value": (low + high) / 2, "low": low, "high": high, "n": 50}
-    shared = {"metric": "trials sharing the query's language", "value": 0.1, "low": 0.1, "high": 0.1, "n": 50}
-    return Estimates(pl.from_dicts([*rows, pull | {"direction": TEXT}, shared | {"direction": None}]))
+    pull = {"metric": "mean pull of languages", "value": (low + high) / 2, "low": low, "high": high}
+    rows.append(pull | {"n": n, "p": p, "p_holm": p, "direction": TEXT})
+    rows.append({"metric": "tied trials", "value": 0.0, "low": 0.0, "high": 0.0, "n": 50, "direction": TEXT})
+    rows += [
+        {"metric": "M_cul - M_non", "value": v, "low": v, "high": v, "n": 50, "p": 0.01, "p_holm": 0.01,
+         "direction": TEXT, "language": language}
+        for language, v in pulls.items()
+    ]  # fmt: skip
+    rows.append(
+        {"metric": "trials sharing the query's language", "value": 0.1, "low": 0.1, "high": 0.1, "n": 50}
+    )
+    return Estimates.of_rows(rows)
+
+
+def judgement(*ends, tolerance=0.02, **options):
+    return ASSOCIATION.judge(numbers(*ends, **options), ASSOCIATION.configure({"tolerance": tolerance}))
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "finding", "opening"),
+    ("low", "high", "p", "finding", "opening"),
     [
-        (0.001, 0.2, "biased", "Yes: "),
-        (-0.04, 0.049, "fair", "No: "),
-        (0.0, 0.049, "fair", "No: "),
-        (-0.04, 0.05, "unclear", "Too few trials"),
+        (0.021, 0.2, 0.001, "biased", "Yes: "),
+        (0.021, 0.2, 0.06, "unclear", "Not decided: "),  # the test does not reject
+        (0.001, 0.2, 0.001, "unclear", "Not decided: "),  # not shown to be beyond the tolerance
+        (0.001, 0.003, 0.001, "fair", "No: "),  # a pull of .002
+        (-0.02, 0.02, 0.9, "fair", "No: "),
+        (-0.03, 0.01, 0.9, "unclear", "Not decided: "),
+        (-0.2, -0.03, 0.001, "biased", "Yes, but away from its culture: "),
     ],
 )
-def test_the_interval_of_the_pull_decides(low, high, finding, opening):
-    verdict = ASSOCIATION.judge(estimates(low, high), ASSOCIATION.configure({}))
+def test_the_mean_pull_of_languages_decides(low, high, p, finding, opening):
+    verdict = judgement(low, high, p=p)
     assert verdict.finding == finding
     assert verdict.answer.startswith(opening)
-    assert bool(verdict.advice) == (finding == "biased")
+    assert bool(verdict.advice) == (finding == "biased" and low > 0)
+    assert "12 languages" in verdict.answer
+
+
+def test_the_tolerance_is_a_setting():
+    assert judgement(0.03, 0.04, tolerance=0.05).finding == "fair"
+    assert "within 5.0%" in judgement(0.03, 0.04, tolerance=0.05).answer
+    assert judgement(0.06, 0.1, tolerance=0.05).finding == "biased"
+
+
+def test_fewer_than_six_languages_decide_nothing():
+    verdict = judgement(0.3, 0.4, n=5)
+    assert verdict.finding == "unclear"
+    assert "only 5 languages, at least 6 are needed" in verdict.answer
+
+
+def test_an_encoder_that_knows_nothing_is_not_called_fair():
+    verdict = judgement(-0.01, 0.01, p=0.9, m_sem=0.34, m_cul=0.33, m_non=0.33)
+    assert verdict.finding == "unclear"
+    assert "the right image wins 34% of trials, not shown to be above chance, 33%" in verdict.answer
+    assert judgement(0.03, 0.1, m_sem=0.34, m_cul=0.35, m_non=0.31).finding == "unclear"
+
+
+def test_culture_that_wins_nearly_always_is_bias_though_meaning_loses():
+    assert judgement(0.7, 0.8, m_sem=0.1, m_cul=0.85, m_non=0.05).finding == "biased"
+
+
+def test_an_encoder_that_knows_one_language_of_twelve_is_not_called_fair():
+    wins = dict.fromkeys(LANGUAGE, (110, 110, 110)) | dict.fromkeys(("USA", "UK", "Australia"), (330, 0, 0))
+    verdict = judged(counted(wins))
+    assert verdict.finding == "unclear"
+    assert "more often than by chance in only 1 of 12 languages" in verdict.answer
+    assert "not shown to win more often than by chance in Arabic, German, " in verdict.evidence[0]
+
+
+def test_constant_vectors_are_unclear_and_the_ties_are_counted():
+    constant = {country: np.ones((10, 3)) for country in LANGUAGE}
+    for ties in ("first", "all", "split"):
+        verdict = judged(constant, ties=ties)
+        assert verdict.finding == "unclear"
+        assert ties == "split" or "160 of 160 trials are ties, and they decide the finding" in verdict.answer
+        assert any(line.startswith("160 of 160 trials are ties: ") for line in verdict.evidence)
+
+
+def test_ties_that_decide_nothing_are_said_all_the_same():
+    scores = counted(dict.fromkeys(LANGUAGE, (100, 0, 0)))
+    scores["Kenya"][0] = 1
+    verdict = judged(scores)
+    assert verdict.finding == "fair"
+    assert "1 of 1,600 trials are ties" in " ".join(verdict.evidence)
+
+
+def test_a_random_direction_for_each_language_is_no_tie():
+    # Six languages lie towards their country, six as far away: each is certain, together they are none.
+    signs = dict(zip(sorted(set(LANGUAGE.values())), [1, -1] * 6, strict=True))
+    wins = {c: (180, 20, 0) if signs[code] > 0 else (180, 0, 20) for c, code in LANGUAGE.items()}
+    verdict = judged(counted(wins), replicates=1000)
+    assert verdict.finding == "unclear"
+    assert "12 of 12 languages have a pull of their own: Arabic +10%" in " ".join(verdict.evidence)
+
+
+def test_the_same_pull_in_every_language_is_a_tie():
+    verdict = judged(counted(dict.fromkeys(LANGUAGE, (180, 18, 2))))
+    assert verdict.finding == "biased"
+    assert "in the mean of 12 languages the difference is +8.0%" in verdict.answer
+
+
+def test_languages_with_a_pull_of_their_own_are_named():
+    def said(**pulls):
+        return " ".join(judgement(-0.01, 0.01, **pulls).evidence)
+
+    assert "none of 2 languages has a pull of its own" in said(th=0.01, hi=0.02)
+    assert "1 of 3 languages has a pull of its own: Thai +30%." in said(th=0.3, hi=0.0, en=-0.02)
+    assert "2 of 2 languages have a pull of their own: Thai +30%, Hindi -20%." in said(th=0.3, hi=-0.2)
+
+
+def test_the_first_direction_is_judged():
+    _, table, _ = audited(1.4)
+    answers = {
+        name: ASSOCIATION.judge(table, ASSOCIATION.configure({"directions": [name]})).answer
+        for name in (TEXT, "image-to-image")
+    }
+    for name, answer in answers.items():
+        assert f"{table.one('mean pull of languages', direction=name):+.1%}" in answer
 
 
 def test_evidence_says_how_to_exclude_trials_of_one_language():
     said = {
-        strict: ASSOCIATION.judge(estimates(0.1, 0.2), ASSOCIATION.configure({"strict": strict})).evidence[-1]
+        strict: ASSOCIATION.judge(numbers(0.1, 0.2), ASSOCIATION.configure({"strict": strict})).evidence[-1]
         for strict in (False, True)
     }
     assert said[False].startswith("In 10% of trials")

@@ -23,6 +23,7 @@ def test_observations_satisfy_their_schemas(world):
     for name, schema in SCHEMAS.items():
         schema.check(observed[name], name)
     assert len(observed["languages"]) == 2 * 40 * 4
+    assert len(observed["captions"]) == 40 * 4
     assert len(observed["pairings"]) == 2 * 6
     assert len(observed["pairs"]) == 2 * 40 * 6
 
@@ -91,7 +92,7 @@ def test_blocks_of_images_do_not_change_anything(world, monkeypatch):
     monkeypatch.setattr("equiview.audits.individual.pairs.BLOCK_BYTES", 16 * 8 * 4 * 7)
     assert [block.stop for block in blocks_of(40, 4, 8)] == [7, 14, 21, 28, 35, 40]
     blocks, _, _ = audited(world)
-    for name in ("languages", "pairings"):
+    for name in ("languages", "pairings", "captions"):
         assert_frame_equal(observed[name], blocks[name])
     key = ["images", "language", "other", "query_id"]
     assert_frame_equal(observed["pairs"].sort(key), blocks["pairs"].sort(key))
@@ -120,6 +121,27 @@ def test_what_cannot_be_compared_is_said(world):
         audited(world, languages=["en", "xx"])
     with pytest.raises(InputError, match="takes two or more"):
         audited(world, languages=["en"])
+
+
+def test_images_each_captioned_in_one_language_cannot_be_compared(world):
+    texts, vectors = pl.read_csv(world / "texts.csv"), np.load(world / "texts.npy")
+    keep = [row % 4 == row // 4 % 2 for row in range(len(texts))]  # English alone, then German alone, in turn
+    texts.filter(keep).write_csv(world / "texts.csv")
+    np.save(world / "texts.npy", vectors[keep])
+    with pytest.raises(
+        InputError, match=r"no image of benchmark .* has captions in two languages, of de, en"
+    ):
+        audited(world)
+
+
+def test_a_sample_that_draws_no_pair_says_what_to_do(tmp_path):
+    folder = write_world(tmp_path / "w", images=2000)
+    texts, vectors = pl.read_csv(folder / "texts.csv"), np.load(folder / "texts.npy")
+    keep = [row % 4 == 0 or row == 1 for row in range(len(texts))]
+    texts.filter(keep).write_csv(folder / "texts.csv")
+    np.save(folder / "texts.npy", vectors[keep])
+    with pytest.raises(InputError, match=r"increase the setting individual\.sample"):
+        audited(folder, sample=100)
 
 
 class Tokens(Encoder):

@@ -7,11 +7,14 @@ import polars as pl
 
 from equiview.audits.individual import INDIVIDUAL
 from equiview.audits.individual.settings import IndividualSettings
-from equiview.benchmarks import load_benchmark
+from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.estimates import Estimates
+from equiview.data.items import Items
 from equiview.data.observations import Observations
 from equiview.data.progress import silent
-from equiview.subjects import load_subject
+from equiview.data.relevance import Relevance
+from equiview.data.verdict import Verdict
+from equiview.subjects import Encoder, load_subject
 from tests.conftest import LANGUAGES, write_world
 
 
@@ -49,3 +52,49 @@ def with_equal_german(folder: Path) -> Path:
 def vectors_by_language(folder: Path) -> dict[str, np.ndarray]:
     texts, vectors = pl.read_csv(folder / "texts.csv"), np.load(folder / "texts.npy")
     return {code: vectors[(texts["language"] == code).to_numpy()] for code in LANGUAGES}
+
+
+def observed(images: np.ndarray, texts: np.ndarray, exists: np.ndarray | None = None) -> Observations:
+    """What is observed of captions with vectors `texts`, `(slots, languages, images, width)`."""
+    exists = np.ones(texts.shape[:3], dtype=bool) if exists is None else exists
+    slot, language, image = np.nonzero(exists)
+    n = len(slot)
+    rows = {"id": [f"t{row}" for row in range(n)], "text": ["x"] * n, "slot": slot, "at": np.arange(n)}
+    table = pl.DataFrame({**rows, "language": np.asarray(sorted(LANGUAGES))[language]})
+    ids = pl.DataFrame({"id": [f"i{row}" for row in range(len(images))], "at": np.arange(len(images))})
+    benchmark = Benchmark(
+        "made up",
+        images=Items("image", ids),
+        texts=Items("text", table),
+        relevance=Relevance.from_pairs(image, np.arange(n), n_queries=len(images), n_items=n),
+    )
+    vectors = {"image": images.astype(np.float32), "text": texts[exists].astype(np.float32)}
+
+    class Given(Encoder):
+        def embed(self, items, progress=silent):
+            return vectors[items.kind][items.table["at"].to_numpy()]
+
+    return INDIVIDUAL.observe(Given(), benchmark, INDIVIDUAL.configure({}), silent)
+
+
+def similar(similarities: np.ndarray, seed: int = 0) -> Observations:
+    """What is observed of captions of these similarities to their images, `(slots, languages, images)`.
+
+    nan: there is no caption.
+    """
+    rng = np.random.default_rng(seed)
+    images = rng.normal(size=(similarities.shape[-1], 24))
+    images /= np.linalg.norm(images, axis=1, keepdims=True)
+    aside = rng.normal(size=(*similarities.shape, 24))
+    aside -= (aside * images).sum(axis=-1, keepdims=True) * images
+    aside /= np.linalg.norm(aside, axis=-1, keepdims=True)
+    c = np.nan_to_num(similarities)[..., None]
+    return observed(images, c * images + np.sqrt(1 - c**2) * aside, ~np.isnan(similarities))
+
+
+def judged(seen: np.ndarray | Observations, **settings) -> tuple[Estimates, Verdict]:
+    """Estimates and verdict of observations, or of captions of these similarities."""
+    options = INDIVIDUAL.configure({"replicates": 500, **settings})
+    observations = similar(seen) if isinstance(seen, np.ndarray) else seen
+    estimates = INDIVIDUAL.measure(observations, options)
+    return estimates, INDIVIDUAL.judge(estimates, options)

@@ -52,3 +52,9 @@ def captioned_faces(face_images):
 @pytest.fixture(scope="session")
 def harmed(faces):
     return audited(Faces(0.25), faces)
+
+
+@pytest.fixture(scope="session")
+def both(captioned_faces):
+    """The same encoder where there is matching as well."""
+    return audited(Faces(0.25), captioned_faces)

@@ -2,13 +2,13 @@
 
 from equiview.audits.parity import METRICS, PARITY
 from equiview.data.estimates import BASE
-from tests.audits.parity.worlds import Faces, audited, of_world
+from tests.audits.parity.worlds import of_world
 
 
-def test_every_metric_and_key_is_described_and_every_value_possible(world, harmed):
+def test_every_metric_and_key_is_described_and_every_value_possible(world, harmed, both):
     names = {metric.name: metric for metric in METRICS}
     measured = set()
-    for estimates in (of_world(world)[1], harmed[1]):
+    for estimates in (of_world(world)[1], harmed[1], both[1]):
         assert set(estimates.table.columns) - set(BASE) <= {*PARITY.key_formats, "language", "tier"}
         for row in estimates:
             least, greatest = names[row.quantity.metric].range
@@ -17,8 +17,8 @@ def test_every_metric_and_key_is_described_and_every_value_possible(world, harme
     assert measured == set(names)
 
 
-def test_headlines_are_measured(captioned_faces, world):
-    observed, estimates, options = audited(Faces(0.25), captioned_faces)
+def test_headlines_are_measured(both, world):
+    observed, estimates, options = both
     values = [PARITY.values(observed, options), PARITY.values(of_world(world)[0], options)]
     for headline in PARITY.headlines:
         assert any(headline.is_in(table) for table in values)

@@ -43,3 +43,31 @@ def test_cells_too_small_say_so(harmed):
     assert estimates.one("cross gap", language="tr", against="the rest", **black).judged is True
     assert estimates.one("accuracy", task="race", language="en").judged is None
     assert any("too few images to judge" in line for line in PARITY.judge(estimates, options).evidence)
+
+
+def test_amplification_is_averaged_over_the_groups_within_which_it_is_measured(harmed):
+    _, estimates, _ = harmed
+    keys = {"task": "gender", "attribute": "gender", "group": "Female", "against": "Male", "within": "race"}
+    parts = [
+        row for row in estimates.by("within_group", "amplification", language="tr", **keys) if row.judged
+    ]
+    assert len(parts) == 3  # Indian has too few images
+    mean = estimates.one("mean amplification", language="tr", **keys)
+    assert mean.value == pytest.approx(sum(row.value for row in parts) / 3)
+    assert mean.low > 0
+
+
+def test_tests_that_the_verdict_reads_are_one_family(harmed):
+    _, estimates, _ = harmed
+    read = [
+        row
+        for task in ("gender", "race", "age")
+        for row in [
+            *estimates.by(("language", "other"), "gap to pivot", task=task),
+            *estimates.by(("language", "attribute", "group", "against"), "group gap", task=task),
+        ]
+        if row.p is not None
+    ]
+    smallest = min(read, key=lambda row: row.p)
+    assert smallest.p_holm == pytest.approx(min(1, len(read) * smallest.p))
+    assert len(read) > 3 * 7

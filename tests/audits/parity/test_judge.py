@@ -10,12 +10,14 @@ from tests.conftest import LANGUAGES, write_world
 
 
 def test_languages_that_are_alike_are_found_fair(tmp_path):
-    folder = write_world(tmp_path / "w", images=60)
+    folder = write_world(tmp_path / "w", images=120)
     np.save(folder / "texts.npy", np.repeat(np.load(folder / "images.npy"), len(LANGUAGES), axis=0))
     _, estimates, options = of_world(folder)
     verdict = PARITY.judge(estimates, options)
     assert verdict.finding == "fair"
-    assert verdict.answer.startswith("No: all gaps are within 5%")
+    assert verdict.answer == (
+        "No: all gaps to English are within 5%, intervals included (image to text; text to image)."
+    )
     assert estimates.one("range over languages", task="image-to-text").value == 0
     assert estimates.one("Gini over languages", task="image-to-text").value == 0
 
@@ -80,8 +82,8 @@ def test_paraphrases_stand_beside_languages(harmed):
     )
 
 
-def test_every_task_is_judged_beside_matching(captioned_faces):
-    _, estimates, options = audited(Faces(0.25), captioned_faces)
+def test_every_task_is_judged_beside_matching(both):
+    _, estimates, options = both
     evidence = PARITY.judge(estimates, options).evidence
     for title in ("image to text", "text to image", "gender, zero-shot", "race, zero-shot", "age, zero-shot"):
         assert sum(f"{title}: from" in line for line in evidence) == 1

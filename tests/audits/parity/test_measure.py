@@ -5,8 +5,10 @@ import polars as pl
 import pytest
 from sklearn.metrics import accuracy_score, top_k_accuracy_score
 
-from equiview.audits.parity import PARITY
+from equiview.audits.judging import shows_bias
+from equiview.audits.parity import PARITY, compare_spread
 from equiview.data.metric import quantity
+from equiview.errors import InputError
 from tests.audits.parity.worlds import PROMPTS, of_world, ranked
 from tests.conftest import LANGUAGES, write_world
 
@@ -128,6 +130,82 @@ def test_gaps_of_all_pairs_are_the_differences_of_accuracies(tmp_path):
     assert 0 < spread.chance < spread.value
 
 
+def test_pools_have_one_size(tmp_path):
+    ranks = {"en": dict.fromkeys("abcdefgh", 2), "de": dict.fromkeys("abcd", 2)}
+    settings = PARITY.configure({"least": 2})
+    estimates = PARITY.measure(ranked(ranks, candidates={"en": 8, "de": 4}), settings)
+    # Of 7 other candidates 3 are drawn: the one that is better is not among them with a chance of 4 / 7.
+    assert estimates.one("R", 1, task="image-to-text", language="en").value == pytest.approx(4 / 7)
+    assert estimates.one("R", 1, task="image-to-text", language="en").chance == 1 / 4
+    assert estimates.one("R", 1, task="image-to-text", language="de").value == 0
+
+
+def test_languages_are_compared_on_the_images_that_they_share():
+    ranks = {
+        "en": {"a": 1, "b": 1, "c": 2, "d": 2},
+        "de": {"c": 2, "d": 1},
+        "sw": {"a": 1, "b": 2},
+        "mi": {"e": 1},
+    }
+    settings = PARITY.configure({"least": 2})
+    estimates = PARITY.measure(ranked(ranks, candidates=4), settings)
+    gaps = {
+        row.quantity.keys["language"]: row
+        for row in estimates.by(("language", "other"), "gap to pivot", task="image-to-text")
+    }
+    assert {name: (row.value, row.n) for name, row in gaps.items()} == {"de": (-0.5, 2), "sw": (0.5, 2)}
+    pairs = [
+        (row.quantity.keys["language"], row.quantity.keys["other"])
+        for row in estimates.by(("language", "other"), "gap", task="image-to-text")
+    ]
+    assert pairs == [("de", "en"), ("en", "sw")]
+
+
+def test_p_of_a_gap_is_of_its_exceeding_the_tolerance():
+    hits = {code: {f"i{at}": 1 if at < right else 2 for at in range(400)} for code, right in ENDS.items()}
+    estimates = PARITY.measure(ranked(hits, candidates=400), PARITY.configure({}))
+    keys = {"task": "image-to-text", "other": "en"}
+    rows = {code: estimates.one("gap to pivot", language=code, **keys) for code in ("de", "sw", "mi")}
+    assert rows["de"].p > 0.8  # 4 points, and surely not 0
+    assert rows["de"].low > 0
+    assert 0.4 < rows["sw"].p < 0.6  # 5 points are the tolerance
+    assert rows["mi"].p_holm < 0.001
+    assert [shows_bias(rows[code], 0.05) for code in ("de", "sw", "mi")] == [False, False, True]
+
+
+ENDS = {"en": 400, "de": 384, "sw": 380, "mi": 320}
+
+
+def test_accuracies_of_0_and_1_have_intervals_of_some_width():
+    hits = {"en": {f"i{at}": 1 for at in range(50)}, "sw": {f"i{at}": 2 for at in range(50)}}
+    estimates = PARITY.measure(ranked(hits, candidates=50), PARITY.configure({}))
+    english, swahili = (estimates.one("R", 1, task="image-to-text", language=code) for code in ("en", "sw"))
+    assert (round(english.low, 3), english.high) == (0.929, 1)
+    assert (swahili.low, round(swahili.high, 3)) == (0, 0.071)
+    gap = estimates.one("gap to pivot", task="image-to-text", language="sw", other="en")
+    assert (gap.value, gap.high) == (1, 1)
+    assert 0.88 < gap.low < 0.95
+
+
+def test_two_systems_are_compared_by_spread():
+    rng = np.random.default_rng(0)
+    settings = PARITY.configure({})
+    values = []
+    for level in ((0.8, 0.8, 0.8), (0.8, 0.8, 0.8), (0.9, 0.8, 0.6)):
+        hits = {
+            code: {f"i{at}": 1 + int(rng.uniform() > share) for at in range(300)}
+            for code, share in zip(("en", "de", "sw"), level, strict=True)
+        }
+        values.append(PARITY.values(ranked(hits, candidates=300), settings))
+    alike = compare_spread(values[0], values[1], "image-to-text", replicates=1000, seed=0)
+    assert alike.p > 0.05
+    assert alike.n == 300
+    for spread in ("range", "sd", "Gini"):
+        assert compare_spread(values[0], values[2], "image-to-text", spread, replicates=1000, seed=0).p < 0.01
+    with pytest.raises(InputError, match="share 0 languages and 300 images of gender"):
+        compare_spread(values[0], values[1], "gender", seed=0)
+
+
 def test_every_estimate_has_an_interval_around_it_and_an_n(world, harmed):
     for estimates in (of_world(world)[1], harmed[1]):
         table = estimates.table
@@ -183,5 +261,6 @@ def test_p_values_of_all_tasks_are_corrected_together(world):
         for row in estimates.by(("language", "other"), "gap to pivot", task=task)
     ]
     assert len(rows) == 6
+    assert {row.judged for row in rows} == {True}
     smallest = min(rows, key=lambda row: row.p)
     assert smallest.p_holm == pytest.approx(min(1, 6 * smallest.p))

@@ -30,7 +30,7 @@ def test_the_length_of_vectors_does_not_matter(tmp_path):
 
 
 def test_what_cannot_be_compared_is_said(world, faces, tmp_path):
-    with pytest.raises(InputError, match="the pivot 'fr' is not among the languages of image-to-text"):
+    with pytest.raises(InputError, match="the pivot 'fr' is not among the languages of image-to-text and"):
         of_world(world, pivot="fr")
     with pytest.raises(InputError, match="parity compares two languages or more"):
         of_world(world, languages=["en"])
@@ -55,6 +55,46 @@ def test_labelled_images_need_no_captions(faces, harmed):
 
 def test_equal_scores_rank_in_the_order_passed():
     images, texts = np.ones((3, 1), np.float32), np.ones((3, 1), np.float32)
-    to_text, to_image = _ranks_both_ways(images, texts, np.array([2, 0, 1]), np.array([1, 2, 0]))
+    members = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    to_text, to_image, ahead = _ranks_both_ways(
+        images, texts, np.array([2, 0, 1]), np.array([1, 2, 0]), members
+    )
     assert to_text.tolist() == [3, 1, 2]
     assert to_image.tolist() == [2, 3, 1]
+    assert ahead.tolist() == [[1, 1], [0, 0], [1, 0]]
+
+
+def test_captions_ranked_before_the_right_one_are_counted_by_group(both):
+    observed, _, _ = both
+    counts = (
+        observed["ahead"].group_by("query_id", "language", "round", "attribute").agg(pl.col("ahead").sum())
+    )
+    behind = observed["matches"].filter(pl.col("direction") == "image-to-text", pl.col("rank") > 1)
+    for attribute in ("gender", "race", "age"):
+        table = behind.join(counts.filter(attribute=attribute), on=["query_id", "language", "round"])
+        assert len(table) == len(behind) > 0
+        assert (table["ahead"] == table["rank"] - 1).all()
+
+
+class Unused(Faces):
+    """An encoder that must not be run."""
+
+    def embed(self, items, progress=None):
+        raise AssertionError("the encoder was run")
+
+
+def test_a_pivot_that_is_not_there_is_found_before_anything_is_run(faces, captioned_faces):
+    with pytest.raises(
+        InputError, match="'fr' is not among the languages of image-to-text and text-to-image"
+    ):
+        audited(Unused(), captioned_faces, pivot="fr")
+    with pytest.raises(InputError, match="'sw' is not among the languages of gender"):
+        audited(Unused(), faces, pivot="sw")
+
+
+def test_the_pivot_is_the_most_written_language_there_is(tmp_path):
+    folder = write_world(tmp_path / "w", images=40)
+    _, estimates, _ = of_world(folder, languages=["sw", "mi", "de"])
+    others = estimates.by(("language", "other"), "gap to pivot", task="image-to-text").table
+    assert set(others["other"]) == {"de"}
+    assert set(others["language"]) == {"sw", "mi"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from equiview.audits.parity import table_1
+from equiview.audits.parity import TABLES, table_1
 from equiview.errors import InputError
 from tests.audits.parity.worlds import of_world
 
@@ -10,6 +10,7 @@ from tests.audits.parity.worlds import of_world
 def test_table_1_has_the_layout_of_the_paper(harmed):
     _, estimates, _ = harmed
     table = table_1(estimates)
+    assert table.equals(TABLES["table-1"](estimates))
     assert table.columns == ["language", "group", "White", "Black", "Indian", "Latino", "Average"]
     assert len(table) == 8 * 3
     turkish = table.filter(language="tr")

@@ -10,7 +10,6 @@ from equiview.audits.association.draw import draw
 from equiview.audits.association.explore import explore
 from equiview.audits.association.judge import judge
 from equiview.audits.association.measure import (
-    PULL,
     SHARED,
     SILHOUETTE,
     TOGETHER,
@@ -19,7 +18,9 @@ from equiview.audits.association.measure import (
     values,
 )
 from equiview.audits.association.observe import SCHEMAS, observe
+from equiview.audits.association.pull import MEAN_PULL, PULL, TIED
 from equiview.audits.association.settings import DIRECTIONS, AssociationSettings
+from equiview.audits.association.tables import TABLES
 from equiview.audits.base import Audit, register
 from equiview.data.headline import Headline
 from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
@@ -51,6 +52,14 @@ METRICS = (
         "points",
         DIFFERENCE,
     ),
+    Metric(
+        MEAN_PULL,
+        "mean over languages of M_cul - M_non, each counting once; its interval and test are over languages",
+        "lower",
+        "points",
+        DIFFERENCE,
+    ),
+    Metric(TIED, "share of trials in which several images have the highest score", "lower", "share", SHARE),
     Metric(
         SHARED,
         "share of trials with a semantic or non-relevant image of a country that speaks the query's language",
@@ -99,9 +108,17 @@ ASSOCIATION = register(
             for key in ("language", "country")
             for direction in DIRECTIONS
         ),
-        key_formats={"direction": "{}", "space": "of {}", "country": "{}", "concept": "{}"},
+        key_formats={
+            "direction": "{}",
+            "space": "of {}",
+            "country": "{}",
+            "concept": "{}",
+            "ties": "ties {}",
+        },
         explore=explore,
         packages=("umap-learn",),
+        averaged=(TOGETHER,),
+        tables=TABLES,
     )
 )
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from equiview.audits.association.measure import RATES, SPACES, scored, sp_and_silhouette
 from equiview.audits.association.observe import example_trials
+from equiview.audits.association.pull import PULL
 from equiview.audits.association.settings import AssociationSettings, Direction
 from equiview.benchmarks.trials import ROLES
 from equiview.data.countries import countries
@@ -25,6 +26,7 @@ def draw(observations: Observations, estimates: Estimates, settings: Association
     figures: list[Figure | None] = []
     for direction in settings.directions:
         figures += [_wins_by_country(estimates, direction), _sp_by_country(estimates, direction)]
+        figures.append(_pull_by_language(estimates, direction, settings.tolerance))
     figures += [_sp_against(estimates, settings.directions[0], space) for space in SPACES]
     maps = ["pca", "umap"] if "umap_x" in observations["images"].columns else ["pca"]
     for kind in maps:
@@ -97,6 +99,29 @@ def _sp_by_country(estimates: Estimates, direction: Direction) -> Chart | None:
         y_title="SP = M_cul / M_sem",
         log=True,
         reference={"as often as meaning": 1.0},
+    )
+
+
+def _pull_by_language(estimates: Estimates, direction: Direction, tolerance: float) -> Chart:
+    rows = estimates.by("language", PULL, direction=direction).table
+    names = dict(countries().select("language", "language_name").iter_rows())
+    return Chart(
+        name=f"pull-by-language-{direction}",
+        title=f"What culture wins beyond a random mistake, by language ({direction.replace('-', ' ')})",
+        see="M_cul - M_non of each language's trials. Points on both sides of 0 are languages that lie this "
+        "way or that by accident; points that lie above it together are a tie of language to place.",
+        table=rows.select("value", "low", "high", "n", language=pl.col("language").replace(names)).sort(
+            "value", "language", descending=[True, False]
+        ),
+        mark="points",
+        x="language",
+        y="value",
+        low="low",
+        high="high",
+        x_title="language of the query",
+        y_title="M_cul - M_non",
+        percent=True,
+        reference={"no pull": 0.0, "tolerance": tolerance},
     )
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from equiview.audits.association.pull import PULL, SCORES, mean_pulls, query_test
 from equiview.audits.association.settings import AssociationSettings, Direction
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
-from equiview.benchmarks.trials import ROLES
-from equiview.data.countries import countries
 from equiview.data.estimates import Estimates
 from equiview.data.headline import Headline, Means
 from equiview.data.metric import quantity
@@ -21,7 +20,6 @@ from equiview.metrics import preference_ratio, win_rates, wins
 from equiview.stats import pearson_interval
 
 RATES = ("M_sem", "M_cul", "M_non")
-PULL = "M_cul - M_non"
 CHANCE = {"M_sem": 1 / 3, "M_cul": 1 / 3, "M_non": 1 / 3, PULL: 0.0, "SP": 1.0}
 SHARED = "trials sharing the query's language"
 SILHOUETTE = "silhouette"
@@ -29,7 +27,6 @@ TOGETHER = "Pearson of SP and silhouette"
 GROUPINGS = ("country", "language", "concept")
 SPACES = {"texts": "language", "images": "country"}
 """The spaces that are described, each with the key of the groups that may stand apart in it."""
-SCORES = tuple(f"{role}_score" for role in ROLES)
 
 
 def self_preference_in(direction: Direction) -> Headline:
@@ -75,16 +72,22 @@ def values(observations: Observations, settings: AssociationSettings) -> Values:
 def measure(observations: Observations, settings: AssociationSettings) -> Estimates:
     """Rates and SP overall (pooled counts), by country, language and concept; silhouettes; correlations."""
     trials = scored(observations, settings)
-    rates = Rows()
+    rates, pulls = Rows(), []
     for direction in settings.directions:
         asked = trials.filter(direction=direction)
+        pulls.append(mean_pulls(asked, direction, settings))
         _add_rates(rates, asked, direction, settings)
         for grouping in GROUPINGS:
             groups = asked.sort(grouping).group_by(grouping, maintain_order=True)
             for (group,), part in groups:
                 _add_rates(rates, part, direction, settings, **{grouping: str(group)})
     estimates = joined(
-        [rates.estimates(), _shared_language(observations, settings), _silhouettes(observations, settings)]
+        [
+            rates.estimates(),
+            *pulls,
+            _shared_language(observations, settings),
+            _silhouettes(observations, settings),
+        ]
     )
     return joined([estimates, _correlations(estimates, settings)])
 
@@ -107,7 +110,10 @@ def _add_rates(
     if not np.isnan(sp.value):  # nan: no win to divide by or of, and the rates say so
         measured[headline.quantity.metric] = sp
     for name, replicates in measured.items():
-        rows.add(quantity(name, None, direction=direction, **keys), replicates, len(trials), CHANCE[name])
+        # Each language is tested for a pull of its own; those of one direction are a family.
+        p = query_test(trials, settings, direction) if name == PULL and "language" in keys else None
+        about = quantity(name, None, direction=direction, **keys)
+        rows.add(about, replicates, len(trials), CHANCE[name], p=p, family=direction)
 
 
 def _shared_language(observations: Observations, settings: AssociationSettings) -> Estimates:
@@ -118,8 +124,12 @@ def _shared_language(observations: Observations, settings: AssociationSettings) 
 
 
 def _silhouettes(observations: Observations, settings: AssociationSettings) -> Estimates | None:
-    """Mean silhouette of each language's texts and each country's images, and of all."""
+    """Mean silhouette of each language's texts and each country's images, and of all.
+
+    The texts of a country are those of its language, as in P's Table 8.
+    """
     rows = Rows()
+    language_of = observations["trials"].select("country", "language").unique().sort("country")
     for space, key in SPACES.items():
         points = observations[space].filter(pl.col("silhouette").is_not_null())
         if not len(points):
@@ -134,6 +144,9 @@ def _silhouettes(observations: Observations, settings: AssociationSettings) -> E
         rows.add(quantity(SILHOUETTE, space=space), means[0], counts[0])
         for group, mean, count in zip(groups, means[1:], counts[1:], strict=True):
             rows.add(quantity(SILHOUETTE, None, space=space, **{key: group}), mean, count)
+            if key == "language":
+                for country in language_of.filter(language=group)["country"]:
+                    rows.add(quantity(SILHOUETTE, space=space, country=country), mean, count)
     return rows.estimates()
 
 
@@ -160,14 +173,12 @@ def sp_and_silhouette(estimates: Estimates, direction: Direction, space: str) ->
 
     In the space of texts the silhouette is that of the country's language, else of its images.
     """
-    key = SPACES[space]
-    apart = {entry.quantity.keys[key]: entry.value for entry in estimates.by(key, SILHOUETTE, space=space)}
+    apart = {
+        entry.quantity.keys["country"]: entry.value
+        for entry in estimates.by("country", SILHOUETTE, space=space)
+    }
     sp = estimates.by("country", "SP", direction=direction).table
-    groups = sp["country"].to_list()
-    if key == "language":
-        language_of = dict(countries().select("country", "language").iter_rows())
-        groups = [language_of.get(country) for country in groups]
-    silhouettes = pl.Series("silhouette", [apart.get(group) for group in groups], dtype=pl.Float64)
+    silhouettes = pl.Series("silhouette", [apart.get(name) for name in sp["country"]], dtype=pl.Float64)
     return (
         sp.select("country", "value", "low", "high", "n")
         .with_columns(silhouettes)

@@ -20,3 +20,9 @@ class AssociationSettings(Settings):
     strict: bool = Field(default=False, description="exclude trials with candidates of the query's language")
     directions: tuple[Direction, ...] = Field(default=DIRECTIONS, min_length=1)
     silhouette: Silhouette = "euclidean"
+    tolerance: float = Field(
+        default=0.02,
+        gt=0,
+        lt=1,
+        description="mean pull of languages that is still fair, as a share of trials",
+    )

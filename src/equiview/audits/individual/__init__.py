@@ -3,13 +3,15 @@
 For each image and each two languages: how much the similarity to the image changes with the language of the
 caption (similarity gap), how far apart the captions lie (text distance, chord), and the ratio of the two, of
 which the largest is alpha-hat. The same captions are also held against a wrong image, drawn by seed
-(`shuffled`), which shows what similarity a caption has by chance.
+(`shuffled`). The verdict reads what language does beyond the words chosen: shifts of whole languages, and the
+gap between languages beyond that between captions of one language, both in units of the margin, which is how
+much more similar captions are to their own image than to all others.
 """
 
 from equiview.audits.base import Audit, register
 from equiview.audits.individual.draw import draw
 from equiview.audits.individual.judge import judge
-from equiview.audits.individual.measure import GAP, RELATIVE_GAP, measure, values
+from equiview.audits.individual.measure import GAP, RELATIVE_BEYOND, RELATIVE_GAP, measure, values
 from equiview.audits.individual.observe import SCHEMAS, observe
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.data.headline import Headline
@@ -26,7 +28,7 @@ METRICS = (
     ),
     Metric(
         "margin",
-        "how much more similar captions are to their own image than to a wrong one",
+        "how much more similar captions are to their own image than to all others, on average",
         "higher",
         "cosine",
         (-2.0, 2.0),
@@ -38,6 +40,29 @@ METRICS = (
         "cosine",
         (0.0, 2.0),
     ),
+    Metric(
+        "same-language gap",
+        "how far the similarity of two captions of one image in one language differs: paraphrase",
+        unit="cosine",
+        range=(0.0, 2.0),
+    ),
+    Metric(
+        "gap beyond paraphrase",
+        "how much more similarity differs between captions in two languages than between two in one; "
+        "0 where language does nothing beyond",
+        "lower",
+        "cosine",
+        (-2.0, 2.0),
+    ),
+    Metric("relative gap beyond paraphrase", "the gap beyond paraphrase over the margin", "lower"),
+    Metric(
+        "shift",
+        "how much more similar captions in a language are to their images than captions of the same images "
+        "in other languages; 0 is no more",
+        unit="cosine",
+        range=(-2.0, 2.0),
+    ),
+    Metric("relative shift", "the shift of a language over the margin; 0 is none"),
     Metric("similarity", "cosine of captions and images", unit="cosine", range=(-1.0, 1.0)),
     Metric(
         "text distance",
@@ -61,6 +86,7 @@ INDIVIDUAL = register(
         metrics=METRICS,
         headlines=(
             RELATIVE_GAP,
+            RELATIVE_BEYOND,
             Headline(GAP),
             Headline(quantity("ratio", images="matched", vectors="unit")),
             Headline(quantity("chord", images="matched")),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
 from equiview.audits.charts import named, points_by_language, square
+from equiview.audits.individual.measure import RELATIVE_SHIFT
 from equiview.audits.individual.pairs import EQUAL, IMAGES, VECTORS
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
 from equiview.data.observations import Observations
+from equiview.metrics import gap_bound
 
 SHOWN = {"matched": 1200, "shuffled": 600}
 """Pairs drawn as points; more would say no more."""
@@ -29,6 +33,15 @@ def draw(observations: Observations, estimates: Estimates, settings: IndividualS
         None if is_unit else _slopes(pairs, estimates, settings, "raw"),
         _slopes(pairs, estimates, settings, "unit"),
         _matrix(estimates),
+        _by_language(
+            estimates,
+            RELATIVE_SHIFT,
+            name="shift-by-language",
+            title="How much more similar captions of each language are to their images than other languages'",
+            see="In percent of the margin, which a right image has over a wrong one. Where captions are "
+            f"treated alike, no language stands off 0; the verdict tolerates {settings.tolerance:.0%} of it.",
+            tolerance=settings.tolerance,
+        ),
         _by_language(
             estimates,
             "similarity gap",
@@ -58,9 +71,12 @@ def _slopes(
     alpha = estimates.one("alpha-hat", images="matched", vectors=vectors).value
     bound = estimates.one("alpha bound", vectors=vectors).value
     reach, top = points["distance"].to_numpy().max(), points["gap"].to_numpy().max()
+    lengths = pl.concat([pairs["length"], pairs["other_length"]])
+    shortest = 1.0 if vectors == "unit" else lengths.to_numpy().min()
     lines = [
         _line("largest ratio, alpha-hat", alpha, reach, top),
         _line("what is possible" if vectors == "unit" else "theoretical bound", bound, reach, top),
+        _curve("Theorem 2 of F", float(shortest), reach, top),
     ]
     vectors_in_words = "as the encoder gives them" if vectors == "raw" else "scaled to length 1"
     return Chart(
@@ -68,7 +84,8 @@ def _slopes(
         title=f"How much similarity changes with how far captions lie apart, vectors {vectors_in_words}",
         see="Each point is two captions of one image in two languages. No point can lie above the steeper "
         f"dotted line (slope {bound:.3g}); the flatter one goes through the steepest pair with its own "
-        f"image, alpha-hat {alpha:.3g}. The wider the room between the lines, the less language matters.",
+        f"image, alpha-hat {alpha:.3g}. The wider the room between the lines, the less language matters. "
+        "The curve is the bound of F's Theorem 2 for the shortest caption, and goes up to its length.",
         table=pl.concat([points, *lines], how="diagonal_relaxed"),
         mark="scatter",
         x="distance",
@@ -103,6 +120,15 @@ def _line(name: str, slope: float, reach: float, top: float) -> pl.DataFrame:
     return pl.DataFrame({"series": [name] * DOTS, "distance": x, "gap": slope * x, "pair": [name] * DOTS})
 
 
+def _curve(name: str, length: float, reach: float, top: float) -> pl.DataFrame:
+    """The bound of Theorem 2 around a caption of `length`, cut off where `_line` is."""
+    highest = min(1.15 * top, np.sqrt(2))
+    end = min(reach, length * np.sqrt(1 - (1 - highest**2 / 2) ** 2))
+    x = np.linspace(end / DOTS, end, DOTS)
+    gaps = gap_bound(x, np.full(DOTS, length))
+    return pl.DataFrame({"series": [name] * DOTS, "distance": x, "gap": gaps, "pair": [name] * DOTS})
+
+
 def _matrix(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("language", "other"), "similarity gap", images="matched").table
     if len(rows) < LEAST:
@@ -122,9 +148,15 @@ def _matrix(estimates: Estimates) -> Chart | None:
     )
 
 
-def _by_language(estimates: Estimates, metric: str, *, name: str, title: str, see: str) -> Chart | None:
-    rows = estimates.by("language", metric, images="matched").table
+def _by_language(
+    estimates: Estimates, metric: str, *, name: str, title: str, see: str, tolerance: float | None = None
+) -> Chart | None:
+    """A point for each language; with a `tolerance` in percent, and of no kind of image."""
+    rows = estimates.by("language", metric, images=None if tolerance else "matched").table
     if not len(rows):
         return None
     table = named(rows.select("language", "value", "low", "high", "n"))
-    return points_by_language(table, name=name, title=title, see=see, y_title=metric, percent=False)
+    relative = tolerance is not None
+    chart = points_by_language(table, name=name, title=title, see=see, y_title=metric, percent=relative)
+    lines = {"tolerance": tolerance, "tolerance, below": -tolerance} if tolerance else {}
+    return replace(chart, reference=lines)

@@ -18,7 +18,14 @@ from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
 from equiview.errors import InputError
 from equiview.metrics import gap_ratio
-from equiview.stats import maximum_interval, normal_interval, quantile_interval
+from equiview.stats import (
+    interval,
+    maximum_interval,
+    normal_interval,
+    quantile_interval,
+    sign_flip_test,
+    wald_p,
+)
 
 QUANTILES = {"50%": 0.5, "90%": 0.9, "99%": 0.99}
 MEANS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -31,34 +38,37 @@ MEANS: dict[str, tuple[str, dict[str, Any]]] = {
 """Columns of the observations by the metric, with its keys, that is their mean."""
 MATCHED_ALONE = {"distance", "chord"}
 """What has no image in it, and so is said once."""
+DRAWS_A_TEST = 200
+"""Random signs for each test of a family at least: fewer could not reject after Holm's correction."""
 SLACK = 1e-9
 """Share of the chord by which a mean gap may exceed it: the means of both are rounded apart."""
 
 
 def over_margin(means: Means) -> Means:
-    """The first mean over the margin, the second less the third; infinite where that is not above 0."""
-    margin = means[..., 1] - means[..., 2]
+    """The first mean over the second, the margin; infinite where that is not above 0."""
+    margin = means[..., 1]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.real(margin) > 0, means[..., 0] / margin, np.inf)
 
 
 GAP = quantity("similarity gap", images="matched")
-RELATIVE_GAP = Headline(
-    quantity("relative gap"),
-    of=(GAP, *(quantity("similarity", images=kind) for kind in IMAGES)),
-    combine=over_margin,
+MARGIN = quantity("margin")
+BEYOND = quantity("gap beyond paraphrase")
+RELATIVE_GAP = Headline(quantity("relative gap"), of=(GAP, MARGIN), combine=over_margin)
+RELATIVE_BEYOND = Headline(
+    quantity("relative gap beyond paraphrase"), of=(BEYOND, MARGIN), combine=over_margin
 )
+SAME, SHIFT, RELATIVE_SHIFT = "same-language gap", "shift", "relative shift"
+TESTED = {BEYOND.metric: RELATIVE_BEYOND.quantity.metric, SHIFT: RELATIVE_SHIFT}
+"""Metrics that are 0 where captions are exchangeable whatever their languages, and these over the margin."""
 
 
 def values(observations: Observations, settings: IndividualSettings) -> Values:
-    """Of each image: similarity, gap, distances and ratios, over all language pairs and by language.
-
-    Raises InputError when captions are no more similar to their own images than to wrong ones.
-    """
+    """Of each image: similarity, gap, distances and ratios, over all language pairs and by language."""
     table = observations["languages"]
-    _check_margin(table)
     images = table.select(pl.col("query_id").unique(maintain_order=True))
     columns = [entry for kind in IMAGES for entry in _columns(table.filter(images=kind), images, kind)]
+    columns += _levels(observations["captions"], images)
     # A ratio that every caption lacks, all vectors being equal, was asked of nobody.
     asked = [entry for entry in columns if not np.isnan(entry.values).all()]
     return Values.of(images["query_id"], asked)
@@ -81,20 +91,41 @@ def _columns(rows: pl.DataFrame, images: pl.DataFrame, kind: str) -> Iterator[Va
     if kind != "matched":
         return
     for name in ("similarity", "gap"):
-        wide = rows.pivot("language", index="query_id", values=name)
-        wide = images.join(wide, on="query_id", how="left", maintain_order="left")
+        wide = _wide(rows, images, name)
         for language in sorted(wide.columns[1:]):
             yield column(MEANS[name][0], wide[language].to_numpy(), images=kind, language=language)
 
 
-def _check_margin(table: pl.DataFrame) -> None:
-    """The margin is how much more similar captions are to their image than to a wrong one, on average."""
-    right, wrong = (float(table.filter(images=kind)["similarity"].to_numpy().mean()) for kind in IMAGES)
-    if right <= wrong:
-        raise InputError(
-            f"captions are no more similar to their own images ({right:.3f}) than to wrong ones "
-            f"({wrong:.3f}): images and texts are mixed up, or the encoder does not relate them"
-        )
+def _levels(captions: pl.DataFrame, images: pl.DataFrame) -> Iterator[ValueColumn]:
+    """What one caption says of its language: margin, shift, and what captions of one language differ by."""
+    both = pl.col("apart").is_not_null()  # the same languages on either side of the difference
+    means = images.join(
+        captions.group_by("query_id").agg(
+            (pl.col("similarity") - pl.col("others")).mean().alias(MARGIN.metric),
+            pl.col("same").mean().alias(SAME),
+            (pl.col("apart") - pl.col("same")).filter(both).mean().alias(BEYOND.metric),
+        ),
+        on="query_id",
+        how="left",
+        maintain_order="left",
+    )
+    for metric in (MARGIN.metric, SAME, BEYOND.metric):
+        yield column(metric, means[metric].to_numpy())
+    similarity = _wide(captions, images, "similarity")
+    languages = sorted(similarity.columns[1:])
+    matrix = similarity.select(languages).to_numpy()
+    others = np.nansum(matrix, axis=1, keepdims=True) - matrix
+    shifts = matrix - others / ((~np.isnan(matrix)).sum(axis=1, keepdims=True) - 1)
+    same = _wide(captions, images, "same")
+    for place, language in enumerate(languages):
+        yield column(SHIFT, shifts[:, place], language=language)
+        yield column(SAME, same[language].to_numpy(), language=language)
+
+
+def _wide(rows: pl.DataFrame, images: pl.DataFrame, name: str) -> pl.DataFrame:
+    """One column for each language, a row for each image, nan where there is nothing."""
+    wide = rows.pivot("language", index="query_id", values=name)
+    return images.join(wide, on="query_id", how="left", maintain_order="left").fill_null(np.nan)
 
 
 def measure(observations: Observations, settings: IndividualSettings) -> Estimates:
@@ -108,7 +139,8 @@ def measure(observations: Observations, settings: IndividualSettings) -> Estimat
     _add_alphas(rows, observations)
     _add_quantiles(rows, observations, settings)
     _add_pairings(rows, observations["pairings"].filter(images="matched"))
-    return joined([_relative(per_image, settings), summarise(per_image, settings), rows.estimates()])
+    plain = per_image.select(lambda entry: entry.metric not in {MARGIN.metric, *TESTED})
+    return joined([_tested(per_image, settings), summarise(plain, settings), rows.estimates()])
 
 
 def _check_bounds(observations: Observations) -> None:
@@ -127,14 +159,45 @@ def _check_bounds(observations: Observations) -> None:
             raise InputError(f"table {name!r}: a ratio of gap to chord above 1, which no vectors have")
 
 
-def _relative(per_image: Values, settings: IndividualSettings) -> Estimates | None:
-    """The gap over the margin, whose interval is of both, and the margin itself."""
-    means = Replicates.of(per_image.at(*RELATIVE_GAP.columns), settings, clusters=per_image.clusters)
-    _, right, wrong = means.split()
-    rows = Rows()
-    rows.add(RELATIVE_GAP.quantity, means.headline(RELATIVE_GAP), len(per_image.rows))
-    rows.add(quantity("margin"), right.gap(wrong), len(per_image.rows))
+def _tested(per_image: Values, settings: IndividualSettings) -> Estimates | None:
+    """The margin, then shifts and the gap beyond paraphrase with their tests, alone and over the margin.
+
+    Where captions of an image are exchangeable whatever their languages, each of these may as well have the
+    other sign, so signs are flipped image by image; all languages are of one family. What is over the margin
+    has an interval that varies both, and is left out where the margin may be 0.
+    """
+    rows, clusters = Rows(), per_image.clusters
+    tested = [entry for entry in per_image.quantities if entry.metric in TESTED]
+    matrix = per_image.at(MARGIN, GAP, *tested)
+    margin, gap, *measured = Replicates.of(matrix, settings, clusters=clusters).split()
+    counts = (~np.isnan(matrix)).sum(axis=0)
+    rows.add(MARGIN, margin, counts[0], p=float(wald_p(margin.value, margin.draws)))
+    related = float(interval(margin.draws)[0]) > 0
+    if related:
+        rows.add(RELATIVE_GAP.quantity, _over(gap, margin), counts[1])
+    if not tested:
+        return rows.estimates()
+    draws = max(settings.replicates, DRAWS_A_TEST * len(tested))
+    p_values = sign_flip_test(
+        matrix[:, 2:], clusters=clusters, replicates=draws, seed=settings.seed_of("signs")
+    )
+    for wanted, effect, n, p in zip(tested, measured, counts[2:], p_values, strict=True):
+        judged = bool(n >= settings.least)
+        tests: dict[str, Any] = {"p": float(p) if judged else None, "judged": judged}
+        rows.add(wanted, effect, n, **tests, family="as it is")
+        if related:
+            over = quantity(TESTED[wanted.metric], None, **wanted.keys)
+            rows.add(over, _over(effect, margin), n, **tests, family="over the margin")
     return rows.estimates()
+
+
+def _over(effect: Replicates, margin: Replicates) -> Replicates:
+    """An effect over the margin, replicate by replicate."""
+    value, draws = (
+        over_margin(np.stack(numbers, axis=-1))
+        for numbers in ((effect.value, margin.value), (effect.draws, margin.draws))
+    )
+    return Replicates(value, draws)
 
 
 def _add_alphas(rows: Rows, observations: Observations) -> None:
@@ -174,10 +237,10 @@ def _add_quantiles(rows: Rows, observations: Observations, settings: IndividualS
 
 
 def _add_pairings(rows: Rows, pairings: pl.DataFrame) -> None:
-    """Mean gap and chord of every two languages; the interval is the normal one, images being many."""
+    """Mean gap, distance and chord of every two languages; intervals are normal ones, images being many."""
     for row in pairings.iter_rows(named=True):
         keys = {"images": "matched", "language": row["language"], "other": row["other"]}
-        for name in ("gap", "chord"):
+        for name in ("gap", "distance", "chord"):
             low, high = normal_interval(row[name], row[f"{name}_sd"], row["pairs"])
             ends = (row[name], max(0.0, float(low)), float(high))
             rows.add_known(quantity(MEANS[name][0], **keys), ends, row["pairs"])

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits.individual.levels import Levels
 from equiview.audits.individual.pairs import IMAGES, Block, Floats, Sample, blocks_of
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.audits.individual.totals import Totals
@@ -42,6 +43,20 @@ SCHEMAS = {
             *_RATIOS,
         ),
     ),
+    "captions": Schema(
+        "captions",
+        (
+            Column("query_id", pl.String, "the image that is captioned"),
+            Column("language", pl.String, "a language of its captions"),
+            Column("captions", pl.Int64, "how many captions it has in it"),
+            Column("similarity", pl.Float64, "mean cosine of these captions and the image"),
+            Column("others", pl.Float64, "mean cosine of these captions and all other images"),
+            Column("same", pl.Float64, "mean similarity gap between two of these captions", nullable=True),
+            Column(
+                "apart", pl.Float64, "mean gap to captions in other languages, in other slots", nullable=True
+            ),
+        ),
+    ),
     "pairings": Schema(
         "pairings",
         (
@@ -53,6 +68,7 @@ SCHEMAS = {
             Column("gap", pl.Float64, "mean similarity gap"),
             Column("gap_sd", pl.Float64, "its standard deviation"),
             Column("distance", pl.Float64, "mean distance of the vectors as they are"),
+            Column("distance_sd", pl.Float64, "its standard deviation"),
             Column("chord", pl.Float64, "mean distance of the vectors scaled to length 1"),
             Column("chord_sd", pl.Float64, "its standard deviation"),
             *_RATIOS,
@@ -83,24 +99,34 @@ def observe(
 ) -> Observations:
     """Compare the captions of every image, two languages at a time.
 
-    Raises InputError for fewer than two images or languages, and for an encoder with one vector a token.
+    Raises InputError for fewer than two images or languages, where no image has captions in two languages or
+    no pair is drawn for the sample, and for an encoder with one vector a token.
     """
     captions = captions_of(benchmark, settings.captions, settings.languages)
     n_images = len(benchmark.images)
     if n_images < 2:
         raise InputError(f"benchmark {benchmark.name!r} has one image; shuffling takes two or more")
+    if not ((captions.rows[0] >= 0).sum(axis=0) >= 2).any():
+        raise InputError(
+            f"no image of benchmark {benchmark.name!r} has captions in two languages, of "
+            f"{', '.join(captions.languages)}: there is nothing to compare"
+        )
     image_vectors = _one_each(subject.embed(benchmark.images, progress))
     used = np.unique(captions.rows[captions.rows >= 0])
     text_vectors = _one_each(subject.embed(benchmark.need_texts().take(used), progress))
     wrong = _shuffled(n_images, settings.seed_of("shuffled"))
 
     totals = Totals(captions.languages, n_images)
+    blocks = list(blocks_of(n_images, len(captions.languages), image_vectors.shape[1]))
+    every = sum(_directions(image_vectors[images]).sum(axis=0) for images in blocks)
+    levels = Levels(captions.languages, captions.n_slots, n_images, np.asarray(every))
     sample = Sample(settings.sample, captions, totals.pairs, settings.seed_of("sample"))
-    for images in blocks_of(n_images, len(captions.languages), image_vectors.shape[1]):
+    for images in blocks:
         directions = (_directions(image_vectors[rows]) for rows in (images, wrong[images]))
         seen = dict(zip(IMAGES, directions, strict=True))
         for block in _blocks(captions, images, used, text_vectors, seen):
             totals.add_similarity(block)
+            levels.add(block)
             for pair, (language, other) in enumerate(totals.pairs):
                 if (pairs := block.compare(pair, language, other)) is not None:
                     totals.add(pairs)
@@ -109,6 +135,7 @@ def observe(
     return Observations(
         {
             "languages": totals.by_language(benchmark.images.ids),
+            "captions": levels.table(benchmark.images.ids),
             "pairings": totals.by_pair(),
             "pairs": sample.table(benchmark),
         }

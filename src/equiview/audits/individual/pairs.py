@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.parallel import Captions
+from equiview.errors import InputError
 from equiview.metrics import similarity_gap, text_distance
 
 Floats = NDArray[np.float64]
@@ -125,7 +126,16 @@ class Sample:
             self._kept.append(pairs.take(drawn))
 
     def table(self, benchmark: Benchmark) -> pl.DataFrame:
-        """A row for each pair and kind of image, with the captions themselves."""
+        """A row for each pair and kind of image, with the captions themselves.
+
+        Raises InputError when no pair was drawn, where few images have captions in two languages.
+        """
+        if not self._kept:
+            raise InputError(
+                f"none of the pairs of captions drawn by seed is of captions that benchmark "
+                f"{benchmark.name!r} has: it has few images captioned in two languages; increase the setting "
+                "individual.sample"
+            )
         parts = [self._rows(pairs, kind, benchmark) for pairs in self._kept for kind in IMAGES]
         return pl.concat(parts).sort("images", "language", "other", maintain_order=True)
 

@@ -17,5 +17,6 @@ class IndividualSettings(Settings):
         default=20_000, ge=100, description="pairs of captions kept one by one, drawn by seed"
     )
     tolerance: float = Field(
-        default=0.1, gt=0, lt=1, description="share of the margin up to which a gap counts as small"
+        default=0.1, gt=0, lt=1, description="share of the margin up to which an effect counts as small"
     )
+    least: int = Field(default=30, ge=2, description="images below which nothing is judged")

@@ -14,6 +14,8 @@ from equiview.metrics import gap_ratio
 
 RATIOS = tuple(name for name, _ in VECTORS.values())
 SUMS = ("pairs", "unequal", "gap", "distance", "chord", *RATIOS)
+SPREAD = ("gap", "distance", "chord")
+SQUARED = tuple(f"{name} squared" for name in SPREAD)
 LARGEST = tuple(f"largest_{name}" for name in RATIOS)
 
 
@@ -24,7 +26,7 @@ class Totals:
         self.languages = np.asarray(languages)
         self.pairs = list(combinations(range(len(languages)), 2))
         self._of_image = _empty((len(IMAGES), len(languages), n_images), ("similarity", "slots"))
-        self._of_pair = _empty((len(IMAGES), len(self.pairs)), ("gap squared", "chord squared", "slope"))
+        self._of_pair = _empty((len(IMAGES), len(self.pairs)), (*SQUARED, "slope"))
 
     def add_similarity(self, block: Block) -> None:
         """Take in how similar the captions of a block are to their images."""
@@ -48,7 +50,7 @@ class Totals:
     def _add_to_pair(self, at: tuple[int, int], numbers: dict[str, Floats], added: dict[str, Floats]) -> None:
         for name in SUMS:
             self._of_pair[name][at] += added[name].sum()
-        for name in ("gap", "chord"):
+        for name in SPREAD:
             self._of_pair[f"{name} squared"][at] += (numbers[name] ** 2).sum()
         for name, ratio in zip(LARGEST, RATIOS, strict=True):
             self._of_pair[name][at] = np.fmax(self._of_pair[name][at], np.fmax.reduce(numbers[ratio]))
@@ -81,7 +83,7 @@ class Totals:
         n = sums["pairs"][at]
         language, other = np.asarray(self.pairs)[pair].T
         spread: dict[str, Floats] = {}
-        for name in ("gap", "chord"):
+        for name in SPREAD:
             mean = sums[name][at] / n
             variance = np.maximum(sums[f"{name} squared"][at] / n - mean**2, 0) * n / np.maximum(n - 1, 1)
             spread |= {name: mean, f"{name}_sd": np.sqrt(variance)}
@@ -92,7 +94,6 @@ class Totals:
                 "images": np.asarray(IMAGES)[which],
                 "pairs": n.astype(np.int64),
                 "equal": (n - sums["unequal"][at]).astype(np.int64),
-                "distance": sums["distance"][at] / n,
                 **spread,
                 **_ratios(sums, at),
                 "slope": sums["slope"][at],

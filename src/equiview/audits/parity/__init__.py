@@ -11,17 +11,39 @@ from equiview.audits.parity.judge import judge
 from equiview.audits.parity.measure import measure, values
 from equiview.audits.parity.observe import SCHEMAS, observe
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tables import table_1
+from equiview.audits.parity.spread import compare_spread
+from equiview.audits.parity.tables import TABLES, table_1
 from equiview.audits.parity.tasks import DIRECTIONS
 from equiview.benchmarks.prompts import SHIPPED
 from equiview.data.headline import Headline
 from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
 from equiview.subjects import Encoder
 
-__all__ = ["METRICS", "PARITY", "SCHEMAS", "ParitySettings", "table_1"]
+__all__ = ["METRICS", "PARITY", "SCHEMAS", "TABLES", "ParitySettings", "compare_spread", "table_1"]
 
 METRICS = (
     Metric("R", "share of queries whose correct result is among the first k", "higher", "share", SHARE),
+    Metric(
+        "skill",
+        "accuracy less what the same answers would score if they did not depend on the image",
+        "higher",
+        "points",
+        DIFFERENCE,
+    ),
+    Metric(
+        "balanced R",
+        "R@1 expected among candidates of which every group has equally many",
+        "higher",
+        "share",
+        SHARE,
+    ),
+    Metric(
+        "balanced group gap",
+        "balanced R of one group less that of another, within a language; 0 is equal",
+        None,
+        "points",
+        DIFFERENCE,
+    ),
     Metric("accuracy", "share of images classified correctly", "higher", "share", SHARE),
     Metric(
         "gap to pivot",
@@ -50,6 +72,13 @@ METRICS = (
     Metric(
         "amplification",
         "size of the group gap less its size in the pivot language; above 0 the language makes it larger",
+        "lower",
+        "points",
+        DIFFERENCE,
+    ),
+    Metric(
+        "mean amplification",
+        "amplification on average over the groups within which it is measured",
         "lower",
         "points",
         DIFFERENCE,
@@ -112,5 +141,6 @@ PARITY = register(
         measure=measure,
         draw=draw,
         judge=judge,
+        tables=TABLES,
     )
 )

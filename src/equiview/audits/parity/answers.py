@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from equiview.audits.estimating import Replicates
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tasks import DIRECTIONS, classified
+from equiview.audits.parity.tasks import DIRECTIONS, classified, most_written
 from equiview.data.observations import Observations
 from equiview.errors import InputError
+from equiview.metrics import recall_in_pool
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,8 @@ class Answers:
 
     def __init__(self, observations: Observations, settings: ParitySettings) -> None:
         self.settings = settings
-        self.matches, predictions = observations["matches"], observations["predictions"]
+        self.matches, self.ahead = observations["matches"], observations["ahead"]
+        predictions = observations["predictions"]
         self.predictions = predictions.with_columns(
             correct=(pl.col("truth") == pl.col("predicted")).cast(pl.Float64)
         )
@@ -52,27 +54,19 @@ class Answers:
         if not len(self.ids):
             raise InputError("parity: nothing was observed, neither matches nor predictions")
         directions = self.matches["direction"].unique()
+        self._pool: int = _pool_size(self.matches, settings.least)
         self.tasks = {task: self.recall(task, 1) for task in DIRECTIONS if task in directions}
         for task in predictions["task"].unique(maintain_order=True):
-            self.tasks[task] = self._by_image(self.predictions.filter(task=task))
+            self.tasks[task] = self.by_image(self.predictions.filter(task=task))
         for task, correct in self.tasks.items():
-            if settings.pivot not in correct.names:
-                raise InputError(
-                    f"parity: the pivot {settings.pivot!r} is not among the languages of {task} "
-                    f"({', '.join(correct.names)}); set parity.pivot"
-                )
-        self._candidates = {
-            task: self.matches.filter(direction=task)["candidates"].to_numpy()
-            for task in DIRECTIONS
-            if task in self.tasks
-        }
+            check_pivot(settings.pivot, correct.names, task)
         self._labels = {
             task: observations["prompts"].filter(task=task)["value"].n_unique()
             for task in classified(list(self.tasks))
         }
 
-    def _by_image(self, rows: pl.DataFrame, key: str = "language") -> Correct:
-        """Mean correctness by image and `key`."""
+    def by_image(self, rows: pl.DataFrame, key: str = "language") -> Correct:
+        """Mean of the column `correct` by image and `key`."""
         means = rows.group_by("query_id", key).agg(pl.col("correct").mean())
         names = sorted(means[key].unique())
         places = pl.DataFrame({"query_id": self.ids}).with_row_index("place")
@@ -83,32 +77,77 @@ class Answers:
         return Correct(names, matrix)
 
     def recall(self, direction: str, k: int) -> Correct:
-        """R@k of matching by image and language."""
+        """R@k of matching by image and language, in pools of one size."""
         ranks = self.matches.filter(direction=direction)
-        return self._by_image(ranks.with_columns(correct=(pl.col("rank") <= k).cast(pl.Float64)))
+        candidates = ranks["candidates"].to_numpy()
+        pool = np.minimum(self._pool, candidates)  # a language with too few images to judge has a smaller one
+        hits = recall_in_pool(ranks["rank"].to_numpy(), candidates, pool, k)
+        return self.by_image(ranks.with_columns(correct=pl.Series(hits)))
 
     def by_paraphrase(self, task: str) -> dict[str, Correct]:
         """Correctness by image and paraphrase, for each language."""
         rows = self.predictions.filter(task=task)
         return {
-            language: self._by_image(rows.filter(language=language), "paraphrase")
+            language: self.by_image(rows.filter(language=language), "paraphrase")
             for language in sorted(rows["language"].unique())
         }
 
     def pivot_of(self, task: str) -> int:
         """The column of the pivot language."""
-        return self.tasks[task].names.index(self.settings.pivot)
+        names: list[str] = self.tasks[task].names
+        return names.index(self.settings.pivot or most_written(names))
 
     def chance_of(self, task: str, k: int | None = None) -> float:
         """What guessing would score."""
         if task not in DIRECTIONS:
             return 1 / self._labels[task]
-        candidates, k = self._candidates[task], k or 1
-        return float((k / np.maximum(candidates, k)).mean())
+        return min(1.0, (k or 1) / self._pool)
+
+    def blind_accuracy(self, task: str) -> dict[str, float]:
+        """By language, what the same answers would score if they did not depend on the image.
+
+        The expected agreement of Cohen's kappa, on average over paraphrases: an encoder that calls everybody
+        a man is right as often as there are men, and knows nothing.
+        """
+        if task in DIRECTIONS:
+            return dict.fromkeys(self.tasks[task].names, self.chance_of(task))
+        keys = ["language", "paraphrase"]
+        rows = self.predictions.filter(task=task)
+        shares = [
+            rows.group_by(*keys, pl.col(name).alias("value")).agg(pl.len().alias(name))
+            for name in ("truth", "predicted")
+        ]
+        asked = rows.group_by(keys).len()
+        alike = (
+            shares[0]
+            .join(shares[1], on=[*keys, "value"])
+            .group_by(keys)
+            .agg(pl.col("truth").dot("predicted"))
+        )
+        joined = asked.join(alike, on=keys, how="left").with_columns(
+            blind=pl.col("truth").fill_null(0) / pl.col("len").cast(pl.Float64) ** 2
+        )
+        means = joined.group_by("language").agg(pl.col("blind").mean())
+        return dict(means.select("language", "blind").iter_rows())
 
     def replicates(self, matrix: Floats) -> Replicates:
         """Means of columns with their draws; images are the clusters, and every call draws the same ones."""
         return Replicates.of(matrix, self.settings)
+
+
+def check_pivot(pivot: str, names: list[str], task: str) -> None:
+    """InputError when a pivot was chosen that is not among the languages of a task."""
+    if pivot and pivot not in names:
+        raise InputError(
+            f"parity: the pivot {pivot!r} is not among the languages of {task} ({', '.join(names)}); "
+            "set parity.pivot"
+        )
+
+
+def _pool_size(matches: pl.DataFrame, least: int) -> int:
+    """The fewest candidates of a language that has enough to be judged; of all if none has."""
+    sizes: list[int] = matches["candidates"].unique().to_list()
+    return min([size for size in sizes if size >= least] or sizes or [1])
 
 
 def applied(function: Callable[[Floats], Floats], accuracy: Replicates) -> Replicates:

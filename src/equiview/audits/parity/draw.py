@@ -7,9 +7,18 @@ from typing import Any
 import polars as pl
 
 from equiview.audits.charts import named, points_by_language, square
+from equiview.audits.judging import ALPHA
 from equiview.audits.parity.groups import PARTS, value_order
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tasks import DIRECTIONS, accuracy_name, classified, metric_of, tasks_of, title_of
+from equiview.audits.parity.tasks import (
+    DIRECTIONS,
+    accuracy_name,
+    classified,
+    metric_of,
+    pivot_of,
+    tasks_of,
+    title_of,
+)
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
 from equiview.data.languages import language_name
@@ -35,7 +44,7 @@ def draw(observations: Observations, estimates: Estimates, settings: ParitySetti
                 for other, within in order.items():
                     if other != attribute:
                         figures.append(_within(estimates, task, attribute, values[0], other, within))
-                figures.append(_parts(estimates, task, attribute, values[0], settings))
+                figures.append(_parts(estimates, task, attribute, values[0]))
     figures.append(_paraphrases(estimates, classified(tasks)))
     return [figure for figure in figures if figure is not None]
 
@@ -87,17 +96,18 @@ def _gaps(estimates: Estimates, task: str, settings: ParitySettings) -> Chart | 
     rows = estimates.by(("language", "other"), "gap to pivot", task=task).table
     if not len(rows):
         return None
+    limit = f"{settings.tolerance:.0%}"
     table = named(rows).with_columns(
-        differs=pl.when(pl.col("p_holm") <= 0.05)
-        .then(pl.lit("differs (Holm)"))
-        .otherwise(pl.lit("not told apart"))
+        differs=pl.when(pl.col("p_holm") <= ALPHA)
+        .then(pl.lit(f"beyond {limit} (Holm)"))
+        .otherwise(pl.lit("not shown to be"))
     )
-    pivot = language_name(settings.pivot)
+    pivot = language_name(pivot_of(estimates, task))
     return Chart(
         name=f"gap-to-pivot-{task}",
         title=f"How much worse than {pivot}: {title_of(task)}",
-        see=f"Above 0 the language is served worse than {pivot}. Gaps that stay apart from 0 when all of "
-        "them are tested together (Holm) are named so.",
+        see=f"Above 0 the language is served worse than {pivot}. Gaps that are shown to exceed {limit} "
+        "when all that the verdict reads are tested together (Holm) are named so.",
         table=table.select("name", "language", "differs", "value", "low", "high", "p_holm", "n"),
         mark="points",
         x="name",
@@ -135,15 +145,18 @@ def _pairs(estimates: Estimates, task: str) -> Chart | None:
 
 
 def _by_group(estimates: Estimates, task: str, attribute: str, values: list[str]) -> Chart | None:
-    rows = estimates.by(("language", "group"), *metric_of(task), task=task, attribute=attribute).table
+    balanced = estimates.by(("language", "group"), "balanced R", 1, task=task, attribute=attribute).table
+    plain = estimates.by(("language", "group"), *metric_of(task), task=task, attribute=attribute).table
+    rows = balanced if len(balanced) else plain
     if not len(rows):
         return None
+    among = " among equally many candidates of each" if len(balanced) else ""
     table = named(rows).sort(pl.col("group").cast(pl.Enum(values)), maintain_order=True)
     columns = ("name", "language", "group", "value", "low", "high", "n", "judged")
     heat = table["language"].n_unique() > MANY_LANGUAGES or len(values) > MANY_LANGUAGES
     shared: dict[str, Any] = {
         "name": f"accuracy-{task}-by-{attribute}",
-        "title": f"Accuracy by language and {attribute}: {title_of(task)}",
+        "title": f"Accuracy by language and {attribute}{among}: {title_of(task)}",
         "table": table.select(columns),
         "percent": True,
     }
@@ -206,15 +219,13 @@ def _within(
     )
 
 
-def _parts(
-    estimates: Estimates, task: str, attribute: str, first: str, settings: ParitySettings
-) -> Chart | None:
+def _parts(estimates: Estimates, task: str, attribute: str, first: str) -> Chart | None:
     keys = {"task": task, "attribute": attribute, "group": first}
     rows = estimates.by(("language", "against", "part"), "part of cross gap", None, **keys).table
     if not len(rows):
         return None
     table = named(rows).sort(pl.col("part").cast(pl.Enum(PARTS)), maintain_order=True)
-    against, pivot = table["against"][0], language_name(settings.pivot)
+    against, pivot = table["against"][0], language_name(pivot_of(estimates, task))
     return Chart(
         name=f"cross-gap-{task}-{attribute}",
         title=f"{first} in each language against {against} in {pivot}: what the gap is made of",

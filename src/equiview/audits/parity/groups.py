@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from equiview.audits.estimating import Replicates, Rows
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
-from equiview.audits.parity.tasks import DIRECTIONS, metric_of
-from equiview.data.estimates import Estimates
+from equiview.audits.parity.balanced import DIRECTION, balanced
+from equiview.audits.parity.gaps import VERDICT, group_gaps
+from equiview.audits.parity.tasks import DIRECTIONS, PEOPLE, metric_of
 from equiview.data.metric import quantity
-from equiview.metrics import gap_parts, group_rate_gaps
-from equiview.stats import wald_p
+from equiview.metrics import gap_parts
 
 COLUMNS_AT_ONCE = 400
 PARTS = ("across languages", "within the language", "within the pivot")
@@ -49,15 +49,17 @@ def value_order(groups: pl.DataFrame, prompts: pl.DataFrame) -> dict[str, list[s
     return order
 
 
-def group_estimates(answers: Answers, groups: pl.DataFrame, prompts: pl.DataFrame) -> Estimates | None:
-    """Estimates of every group, task and language; None when images have no attribute.
+def add_groups(
+    rows: Rows, answers: Answers, groups: pl.DataFrame, prompts: pl.DataFrame, able: dict[str, set[str]]
+) -> None:
+    """Estimates of every group, task and language.
 
-    Matching is broken down from image to text alone: the other direction has the same images.
+    Matching is broken down from image to text alone: the other direction has the same images. `able` are the
+    languages in which each task is done at all: groups are judged in these.
     """
     order = value_order(groups, prompts)
     members = _members(answers, groups, order)
     cells, contrasts = list(_cells(order, members)), list(_contrasts(order, members))
-    rows = Rows()
     for task, correct in answers.tasks.items():
         if task == DIRECTIONS[1] or not cells:
             continue
@@ -65,15 +67,22 @@ def group_estimates(answers: Answers, groups: pl.DataFrame, prompts: pl.DataFram
         asked = correct.asked_in_all
         shared = [Cell(cell.keys, cell.members & asked) for cell in cells]
         pairs = [Contrast(pair.keys, pair.a & asked, pair.b & asked) for pair in contrasts]
+        pairs = [pair for pair in pairs if pair.a.any() and pair.b.any()]
         masks = [cell.members for cell in shared] + [mask for pair in pairs for mask in (pair.a, pair.b)]
         accuracy = _GroupAccuracy(answers, correct, masks)
         for cell in shared:
             if cell.members.any():
                 _add_cell(rows, answers, task, cell, accuracy)
+        changes: dict[tuple[tuple[str, str], ...], list[Replicates]] = {}
         for pair in pairs:
-            if pair.a.any() and pair.b.any():
-                _add_contrast(rows, answers, task, pair, accuracy)
-    return rows.estimates()
+            change = _add_contrast(rows, answers, task, pair, accuracy, able[task])
+            if change is not None and "within" in pair.keys:
+                keys = tuple((key, value) for key, value in pair.keys.items() if key != "within_group")
+                changes.setdefault(keys, []).append(change)
+        _add_mean_amplification(rows, answers, task, changes)
+        if task == DIRECTION:
+            for name, values in order.items():
+                _add_balanced(rows, answers, groups.filter(attribute=name), values, able[task])
 
 
 def _members(
@@ -157,25 +166,78 @@ def _add_cell(rows: Rows, answers: Answers, task: str, cell: Cell, accuracy: _Gr
         rows.add(wanted, of_cell[place], n, answers.chance_of(task), judged=enough)
 
 
-def _add_contrast(rows: Rows, answers: Answers, task: str, pair: Contrast, accuracy: _GroupAccuracy) -> None:
-    """Gap of two groups in each language, how much larger it is than the pivot's, and the gap across."""
-    both = pair.a | pair.b
-    n, smaller = int(both.sum()), int(min(pair.a.sum(), pair.b.sum()))
+def _add_contrast(
+    rows: Rows, answers: Answers, task: str, pair: Contrast, accuracy: _GroupAccuracy, able: set[str]
+) -> Replicates | None:
+    """Gap of two groups in each language, how much larger it is than the pivot's, and the gap across.
+
+    Returns how much larger, `(n_languages,)`; None if a group is too small to judge. In matching all images
+    are candidates, so the gap of two groups is also one of their sizes: `_add_balanced` is what is judged.
+    """
+    n, smaller = int((pair.a | pair.b).sum()), int(min(pair.a.sum(), pair.b.sum()))
     enough = smaller >= answers.settings.least
-    pivot = answers.pivot_of(task)
+    pivot, matrix = answers.pivot_of(task), accuracy.correct.matrix
+    gaps = group_gaps(matrix, pair.a, pair.b, answers.settings.tolerance)
     drawn = accuracy.of(pair.a).gap(accuracy.of(pair.b))
-    gaps = replace(drawn, value=group_rate_gaps(accuracy.correct.matrix[both], pair.a[both]))
-    sizes = applied(np.abs, gaps)
-    p = wald_p(gaps.value, gaps.draws).tolist() if enough else [None] * len(gaps.value)
+    sizes = applied(np.abs, drawn)
     for place, language in enumerate(accuracy.correct.names):
         keys = {"task": task, "language": language, **pair.keys}
+        judged = (None if task == DIRECTION else language in able) if enough else False
         wanted = quantity("group gap", None, **keys)
-        rows.add(wanted, gaps[place], n, 0.0, p=p[place], judged=enough, family="group gap")
+        gaps.add(rows, place, wanted, judged=judged, family=_family(pair))
         if place != pivot:
             more = sizes[place].gap(sizes[pivot])
             rows.add(quantity("amplification", None, **keys), more, n, 0.0, judged=enough)
-    if enough and "within" not in pair.keys:
+    if not enough:
+        return None
+    if "within" not in pair.keys:
         _add_cross_gaps(rows, task, pair, accuracy, pivot)
+    return Replicates(sizes.value - sizes.value[pivot], sizes.draws - sizes.draws[:, [pivot]])
+
+
+def _family(pair: Contrast) -> str:
+    """The family of the tests of a contrast; the verdict reads those of people, not those within a group."""
+    return VERDICT if pair.keys["attribute"] in PEOPLE and "within" not in pair.keys else "group gap"
+
+
+def _add_mean_amplification(
+    rows: Rows, answers: Answers, task: str, changes: dict[tuple[tuple[str, str], ...], list[Replicates]]
+) -> None:
+    """Amplification averaged over the groups within which gaps are large enough to judge (F, section 5.3)."""
+    pivot = answers.pivot_of(task)
+    n = int(answers.tasks[task].asked_in_all.sum())
+    for keys, parts in changes.items():
+        value = np.mean([part.value for part in parts], axis=0)
+        mean = Replicates(value, np.mean([part.draws for part in parts], axis=0))
+        for place, language in enumerate(answers.tasks[task].names):
+            if place != pivot:
+                wanted = quantity("mean amplification", None, task=task, language=language, **dict(keys))
+                rows.add(wanted, mean[place], n, 0.0)
+
+
+def _add_balanced(
+    rows: Rows, answers: Answers, groups: pl.DataFrame, values: list[str], able: set[str]
+) -> None:
+    """Recall of each group among equally many candidates of every group, and its gaps, tested."""
+    measured = balanced(answers, groups, values)
+    if measured is None:
+        return
+    correct, chance = measured
+    order = {str(groups["attribute"][0]): values}
+    members = _members(answers, groups, order)
+    asked = correct.asked_in_all
+    for cell in _cells(order, {key: mask & asked for key, mask in members.items() if (mask & asked).any()}):
+        accuracy = answers.replicates(correct.matrix[cell.members])
+        for place, language in enumerate(correct.names):
+            wanted = quantity("balanced R", 1, task=DIRECTION, language=language, **cell.keys)
+            rows.add(wanted, accuracy[place], int(cell.members.sum()), chance, judged=True)
+    for pair in _contrasts(order, {key: mask & asked for key, mask in members.items()}):
+        if not pair.a.any() or not pair.b.any():
+            continue  # too few images to be a group of candidates
+        gaps = group_gaps(correct.matrix, pair.a, pair.b, answers.settings.tolerance)
+        for place, language in enumerate(correct.names):
+            wanted = quantity("balanced group gap", None, task=DIRECTION, language=language, **pair.keys)
+            gaps.add(rows, place, wanted, judged=language in able, family=_family(pair))
 
 
 def _add_cross_gaps(rows: Rows, task: str, pair: Contrast, accuracy: _GroupAccuracy, pivot: int) -> None:

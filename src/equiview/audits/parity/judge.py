@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from equiview.audits.judging import finding_of
+from equiview.audits.judging import decide, shows_bias
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tasks import DIRECTIONS, accuracy_name, classified, metric_of, tasks_of, title_of
+from equiview.audits.parity.tasks import (
+    DIRECTIONS,
+    PEOPLE,
+    accuracy_name,
+    classified,
+    metric_of,
+    pivot_of,
+    tasks_of,
+    title_of,
+)
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
 from equiview.data.verdict import Verdict
 
-PEOPLE = ("gender", "race", "age", "skin")
-"""Attributes of people: unequal accuracy among them is bias, while among kinds of things it need not be."""
-ALPHA = 0.05
 LIMITS = (
     "Equal accuracy is not good accuracy, and unequal accuracy may come from captions that say less.",
     "A language may be ranked evenly in a mixed pool and still find nothing in its own: prevalence cannot "
@@ -30,28 +36,31 @@ LABELS = (
 
 
 def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
-    """Biased when a gap to the pivot, or of people, exceeds `tolerance` and is told apart after Holm.
+    """Biased when a gap to the pivot, or of people, is shown to exceed the tolerance (Holm over all of them).
 
     A gap between languages must also exceed the range over paraphrases of either language, where there are.
-    Fair when the intervals of all gaps lie within the tolerance.
+    Fair when the intervals of all gaps lie within the tolerance. Unclear where no task is done better than
+    blind by more than the tolerance, or there are too few images.
     """
     tasks = tasks_of(estimates)
-    gaps = [gap for task in tasks for gap in _language_gaps(estimates, task)]
-    people = [gap for task in tasks for gap in _people_gaps(estimates, task)]
-    large = [gap for gap in gaps if _exceeds(gap, max(settings.tolerance, _rewording(estimates, gap)))]
-    unfair = [gap for gap in people if _exceeds(gap, settings.tolerance)]
-    level = all(-settings.tolerance <= gap.low and gap.high <= settings.tolerance for gap in [*gaps, *people])
-    finding = finding_of(biased=bool(large or unfair), fair=level)
-    first = _spread(estimates, tasks[0])
+    able = [task for task in tasks if any(row.judged for row in estimates.by("language", "skill", task=task))]
+    gaps = [
+        gap for task in able for gap in _beside_rewording(estimates, task, _language_gaps(estimates, task))
+    ]
+    people = [gap for task in able for gap in _people_gaps(estimates, task)]
+    large, unfair = ([gap for gap in some if shows_bias(gap, settings.tolerance)] for some in (gaps, people))
+    missing = _missing(estimates, tasks, able, gaps, settings)
+    finding = decide(*gaps, *people, tolerance=settings.tolerance, missing=missing)
     answer = {
         "biased": f"Yes: {' '.join(filter(None, [_languages(large, gaps, settings), _worst_group(unfair)]))}",
-        "fair": f"No: all gaps are within {settings.tolerance:.0%}, intervals included. {first}",
-        "unclear": f"Not decided at gaps of {settings.tolerance:.0%}. {first}",
+        "fair": f"No: {_level(able, gaps, people, settings)}",
+        "unclear": f"Not decided: {missing or _undecided(settings)}.",
     }[finding]
     evidence = [
         *(_spread(estimates, task) for task in tasks),
         *(_worst(estimates, task) for task in tasks if task in DIRECTIONS),
         *(_paraphrases(estimates, task) for task in classified(tasks)),
+        _not_done(tasks, able, settings),
         _too_few(estimates),
     ]
     return Verdict(
@@ -63,28 +72,89 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     )
 
 
-def _language_gaps(estimates: Estimates, task: str) -> Estimates:
-    return estimates.by(("language", "other"), "gap to pivot", task=task)
+def _language_gaps(estimates: Estimates, task: str) -> list[Estimate]:
+    """Gaps to the pivot that are over enough images."""
+    return [gap for gap in estimates.by(("language", "other"), "gap to pivot", task=task) if gap.judged]
 
 
 def _people_gaps(estimates: Estimates, task: str) -> list[Estimate]:
     """Gaps of groups of people within a language that are over enough images."""
-    gaps = estimates.by(("language", "attribute", "group", "against"), "group gap", task=task)
+    metric = "balanced group gap" if task in DIRECTIONS else "group gap"
+    gaps = estimates.by(("language", "attribute", "group", "against"), metric, task=task)
     return [gap for gap in gaps if gap.judged and gap.quantity.keys["attribute"] in PEOPLE]
 
 
-def _rewording(estimates: Estimates, gap: Estimate) -> float:
-    """How far paraphrases differ in the one of a gap's two languages in which they differ more."""
-    keys = gap.quantity.keys
-    ranges = [
-        estimates.maybe("range over paraphrases", task=keys["task"], language=keys[name])
-        for name in ("language", "other")
+def _beside_rewording(estimates: Estimates, task: str, gaps: Sequence[Estimate]) -> list[Estimate]:
+    """The gaps, not told apart where they are no larger than what rewording does within either language."""
+    ranges = {
+        row.quantity.keys["language"]: row.value
+        for row in estimates.by("language", "range over paraphrases", task=task)
+    }
+    limits = [max(ranges.get(gap.quantity.keys[key], 0.0) for key in ("language", "other")) for gap in gaps]
+    return [
+        gap if abs(gap.value) > limit else replace(gap, p_holm=1.0)
+        for gap, limit in zip(gaps, limits, strict=True)
     ]
-    return max((spread.value for spread in ranges if spread is not None), default=0.0)
 
 
-def _exceeds(gap: Estimate, limit: float) -> bool:
-    return abs(gap.value) > limit and gap.p_holm is not None and gap.p_holm <= ALPHA
+def _missing(
+    estimates: Estimates,
+    tasks: Sequence[str],
+    able: Sequence[str],
+    gaps: Sequence[Estimate],
+    settings: ParitySettings,
+) -> str:
+    """What is missing for any judgement, or nothing."""
+    most = max(row.n for task in tasks for row in estimates.by("language", "skill", task=task))
+    if most < settings.least:
+        return f"only {most} images, at least {settings.least} are needed"
+    if not able:
+        return (
+            f"in no language is the encoder shown to be more than {settings.tolerance:.0%} better than "
+            f"chance at {_listed(tasks)}"
+        )
+    if not gaps:
+        return f"no language shares {settings.least} images with {_pivots(able, estimates)}"
+    return ""
+
+
+def _undecided(settings: ParitySettings) -> str:
+    limit = f"{settings.tolerance:.0%}"
+    return f"no gap is shown to exceed {limit}, and not all of them are shown to be within it"
+
+
+def _level(
+    able: Sequence[str], gaps: Sequence[Estimate], people: Sequence[Estimate], settings: ParitySettings
+) -> str:
+    """What a fair verdict claims."""
+    pivots = _named(gap.quantity.keys["other"] for gap in gaps)
+    groups = ", and all between groups of people," if people else ""
+    return (
+        f"all gaps to {pivots}{groups} are within {settings.tolerance:.0%}, intervals included "
+        f"({_listed(able)})."
+    )
+
+
+def _pivots(tasks: Sequence[str], estimates: Estimates) -> str:
+    return _named(pivot for task in tasks if (pivot := pivot_of(estimates, task))) or "the pivot"
+
+
+def _named(codes: Iterable[str]) -> str:
+    return " and ".join(language_name(code) for code in dict.fromkeys(codes))
+
+
+def _listed(tasks: Sequence[str]) -> str:
+    return "; ".join(title_of(task) for task in tasks)
+
+
+def _not_done(tasks: Sequence[str], able: Sequence[str], settings: ParitySettings) -> str:
+    left = [task for task in tasks if task not in able]
+    if not left or not able:
+        return ""
+    return (
+        f"Not judged, because the encoder is in no language shown to be more than {settings.tolerance:.0%} "
+        f"better than chance at it: {_listed(left)}."
+    )
 
 
 def _largest(gaps: Sequence[Estimate], *ties: str) -> Estimate:
@@ -107,9 +177,9 @@ def _languages(large: Sequence[Estimate], gaps: Sequence[Estimate], settings: Pa
     side = "worse" if gap.value > 0 else "better"
     count, of = (sum(entry.quantity.keys["task"] == task for entry in some) for some in (large, gaps))
     return (
-        f"{language_name(language)} is served {side} than {language_name(settings.pivot)} by "
+        f"{language_name(language)} is served {side} than {language_name(gap.quantity.keys['other'])} by "
         f"{_size(gap):.1%} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
-        f"differ by more than {settings.tolerance:.0%}."
+        f"differ from it by more than {settings.tolerance:.0%}."
     )
 
 
@@ -119,8 +189,13 @@ def _worst_group(unfair: Sequence[Estimate]) -> str:
     gap = _largest(unfair, "task", "language", "group")
     keys = gap.quantity.keys
     side = "less" if gap.value < 0 else "more"
+    asked = (
+        "Matched with captions, as many of each group,"
+        if keys["task"] in DIRECTIONS
+        else f"Asked for {keys['task']}"
+    )
     return (
-        f"Asked for {keys['task']} in {language_name(keys['language'])}, images labelled {keys['group']} are "
+        f"{asked} in {language_name(keys['language'])}, images labelled {keys['group']} are "
         f"answered correctly {side} often than {keys['against']} by {_size(gap):.1%}."
     )
 
@@ -130,11 +205,11 @@ def _spread(estimates: Estimates, task: str) -> str:
     low, high = (
         next(iter(estimates.by("language", f"{end} language", task=task))) for end in ("lowest", "highest")
     )
-    chance = "" if spread.chance is None else f", {spread.chance:.1%} if languages were alike"
+    alike = "" if spread.p is None else f", {spread.chance:.1%} if languages were alike (p = {spread.p:.3f})"
     return (
         f"{accuracy_name(task)}, {title_of(task)}: from {language_name(low.quantity.keys['language'])} "
         f"{low.value:.1%} to {language_name(high.quantity.keys['language'])} {high.value:.1%}, a range of "
-        f"{spread:.1%}{chance}."
+        f"{spread:.1%}{alike}."
     )
 
 

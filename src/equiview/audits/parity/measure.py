@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
-from equiview.audits.parity.groups import group_estimates
+from equiview.audits.parity.gaps import VERDICT, paired_gaps
+from equiview.audits.parity.groups import add_groups
 from equiview.audits.parity.settings import ParitySettings
+from equiview.audits.parity.spread import add_spread, range_of
 from equiview.audits.parity.tasks import DIRECTIONS, metric_of
 from equiview.data.estimates import Estimates
 from equiview.data.languages import TIERS, languages
 from equiview.data.metric import quantity
 from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
-from equiview.metrics import cross_lingual_gaps, gini, gini_of_rows
-from equiview.stats import sign_flip_test
+from equiview.stats import Proportions, wilson_interval
 
-BLIND_DRAWS = 200
-"""Shuffles of languages within images behind the floor of a spread."""
+ACCURACIES = ("R", "accuracy", "balanced R", "lowest language", "highest language")
 
 
 def values(observations: Observations, settings: ParitySettings) -> Values:
@@ -78,94 +77,70 @@ def measure(observations: Observations, settings: ParitySettings) -> Estimates:
     """Accuracies beside chance; gaps of languages and their spread; gaps of groups within and across them."""
     answers = Answers(observations, settings)
     rows = Rows()
+    able: dict[str, set[str]] = {}
     for task, correct in answers.tasks.items():
         accuracy = answers.replicates(correct.matrix)
-        _add_spread(rows, task, correct, accuracy, settings)
-        _add_gaps(rows, task, correct, accuracy, settings)
+        able[task] = _add_skill(rows, answers, task)
+        add_spread(rows, task, correct, accuracy, settings)
+        _add_gaps(rows, answers, task, accuracy, judged=bool(able[task]))
         if task not in DIRECTIONS:
             _add_paraphrases(rows, answers, task)
-    return joined(
-        [
-            summarise(_values(answers), settings),
-            rows.estimates(),
-            group_estimates(answers, observations["groups"], observations["prompts"]),
-        ]
-    )
+    add_groups(rows, answers, observations["groups"], observations["prompts"], able)
+    return _with_ends(joined([summarise(_values(answers), settings), rows.estimates()]))
 
 
-def _range(accuracy: Floats) -> Floats:
-    return np.asarray(accuracy.max(axis=-1) - accuracy.min(axis=-1))
+def _with_ends(estimates: Estimates) -> Estimates:
+    """Wilson's interval for an accuracy of 0 or 1, of which every bootstrap draw is the same."""
+    edge = pl.col("metric").is_in(ACCURACIES) & pl.col("value").is_in([0.0, 1.0])
+    at = estimates.table.select(edge).to_series()
+    alike = estimates.table.filter(at)
+    low, high = wilson_interval(alike["value"].to_numpy(), alike["n"].to_numpy())
+    ends = {
+        name: estimates.table[name].scatter(at.arg_true(), known)
+        for name, known in (("low", low), ("high", high))
+    }
+    return Estimates(estimates.table.with_columns(**ends), estimates.source)
 
 
-def _sd(accuracy: Floats) -> Floats:
-    return np.asarray(accuracy.std(axis=-1))
+def _add_skill(rows: Rows, answers: Answers, task: str) -> set[str]:
+    """How much better than blind a task is done in each language; returns those in which it is done.
 
-
-def _gini(accuracy: Floats) -> Floats:
-    return np.asarray(gini(accuracy)) if accuracy.ndim == 1 else gini_of_rows(accuracy)
-
-
-SPREADS: dict[str, Callable[[Floats], Floats]] = {"range": _range, "sd": _sd, "Gini": _gini}
-
-
-def _add_spread(
-    rows: Rows, task: str, correct: Correct, accuracy: Replicates, settings: ParitySettings
-) -> None:
-    """Range, standard deviation and Gini over languages, beside what languages that are alike would show."""
-    n = len(correct.matrix)
-    blind = _blind_accuracy(correct, settings.seed_of(f"blind.{task}"))
-    for name, function in SPREADS.items():
-        if name == "Gini" and not accuracy.value.any():
-            continue  # nothing correct in any language: the range says so
-        floor = float(np.nanmean(function(blind))) if len(blind) else None
-        spread = applied(function, accuracy)
-        rows.add(quantity(f"{name} over languages", task=task), spread, n, floor)
-    for name, place in (("lowest", accuracy.value.argmin()), ("highest", accuracy.value.argmax())):
-        wanted = quantity(f"{name} language", task=task, language=correct.names[place])
-        rows.add(wanted, accuracy[place], n)
-
-
-def _blind_accuracy(correct: Correct, seed: int) -> Floats:
-    """Accuracy by language when languages are shuffled within images, `(BLIND_DRAWS, n_languages)`.
-
-    It is over the images that were asked about in all languages, and empty where there are none.
+    That is where there are enough images, and accuracy is above blind by more than the tolerance, interval
+    included: where it is not, accuracies could not differ by more than that, and equal ones say nothing.
     """
-    asked = correct.matrix[correct.asked_in_all]
-    rng = np.random.default_rng(seed)
-    draws = BLIND_DRAWS if len(asked) else 0
-    return np.asarray([rng.permuted(asked, axis=1).mean(axis=0) for _ in range(draws)])
+    correct, blind = answers.tasks[task], answers.blind_accuracy(task)
+    accuracy = Proportions.of(correct.matrix)
+    low, high = wilson_interval(accuracy.value, accuracy.n)
+    able = set()
+    for place, language in enumerate(correct.names):
+        floor, n = blind[language], int(correct.n[place])
+        judged = bool(n >= answers.settings.least and low[place] - floor > answers.settings.tolerance)
+        ends = (accuracy.value[place] - floor, low[place] - floor, high[place] - floor)
+        rows.add_known(quantity("skill", task=task, language=language), ends, n, 0.0, judged=judged)
+        if judged:
+            able.add(language)
+    return able
 
 
-def _add_gaps(
-    rows: Rows, task: str, correct: Correct, accuracy: Replicates, settings: ParitySettings
-) -> None:
-    """Gaps to the pivot with paired p values, and gaps of all pairs of languages."""
-    names, n = correct.names, correct.n
-    pivot = names.index(settings.pivot)
-    gaps = replace(accuracy[[pivot]].gap(accuracy), value=cross_lingual_gaps(correct.matrix, pivot))
-    p = _paired_p(correct, pivot, settings, settings.seed_of(task))
-    for place, language in enumerate(names):
-        if place != pivot:
-            wanted = quantity("gap to pivot", task=task, language=language, other=settings.pivot)
-            fewer = int(min(n[place], n[pivot]))
-            rows.add(wanted, gaps[place], fewer, 0.0, p=p.get(language), family="gap to pivot")
-    for a, first in enumerate(names):
-        for b in range(a + 1, len(names)):
-            wanted = quantity("gap", task=task, language=first, other=names[b])
-            rows.add(wanted, accuracy[a].gap(accuracy[b]), int(min(n[a], n[b])), 0.0)
-
-
-def _paired_p(correct: Correct, pivot: int, settings: ParitySettings, seed: int) -> dict[str, float]:
-    """The p value of each language's gap to the pivot, in pairs of answers about one image.
-
-    Empty when some language shares no image with the pivot: there is nothing to pair.
-    """
-    others = [place for place in range(len(correct.names)) if place != pivot]
-    differences = correct.matrix[:, [pivot]] - correct.matrix[:, others]
-    if np.isnan(differences).all(axis=0).any():
-        return {}
-    p: NDArray[np.float64] = sign_flip_test(differences, replicates=settings.replicates, seed=seed)
-    return {correct.names[place]: float(value) for place, value in zip(others, p, strict=True)}
+def _add_gaps(rows: Rows, answers: Answers, task: str, accuracy: Replicates, *, judged: bool) -> None:
+    """Gaps to the pivot, tested, and gaps of all pairs of languages, each over the images that both have."""
+    correct, settings = answers.tasks[task], answers.settings
+    matrix, names, pivot = correct.matrix, correct.names, answers.pivot_of(task)
+    asked = ~np.isnan(matrix)
+    for first, name in enumerate(names):
+        shared = np.flatnonzero((asked[:, [first]] & asked).any(axis=0))
+        others = shared[shared != first] if first == pivot else shared[shared > first]
+        if not len(others):
+            continue
+        margin = settings.tolerance if first == pivot else None
+        gaps = paired_gaps(matrix[:, [first]], matrix[:, others], margin)
+        for place, other in enumerate(others):
+            if first == pivot:
+                enough = judged and bool(gaps.n[place] >= settings.least)
+                wanted = quantity("gap to pivot", task=task, language=names[other], other=name)
+                gaps.add(rows, place, wanted, judged=enough, family=VERDICT)
+            if other > first:
+                gaps.add(rows, place, quantity("gap", task=task, language=name, other=names[other]))
 
 
 def _add_paraphrases(rows: Rows, answers: Answers, task: str) -> None:
@@ -181,5 +156,5 @@ def _add_paraphrases(rows: Rows, answers: Answers, task: str) -> None:
             wanted = quantity("accuracy", None, **keys, paraphrase=paraphrase)
             rows.add(wanted, of_language[place], n, answers.chance_of(task))
         if len(correct.names) > 1:
-            spread = applied(_range, of_language)
+            spread = applied(range_of, of_language)
             rows.add(quantity("range over paraphrases", None, **keys), spread, n)

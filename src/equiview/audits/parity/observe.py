@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits.parity.answers import check_pivot
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS
 from equiview.benchmarks import Benchmark
@@ -37,6 +38,19 @@ SCHEMAS = {
             Column("round", pl.Int32, "which caption of the image, from 1"),
             Column("rank", pl.Int32, "place of the right one among the candidates, from 1"),
             Column("candidates", pl.Int32, "how many candidates there were"),
+        ),
+    ),
+    "ahead": Schema(
+        "ahead",
+        (
+            Column("query_id", pl.String, "the image"),
+            Column("language", pl.String, "language of the captions"),
+            Column("round", pl.Int32, "which caption of the image, from 1"),
+            Column("attribute", pl.String, "an attribute of images"),
+            Column("value", pl.String, "a value of it"),
+            Column(
+                "ahead", pl.Int32, "captions of images of that value ranked before the right one, above 0"
+            ),
         ),
     ),
     "predictions": Schema(
@@ -87,10 +101,14 @@ def observe(
             f"and no image label that prompts ask for ({', '.join(prompts)}); parity compares two languages "
             "or more"
         )
+    captions = _captions(benchmark, settings) if len(languages) > 1 else None
+    for task, task_prompts in tasks.items():
+        check_pivot(settings.pivot, sorted(set(_in_languages(task_prompts, settings)["language"])), task)
+    groups = _groups(benchmark.images, prompts, settings)
     image_vectors = comparable(subject, benchmark.images, progress)
-    matches = _empty("matches")
-    if len(languages) > 1:
-        matches = _match(subject, benchmark, settings, image_vectors, progress)
+    matches, ahead = _empty("matches"), _empty("ahead")
+    if captions is not None:
+        matches, ahead = _match(subject, benchmark, settings, captions, groups, image_vectors, progress)
     predictions, asked = [_empty("predictions")], [_empty("prompts")]
     for done, task_prompts in enumerate(tasks.values(), start=1):
         predictions.append(_classify(subject, benchmark.images, task_prompts, settings, image_vectors))
@@ -99,9 +117,10 @@ def observe(
     return Observations(
         {
             "matches": matches,
+            "ahead": ahead,
             "predictions": pl.concat(predictions),
             "prompts": pl.concat(asked),
-            "groups": _groups(benchmark.images, prompts, settings),
+            "groups": groups,
         }
     )
 
@@ -130,53 +149,83 @@ def _take(vectors: Vectors, rows: NDArray[np.int64]) -> Vectors:
     return vectors.take(rows) if isinstance(vectors, TokenVectors) else vectors[rows]
 
 
-def _match(
-    subject: Encoder,
-    benchmark: Benchmark,
-    settings: ParitySettings,
-    image_vectors: Vectors,
-    progress: Progress,
-) -> pl.DataFrame:
-    """Ranks in both directions, every language by itself.
-
-    With `common`, only images captioned in all languages are candidates, so that all have equally many. An
-    image with fewer captions than another begins anew when they are used up, so that rounds are alike too.
-    """
+def _captions(benchmark: Benchmark, settings: ParitySettings) -> Captions:
+    """The captions that are matched; InputError for what is missing, before anything is run."""
     captions = captions_of(benchmark, settings.captions, settings.languages)
+    check_pivot(settings.pivot, captions.languages, " and ".join(DIRECTIONS))
     if settings.common and not len(captions.complete):
         raise InputError(
             f"benchmark {benchmark.name!r}: no image has a caption in all of "
             f"{', '.join(captions.languages)}; choose languages, or set parity.common=false to give each "
             "language its own images"
         )
+    return captions
+
+
+def _match(
+    subject: Encoder,
+    benchmark: Benchmark,
+    settings: ParitySettings,
+    captions: Captions,
+    groups: pl.DataFrame,
+    image_vectors: Vectors,
+    progress: Progress,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Ranks in both directions, every language by itself, and which groups stand before the right caption.
+
+    With `common`, only images captioned in all languages are candidates, so that all have equally many. An
+    image with fewer captions than another begins anew when they are used up, so that rounds are alike too.
+    """
     texts = benchmark.need_texts()
     used = np.unique(captions.rows[captions.rows >= 0])
     text_vectors = comparable(subject, texts.take(used), progress)
     place = np.full(len(texts), -1, dtype=np.int64)
     place[used] = np.arange(len(used))
-    parts = []
+    values, members = _membership(benchmark.images, groups)
+    parts, parts_ahead = [], [_empty("ahead")]
     for column, language in enumerate(captions.languages):
         for turn, (images, rows) in enumerate(_rounds(captions, column, common=settings.common), start=1):
             image_ids = benchmark.images.ids[images]
-            ranks = _ranks_both_ways(
+            where = (pl.lit(language).alias("language"), pl.lit(turn, dtype=pl.Int32).alias("round"))
+            *ranks, ahead = _ranks_both_ways(
                 _take(image_vectors, images),
                 _take(text_vectors, place[rows]),
                 blind_order(image_ids),
                 blind_order(texts.ids[rows]),
+                members[images],
             )
             for direction, ranks_one_way in zip(DIRECTIONS, ranks, strict=True):
                 parts.append(
                     pl.DataFrame({"query_id": image_ids, "rank": ranks_one_way.astype(np.int32)}).select(
                         "query_id",
                         pl.lit(direction).alias("direction"),
-                        pl.lit(language).alias("language"),
-                        pl.lit(turn, dtype=pl.Int32).alias("round"),
+                        *where,
                         "rank",
                         pl.lit(len(images), dtype=pl.Int32).alias("candidates"),
                     )
                 )
+            image, value = np.nonzero(ahead)
+            counts = pl.DataFrame({"query_id": image_ids[image], "ahead": ahead[image, value]})
+            of_value = values[value].select("attribute", "value")
+            parts_ahead.append(
+                pl.concat([counts, of_value], how="horizontal").select(
+                    "query_id", *where, "attribute", "value", "ahead"
+                )
+            )
         progress("matching", column + 1, len(captions.languages))
-    return pl.concat(parts)
+    return pl.concat(parts), pl.concat(parts_ahead)
+
+
+def _membership(images: Items, groups: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.float32]]:
+    """Every value of every attribute, and which images have it, `(n_images, n_values)` of 0 and 1."""
+    values = groups.select("attribute", "value").unique(maintain_order=True)
+    members = np.zeros((len(images), len(values)), dtype=np.float32)
+    places = pl.DataFrame({"query_id": images.ids}).with_row_index("image")
+    at = groups.join(places, on="query_id").join(
+        values.with_row_index("column"), on=["attribute", "value"], maintain_order="left"
+    )
+    members[at["image"].to_numpy(), at["column"].to_numpy()] = 1
+    return values, members
 
 
 def _rounds(
@@ -190,32 +239,48 @@ def _rounds(
 
 
 def _ranks_both_ways(
-    images: Vectors, texts: Vectors, by_image: NDArray[np.int64], by_text: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rank of text i for image i, then of image i for text i; equal scores rank in the order passed."""
+    images: Vectors,
+    texts: Vectors,
+    by_image: NDArray[np.int64],
+    by_text: NDArray[np.int64],
+    members: NDArray[np.float32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """The rank of text i for image i, of image i for text i, and the former by group of what stands before.
+
+    Equal scores rank in the order passed. `members` is `(n_images, n_groups)`, and so is the last result: how
+    many texts of images of each group are ranked before the right one.
+    """
     image_places, text_places = np.argsort(by_image), np.argsort(by_text)
-    to_text = []
+    to_text, ahead = [], []
     for start, scores in score_blocks(images, texts):
-        to_text.append(_ranks(scores, start, text_places))
+        before = _ranked_before(scores, start, text_places)
+        to_text.append(1 + np.count_nonzero(before, axis=1))
+        ahead.append(before.astype(np.float32) @ members if members.size else np.zeros((len(scores), 0)))
         if len(scores) == len(texts) and not isinstance(texts, TokenVectors):
-            return to_text[0], _ranks(scores.T, 0, image_places)
-    to_image = [_ranks(scores, start, image_places) for start, scores in score_blocks(texts, images)]
-    return np.concatenate(to_text), np.concatenate(to_image)
+            to_image = [1 + np.count_nonzero(_ranked_before(scores.T, 0, image_places), axis=1)]
+            break
+    else:
+        blocks = score_blocks(texts, images)
+        to_image = [
+            1 + np.count_nonzero(_ranked_before(scores, start, image_places), axis=1)
+            for start, scores in blocks
+        ]
+    counts = np.concatenate(ahead).astype(np.int32)
+    return np.concatenate(to_text), np.concatenate(to_image), counts
 
 
-def _ranks(scores: NDArray[np.float32], start: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rank of column `start` + i in row i, equal scores in the order of `places`.
+def _ranked_before(scores: NDArray[np.float32], start: int, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which columns are ranked before column `start` + i in row i, equal scores in the order of `places`.
 
-    >>> _ranks(np.array([[0.5, 0.9, 0.5]], dtype=np.float32), 0, np.array([2, 1, 0])).tolist()
-    [3]
+    >>> _ranked_before(np.array([[0.5, 0.9, 0.5]], dtype=np.float32), 0, np.array([2, 1, 0])).tolist()
+    [[False, True, True]]
     """
     right = start + np.arange(len(scores))
     right_scores = scores[np.arange(len(scores)), right][:, None]
-    ranks = 1 + np.count_nonzero(scores > right_scores, axis=1)
+    before = scores > right_scores
     for row in np.flatnonzero(np.count_nonzero(scores == right_scores, axis=1) > 1):
-        equal = scores[row] == right_scores[row]
-        ranks[row] += np.count_nonzero(equal & (places < places[right[row]]))
-    return np.asarray(ranks, dtype=np.int64)
+        before[row] |= (scores[row] == right_scores[row]) & (places < places[right[row]])
+    return np.asarray(before)
 
 
 def _in_languages(prompts: Prompts, settings: ParitySettings) -> pl.DataFrame:

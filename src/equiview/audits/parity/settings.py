@@ -14,14 +14,16 @@ class ParitySettings(Settings):
     captions: Choice = Field(default="each", description=CHOICE_ABOUT)
     languages: tuple[str, ...] = Field(default=(), description="languages compared; none means all")
     common: bool = Field(default=True, description="only images that are captioned in every language")
-    pivot: str = Field(default="en", description="language that the others are compared with")
+    pivot: str = Field(
+        default="", description="language the others are compared with; none: the most written of those there"
+    )
     cutoffs: tuple[int, ...] = Field(default=(1, 5, 10), min_length=1)
     zero_shot: bool = Field(default=True, description="classify images whose labels have prompts")
     prompts: tuple[str, ...] = Field(default=(), description="files of prompts of your own (.toml)")
     attributes: tuple[str, ...] = Field(default=(), description="attributes to break accuracy down by")
-    least: int = Field(default=30, ge=2, description="images below which a group is too small to judge")
+    least: int = Field(default=30, ge=2, description="images below which nothing is judged")
     tolerance: float = Field(
-        default=0.05, gt=0, lt=1, description="gap up to which accuracies count as equal"
+        default=0.05, gt=0, lt=1, description="gap up to which accuracies count as equal, as a share"
     )
 
     @field_validator("cutoffs")

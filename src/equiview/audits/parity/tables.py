@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import polars as pl
 
 from equiview.data.estimates import Estimates
@@ -9,7 +11,7 @@ from equiview.errors import InputError
 
 
 def table_1(estimates: Estimates, task: str = "gender", within: str = "race") -> pl.DataFrame:
-    """Accuracy laid out as in F's Table 1: a row for each language and gender, a column for each race.
+    """Accuracy as in F's Table 1: a row for each language and gender, a column for each race.
 
     `estimates` are those of the audit. Values are percentages; the third row of a language is the absolute
     gap, and `Average` is over all images. InputError when the run did not classify `task` by `within`.
@@ -31,3 +33,6 @@ def table_1(estimates: Estimates, task: str = "gender", within: str = "race") ->
         labels = (pl.lit(language).alias("language"), pl.lit("gap").alias("group"))
         parts += [part.select("language", "group", *columns), part.select(*labels, *gap).head(1)]
     return pl.concat(parts).with_columns((pl.col(columns) * 100).round(1))
+
+
+TABLES: Mapping[str, Callable[[Estimates], pl.DataFrame]] = {"table-1": table_1}

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from equiview.data.estimates import Estimates
+from equiview.data.languages import languages
 from equiview.data.metric import quantity
 
 DIRECTIONS = ("image-to-text", "text-to-image")
+PEOPLE = ("gender", "race", "age", "skin")
+"""Attributes of people: unequal accuracy among them is bias, while among kinds of things it need not be."""
+
+
+def most_written(names: Iterable[str]) -> str:
+    """The one of some languages that is written most on the web; any known one before those that are not.
+
+    >>> most_written(["sw", "de", "mi"]), most_written(["tlh", "sw"]), most_written(["vo", "tlh"])
+    ('de', 'sw', 'tlh')
+    """
+    order = {code: place for place, code in enumerate(languages()["code"])}
+    return min(names, key=lambda name: (order.get(name, len(order)), name))
+
+
+def pivot_of(estimates: Estimates, task: str) -> str:
+    """The pivot language of a task, which is in its gaps; none where no language shares an image with it."""
+    rows = estimates.by(("language", "other"), "gap to pivot", task=task).table
+    return str(rows["other"][0]) if len(rows) else ""
 
 
 def metric_of(task: str) -> tuple[str, int | None]:

@@ -1,7 +1,8 @@
 """Prevalence bias (P, image to text): do much-written languages crowd out equally right captions of others.
 
-Every caption of every language stands in one pool. For each image the pool is ranked, and what the top holds
-is compared with what it would hold if languages shared it evenly (LBKL, DLBKL) or at random (chance).
+Every caption of every language stands in one pool. For each image the pool is ranked. How much of the top a
+tier, a language or a group of the user's own holds is compared with what a retriever blind to it would give:
+labels are exchanged among the captions of each image. LBKL and DLBKL stand beside it as published.
 """
 
 from __future__ import annotations
@@ -12,11 +13,44 @@ from equiview.audits.prevalence.judge import judge
 from equiview.audits.prevalence.measure import measure, values
 from equiview.audits.prevalence.observe import SCHEMAS, explore, observe
 from equiview.audits.prevalence.settings import PrevalenceSettings
-from equiview.data.headline import Headline
+from equiview.audits.prevalence.tables import TABLES
+from equiview.data.headline import Headline, ratio
 from equiview.data.metric import SHARE, Metric, quantity
 from equiview.subjects import Encoder, ResultLists
 
 METRICS = (
+    Metric(
+        "exposure ratio",
+        "exposure of a group over what a retriever blind to it would give; below 1 the group is crowded out",
+        "higher",
+        "ratio",
+        (0.0, None),
+    ),
+    Metric(
+        "exposure",
+        "share of the first results that a group holds, upper ranks counting more; chance is its share when "
+        "groups are exchanged among the captions of each image",
+        None,
+        "share",
+        SHARE,
+    ),
+    Metric(
+        "expected exposure",
+        "exposure that a group would have on average if groups were exchanged among each image's captions",
+        None,
+        "share",
+        SHARE,
+    ),
+    Metric(
+        "exchangeable captions",
+        "share of the pool's captions with a caption of the same image, of another group, beside them",
+        None,
+        "share",
+        SHARE,
+    ),
+    Metric(
+        "captions of known images", "share of the pool's captions whose image is known", None, "share", SHARE
+    ),
     Metric(
         "DLBKL",
         "how far the mix of language groups among the results is from an even one, upper ranks counting "
@@ -61,6 +95,17 @@ PREVALENCE = register(
         schemas=SCHEMAS,
         metrics=METRICS,
         headlines=(
+            *(
+                Headline(
+                    quantity("exposure ratio", k=k, tier="low"),
+                    of=(
+                        quantity("exposure", k=k, tier="low"),
+                        quantity("expected exposure", k=k, tier="low"),
+                    ),
+                    combine=ratio,
+                )
+                for k in (10, 1)
+            ),
             Headline(quantity("DLBKL", k=10, grouping="tier")),
             Headline(quantity("Accuracy", k=5)),
             Headline(quantity("NDCG", k=10, ideal="pool")),
@@ -71,8 +116,18 @@ PREVALENCE = register(
         measure=measure,
         draw=draw,
         judge=judge,
-        worst_by=(("language", quantity("R", k=1)),),
-        key_formats={"grouping": "by {}", "ideal": "ideal order of the {}"},
+        worst_by=(
+            ("group", quantity("exposure ratio", k=10)),
+            ("language", quantity("exposure ratio", k=10)),
+            ("language", quantity("R", k=1)),
+        ),
+        key_formats={
+            "grouping": "by {}",
+            "ideal": "ideal order of the {}",
+            "floor": "{} floor",
+            "group": "{}",
+        },
         explore=explore,
+        tables=TABLES,
     )
 )

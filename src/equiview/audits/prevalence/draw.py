@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -14,23 +16,27 @@ from equiview.data.languages import TIERS
 from equiview.data.observations import Observations
 
 HEADLINE_K = 10
+FEW_GROUPS = 8
+"""Groups up to which each has a curve of its own."""
 EXAMPLE_DEPTH = 10
 SPOTS = {"among the most even": 0.1, "typical": 0.5, "among the least even": 0.9}
 
 
 def draw(observations: Observations, estimates: Estimates, settings: PrevalenceSettings) -> list[Figure]:
-    """The figures of P's image-to-text half, then the depth curve and examples."""
+    """Exposure against its expectation, the figures of P's image-to-text half, the depth curve, examples."""
     figures: list[Figure | None] = [
+        _exposure_by_depth(estimates, settings),
+        _exposure_by_group(estimates, settings),
         _tier_by_rank(observations),
         _language_histogram(estimates),
         _recall_by_language(estimates),
-        _divergence_by_depth(estimates),
+        _divergence_by_depth(estimates, settings),
         _examples(observations, settings),
     ]
     return [figure for figure in figures if figure is not None]
 
 
-def nearest_cutoff(estimates: Estimates, metric: str) -> int | None:
+def _nearest_cutoff(estimates: Estimates, metric: str) -> int | None:
     """The cutoff 10 of a metric, or its last one where lists are shorter; None when it was not measured."""
     cutoffs = estimates.table.filter(metric=metric)["k"].unique(maintain_order=True).to_list()
     if not cutoffs:
@@ -38,7 +44,76 @@ def nearest_cutoff(estimates: Estimates, metric: str) -> int | None:
     return HEADLINE_K if HEADLINE_K in cutoffs else int(cutoffs[-1])
 
 
-def _tier_by_rank(observations: Observations) -> Chart:
+def _exposure_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> Chart | None:
+    """The ratio of every tier, or of every group if there are few, at every cutoff."""
+    key = {"tier": "tier", "language": "language"}.get(settings.by, "group")
+    if key not in estimates.keys:
+        return None
+    rows = estimates.table.filter(pl.col("metric") == "exposure ratio", pl.col(key).is_not_null())
+    if not len(rows) or rows[key].n_unique() > FEW_GROUPS:
+        return None
+    order = pl.col(key).cast(pl.Enum(TIERS)) if key == "tier" else pl.col(key)
+    table = rows.sort(order, "k", maintain_order=True)
+    return Chart(
+        name="exposure-by-depth",
+        title=f"Exposure against what a retriever blind to {settings.by} would give",
+        see="1 is what would be shown if labels were exchanged among the captions of each image. Below it "
+        "captions are crowded out, above it they crowd out others. Bars are 95% intervals.",
+        table=table.select(pl.col("k").cast(pl.String), key, "value", "low", "high", "n", "p"),
+        mark="points",
+        x="k",
+        y="value",
+        low="low",
+        high="high",
+        color=key,
+        palette="tier" if key == "tier" else "group",
+        x_title="cutoff k",
+        y_title="exposure over its expectation",
+        reference={"blind": 1.0},
+    )
+
+
+def _exposure_by_group(estimates: Estimates, settings: PrevalenceSettings) -> Chart | None:
+    """The ratio of every language, or of every group, at cutoff 10."""
+    key = "language" if settings.by in ("tier", "language") else "group"
+    if key not in estimates.keys:
+        return None
+    rows = estimates.table.filter(pl.col("metric") == "exposure ratio", pl.col(key).is_not_null())
+    if not len(rows):
+        return None
+    k = min(rows["k"].unique().to_list(), key=lambda k: (abs(k - HEADLINE_K), k))
+    rows = rows.filter(k=k)
+    title = f"Exposure of each {'language' if key == 'language' else settings.by} in the top {k}"
+    see = "1 is what would be shown if labels were exchanged among the captions of each image; 0.5 is half."
+    if key == "language":
+        chart = points_by_language(
+            named(rows),
+            name="exposure-by-language",
+            title=title,
+            see=see,
+            y_title="exposure over its expectation",
+            percent=False,
+        )
+        return replace(chart, reference={"blind": 1.0})
+    return Chart(
+        name="exposure-by-group",
+        title=title,
+        see=see,
+        table=rows.sort("value", key).select(key, "value", "low", "high", "n", "p"),
+        mark="points",
+        x=key,
+        y="value",
+        low="low",
+        high="high",
+        x_title=settings.by,
+        y_title="exposure over its expectation",
+        reference={"blind": 1.0},
+    )
+
+
+def _tier_by_rank(observations: Observations) -> Chart | None:
+    if observations["items"]["tier"].null_count():
+        return None
     ranked = observations["rankings"].join(observations["items"].select("item_id", "tier"), on="item_id")
     total = len(observations["queries"])
     counts = ranked.group_by("rank", "tier").len().with_columns(share=pl.col("len") / total)
@@ -72,7 +147,7 @@ def _tier_by_rank(observations: Observations) -> Chart:
 
 
 def _language_histogram(estimates: Estimates) -> Chart | None:
-    k = nearest_cutoff(estimates, "share")
+    k = _nearest_cutoff(estimates, "share")
     if k is None:
         return None
     shares = named(estimates.by("language", "share", k).table)
@@ -116,24 +191,27 @@ def _recall_by_language(estimates: Estimates) -> Chart | None:
     )
 
 
-def _divergence_by_depth(estimates: Estimates) -> Chart | None:
+def _divergence_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> Chart | None:
     if "grouping" not in estimates.keys:
         return None
-    rows = estimates.table.filter(
-        pl.col("metric").is_in(["LBKL", "DLBKL"]) & (pl.col("grouping") == "tier") & (pl.col("k") > 1)
+    measured = estimates.table.filter(
+        pl.col("metric").is_in(["LBKL", "DLBKL"]) & (pl.col("grouping") == settings.by) & (pl.col("k") > 1)
     )
+    rows = measured.filter(pl.col("floor").is_null())
     if not len(rows):
         return None
     seen = rows.select("k", pl.col("metric").alias("series"), "value", "low", "high")
-    floor = rows.filter(pl.col("metric") == "DLBKL").select(
-        "k", pl.lit("DLBKL by chance").alias("series"), pl.col("chance").alias("value"),
-        pl.col("chance").alias("low"), pl.col("chance").alias("high"),
-    )  # fmt: skip
+    floor = measured.filter(pl.col("metric") == "DLBKL").select(
+        "k",
+        pl.format("DLBKL, {} floor", pl.col("floor").fill_null("blind")).alias("series"),
+        *(pl.col("chance").alias(name) for name in ("value", "low", "high")),
+    )
     return Chart(
         name="divergence-by-depth",
         title="How far from even, at every depth",
-        see="The distance between the observed curves and the chance curve is the bias; short lists are "
-        "uneven by chance alone. LBKL@1 is the same for every system, so it is not drawn.",
+        see="Short lists are uneven by chance alone. The matched floor is what these lists would score if "
+        "labels were exchanged among each image's captions; the blind floor is that of a retriever which "
+        "knows nothing. LBKL@1 is the same for every system, so it is not drawn.",
         table=pl.concat([seen, floor]).with_columns(pl.col("k").cast(pl.Int64)).sort("series", "k"),
         mark="lines",
         x="k",
@@ -150,7 +228,7 @@ def _divergence_by_depth(estimates: Estimates) -> Chart | None:
 def _examples(observations: Observations, settings: PrevalenceSettings) -> Gallery | None:
     """An even, a typical and an uneven list."""
     measured = values(observations, settings)
-    at = [q for q in measured.quantities if q.metric == "DLBKL" and q.keys["grouping"] == "tier"]
+    at = [q for q in measured.quantities if q.metric == "DLBKL" and q.keys["grouping"] == settings.by]
     if not at:
         return None
     shown = next((q for q in at if q.k == HEADLINE_K), at[-1])

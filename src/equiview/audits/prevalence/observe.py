@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items, blind_order
-from equiview.data.languages import TIERS, tiers_of
+from equiview.data.languages import TIERS, tier_by_code, tiers_of
 from equiview.data.lists import RankedLists
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
@@ -20,6 +20,8 @@ from equiview.search import best, comparable, ranks_within, score_blocks
 from equiview.subjects import Encoder, ResultLists
 
 Rows = NDArray[np.int64]
+MOST_GROUPS = 100
+BY = "--setting prevalence.by=language"
 SCHEMAS = {
     "queries": Schema(
         "queries",
@@ -35,7 +37,8 @@ SCHEMAS = {
             Column("item_id", pl.String, "the caption", unique=True),
             Column("text", pl.String, "its words"),
             Column("language", pl.String, "its language"),
-            Column("tier", pl.String, "high, medium or low"),
+            Column("tier", pl.String, "high, medium or low; empty where it is not known", nullable=True),
+            Column("group", pl.String, "its value in the column that `by` names", optional=True),
         ),
     ),
     "rankings": Schema(
@@ -123,7 +126,7 @@ def _of_encoder(
     return Observations(
         {
             "queries": _queries(benchmark, image_ids),
-            "items": _items(texts),
+            "items": _items(texts, settings.by),
             "rankings": rankings,
             "targets": language_ranks,
         }
@@ -148,13 +151,12 @@ def _of_lists(
         )
         .with_columns(pl.col("relevant").fill_null(False))
     )
-    targets = right.filter(pl.col("query_id").is_in(asked.implode())).with_columns(
-        language_rank=pl.lit(None, dtype=pl.Int32)
-    )
+    # Images that were not asked about as well: their captions may stand in lists, and belong together.
+    targets = right.with_columns(language_rank=pl.lit(None, dtype=pl.Int32))
     return Observations(
         {
             "queries": _queries(benchmark, asked),
-            "items": _items(texts),
+            "items": _items(texts, settings.by),
             "rankings": rankings,
             "targets": targets,
         }
@@ -200,12 +202,45 @@ def _queries(benchmark: Benchmark, asked: pl.Series) -> pl.DataFrame:
     )
 
 
-def _items(texts: Items) -> pl.DataFrame:
+def _items(texts: Items, by: str) -> pl.DataFrame:
+    """The captions with their tier, and their group where `by` is a column of the user's own."""
     table = texts.table.rename({"id": "item_id"})
+    if by not in ("tier", "language"):
+        table = table.with_columns(group=_group(texts, by))
     if "tier" not in table.columns:
-        table = table.with_columns(tiers_of(table["language"], texts.source))
-    wrong = table.filter(~pl.col("tier").is_in(TIERS))
+        table = table.with_columns(_tiers(texts, needed=by == "tier"))
+    wrong = table.filter(pl.col("tier").is_not_null() & ~pl.col("tier").is_in(TIERS))
     if len(wrong):
         raise InputError(f"{texts.source}: tier {wrong['tier'][0]!r} is none of {', '.join(TIERS)}")
-    wanted = ["item_id", "text", "language", "tier", "borrowed"]
+    if by == "tier" and table["tier"].null_count():
+        row = table["tier"].is_null().arg_true()[0]
+        raise InputError(
+            f"{texts.source}: column 'tier', row {row + 1}: empty; audit by another column: {BY}"
+        )
+    wanted = ["item_id", "text", "language", "tier", "group", "borrowed"]
     return table.select(name for name in wanted if name in table.columns)
+
+
+def _tiers(texts: Items, *, needed: bool) -> pl.Series:
+    """The tier of each text's language; where it is not needed, null for languages that have none."""
+    codes = texts.table["language"]
+    if not needed:
+        return codes.replace_strict(tier_by_code(), default=None, return_dtype=pl.String).alias("tier")
+    try:
+        return tiers_of(codes, texts.source)
+    except InputError as error:
+        raise InputError(f"{error}; or audit by language: {BY}") from None
+
+
+def _group(texts: Items, by: str) -> pl.Series:
+    """The column `by` as text; InputError where a row is empty or there are too many groups to judge."""
+    groups = texts.attribute(by).cast(pl.String)
+    if groups.null_count():
+        row = groups.is_null().arg_true()[0]
+        raise InputError(f"{texts.source}: column {by!r}, row {row + 1}: empty; every text needs a group")
+    if groups.n_unique() > MOST_GROUPS:
+        raise InputError(
+            f"{texts.source}: column {by!r} has {groups.n_unique()} different values; a group needs many "
+            f"captions to be judged, so put them together to at most {MOST_GROUPS}"
+        )
+    return groups

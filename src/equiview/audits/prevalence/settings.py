@@ -10,14 +10,22 @@ from equiview.audits.base import Settings
 
 
 class PrevalenceSettings(Settings):
-    """Where the lists are cut, and what a fair list would hold."""
+    """Where the lists are cut, what a fair list would hold, and whose captions are compared.
 
+    `by` is "tier", "language" or a column of the texts (a seller, a dialect, a source, a script). `judged_at`
+    are the cutoffs that the verdict reads; `tolerance` is how far a group's exposure may lie from what a
+    retriever blind to the group would give it, as a share of the latter.
+    """
+
+    by: str = Field(default="tier", min_length=1, description="tier, language, or a column of the texts")
+    tolerance: float = Field(default=0.1, ge=0, lt=1, description="share of the expected exposure")
+    judged_at: tuple[int, ...] = (1, 10, 99)
     cutoffs: tuple[int, ...] = (1, 5, 10, 25, 50, 99)
     prior: Literal["uniform", "pool"] = "uniform"
     eps: float = Field(default=1e-9, gt=0, lt=1)
     depth: int = Field(default=100, ge=1, description="ranks observed, and the reach of NDCG (retrieved)")
 
-    @field_validator("cutoffs")
+    @field_validator("cutoffs", "judged_at")
     @classmethod
     def _cutoffs_in_order(cls, cutoffs: tuple[int, ...]) -> tuple[int, ...]:
         if not cutoffs or min(cutoffs) < 1:

@@ -56,8 +56,10 @@ def test_every_estimate_has_an_interval_around_it_and_an_n(world):
     table = estimates.table
     assert (table["low"] <= table["value"] + 1e-12).all()
     assert (table["high"] >= table["value"] - 1e-12).all()
-    assert (table["n"] == 40).all()
-    unfloored = table.filter(pl.col("chance").is_null())
+    of_pool = pl.col("metric").is_in(["exchangeable captions", "captions of known images"])
+    assert (table.filter(of_pool)["n"] == 160).all()
+    assert (table.filter(~of_pool)["n"] == 40).all()
+    unfloored = table.filter(pl.col("chance").is_null() & ~of_pool, pl.col("metric") != "expected exposure")
     assert unfloored.select("metric", "k", "ideal").rows() == [("NDCG", 10, "retrieved")]  # see chance_ndcg
 
 
@@ -70,12 +72,13 @@ def test_lbkl_at_1_says_nothing(world):
 def test_verdicts_follow_the_numbers(tmp_path):
     judged = {}
     for skew in (0.0, 4.0):
-        _, estimates, options = audited(write_world(tmp_path / str(skew), skew=skew, images=150))
+        _, estimates, options = audited(write_world(tmp_path / str(skew), skew=skew, images=600))
         judged[skew] = PREVALENCE.judge(estimates, options)
     assert judged[4.0].finding == "biased"
-    assert judged[4.0].answer.startswith("Yes")
-    assert "much-written" in judged[4.0].answer
+    assert judged[4.0].answer.startswith("Yes: captions in low-tier languages get ")
+    assert "would give them 50%" in judged[4.0].answer
     assert judged[0.0].finding == "fair"
+    assert judged[0.0].answer.startswith("No: ")
 
 
 def test_the_pool_prior_takes_the_shares_of_the_pool(tmp_path):
@@ -142,7 +145,15 @@ def test_a_run_has_all_figures_of_the_audit(world, tmp_path):
     subject, benchmark = load_subject(f"embeddings:{world}"), load_benchmark(f"folder:{world}")
     run = execute(subject, benchmark, ["prevalence"], tmp_path / "run", name="s")
     names = [figure.name for figure in run.figures("prevalence")]
-    expected = ["tier-by-rank", "language-share", "recall-by-language", "divergence-by-depth", "examples"]
+    expected = [
+        "exposure-by-depth",
+        "exposure-by-language",
+        "tier-by-rank",
+        "language-share",
+        "recall-by-language",
+        "divergence-by-depth",
+        "examples",
+    ]
     assert names == expected
     assert all(figure.see and len(figure.table) for figure in run.figures("prevalence"))
 

@@ -1,0 +1,155 @@
+"""Observed lists as arrays, with the pool that they were ranked from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits.prevalence.settings import PrevalenceSettings
+from equiview.data.languages import TIERS
+from equiview.data.observations import Observations
+from equiview.errors import InputError
+from equiview.metrics import dlbkl, lbkl, single_group_share
+
+Integers = NDArray[np.int64]
+GroupMetric = Callable[[Integers], NDArray[np.float64]]
+KNOWN = 0.9
+"""Share of a finished run's captions whose image must be known, or its lists are compared with the pool."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of the pool's captions: `names` in order, and of each caption its place in them."""
+
+    names: tuple[str, ...]
+    of_item: Integers
+
+    @classmethod
+    def of(cls, groups: pl.Series, names: list[str]) -> Grouping:
+        """By name, one for each caption."""
+        labels = groups.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
+        return cls(tuple(names), labels)
+
+    @property
+    def counts(self) -> Integers:
+        """How many captions of the pool each group has."""
+        return np.bincount(self.of_item, minlength=len(self.names))
+
+
+class Lists:
+    """Lists of items by query, `(n_queries, depth)`, and what is known of the items of the pool."""
+
+    def __init__(self, observations: Observations, settings: PrevalenceSettings) -> None:
+        self.settings = settings
+        # In the order of ids, so that what is drawn does not depend on the order of rows.
+        items = observations["items"].sort("item_id").with_row_index("item")
+        rankings = observations["rankings"].join(items.select("item_id", "item"), on="item_id", how="left")
+        rankings = rankings.with_columns(pl.col("query_id").cast(pl.Categorical)).sort("query_id", "rank")
+        self.query_ids = rankings["query_id"].unique(maintain_order=True).cast(pl.String)
+        shape = (len(self.query_ids), -1)
+        self.ranked = rankings["item"].to_numpy().reshape(shape).astype(np.int64)
+        self.relevant = rankings["relevant"].to_numpy().reshape(shape)
+        self.depth = self.ranked.shape[1]
+        self.cutoffs = [k for k in settings.cutoffs if k <= self.depth]
+        if not self.cutoffs:
+            raise InputError(f"all cutoffs {settings.cutoffs} lie beyond the {self.depth} ranks observed")
+        self.judged_at = sorted({min(k, self.depth) for k in settings.judged_at})
+        self.pool_size = len(items)
+        self.codes = sorted(items["language"].unique())
+        self.language = Grouping.of(items["language"], self.codes)
+        self.tier_of: dict[str, str | None] = dict(zip(items["language"], items["tier"], strict=True))
+        self.tier = _tiers(items)
+        self.group = Grouping.of(items["group"], sorted(items["group"].unique())) if self._own else None
+        known = observations["targets"].join(items.select("item_id", "item"), on="item_id")
+        self.image = _images(known, self.pool_size)
+        finished = observations["targets"]["language_rank"].null_count() > 0
+        self.matched = not finished or bool((self.image >= 0).mean() >= KNOWN)
+        self.targets = observations["targets"].join(items.select("item_id", "language", "tier"), on="item_id")
+        self.n_relevant = self._counted()
+
+    @property
+    def _own(self) -> bool:
+        """Whether captions are grouped by a column of the user's own."""
+        return self.settings.by not in ("tier", "language")
+
+    @property
+    def clusters(self) -> Integers:
+        """Captions whose groups are exchangeable: those of one image, or all where images are not known."""
+        return self.image if self.matched else np.zeros(self.pool_size, dtype=np.int64)
+
+    @property
+    def floor(self) -> str:
+        """What the lists are compared with, as a key of estimates."""
+        return "matched" if self.matched else "pool-wide"
+
+    def _counted(self) -> Integers:
+        """How many captions each image has in the pool, `(n_queries,)`."""
+        counts = self.targets.group_by("query_id", maintain_order=True).len()
+        joined = pl.DataFrame({"query_id": self.query_ids}).join(
+            counts, on="query_id", how="left", maintain_order="left"
+        )
+        if joined["len"].null_count():
+            missing = joined.filter(pl.col("len").is_null())["query_id"]
+            raise InputError(
+                f"image {missing[0]!r} has no caption in the pool ({len(missing)} images have none)"
+            )
+        return joined["len"].to_numpy().astype(np.int64)
+
+    def groupings(self) -> dict[str, Grouping]:
+        """Between which groups divergences are measured, each with at least two groups in the pool.
+
+        By tier they are between low and the others, as published.
+        """
+        groupings = {"language": self.language}
+        if self.tier is not None:
+            low = np.array([name == "low" for name in self.tier.names])[self.tier.of_item]
+            groupings = {"tier": Grouping(("others", "low"), low.astype(np.int64))} | groupings
+        if self.group is not None:
+            groupings[self.settings.by] = self.group
+        return {name: groups for name, groups in groupings.items() if np.count_nonzero(groups.counts) > 1}
+
+    def exposed(self) -> dict[str, tuple[Grouping, list[int]]]:
+        """Whose exposure is measured, by key, and at which cutoffs; each of two groups or more."""
+        everywhere = sorted({*self.cutoffs, *self.judged_at})
+        exposed = {"language": (self.language, self.judged_at)}
+        if self.settings.by == "tier" and self.tier is not None:
+            exposed = {"tier": (self.tier, everywhere)} | exposed
+        if self.group is not None:
+            exposed = {"group": (self.group, everywhere)} | exposed
+        return {key: entry for key, entry in exposed.items() if len(entry[0].names) > 1}
+
+    def divergences(self, grouping: str) -> dict[str, GroupMetric]:
+        """The metrics of group lists, by name, ready to be called with lists alone."""
+        pool = self.groupings()[grouping].counts
+        shares = {"pool_shares": pool / pool.sum()} if self.settings.prior == "pool" else {}
+        options: dict[str, Any] = {"prior": self.settings.prior, "eps": self.settings.eps, **shares}
+        functions: dict[str, GroupMetric] = {
+            "LBKL": lambda lists: lbkl(lists, len(pool), **options),
+            "DLBKL": lambda lists: dlbkl(lists, len(pool), **options),
+        }
+        return functions | ({"single-group share": single_group_share} if grouping == "tier" else {})
+
+
+def _tiers(items: pl.DataFrame) -> Grouping | None:
+    """The tiers that the pool has; None where that of some language is not known."""
+    if items["tier"].null_count():
+        return None
+    present = set(items["tier"])
+    return Grouping.of(items["tier"], [tier for tier in TIERS if tier in present])
+
+
+def _images(known: pl.DataFrame, pool_size: int) -> Integers:
+    """A number for each caption, `(pool_size,)`: alike for those of one image, -1 where that is not known.
+
+    A caption of several images shares its number with those of just the same ones: they are equally right.
+    """
+    owners = known.group_by("item").agg(pl.col("query_id").sort())
+    numbers = owners["query_id"].list.join("\n").rank("dense").to_numpy().astype(np.int64) - 1
+    image = np.full(pool_size, -1, dtype=np.int64)
+    image[owners["item"].to_numpy()] = numbers
+    return image

@@ -1,0 +1,58 @@
+"""Divergences as tables of the paper: one system is one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import polars as pl
+
+from equiview.data.estimates import Estimates
+from equiview.data.metric import Quantity, quantity
+from equiview.errors import InputError
+
+DEPTHS = (5, 25, 50, 99)
+"""Ranks of P's table 5."""
+
+
+def table_1(estimates: Estimates) -> pl.DataFrame:
+    """Accuracy@5, and LBKL, DLBKL and NDCG at 10, as in P's Table 1.
+
+    Divergences are between the low tier and the others. NDCG takes its ideal order from what was retrieved,
+    as the published one does. A number that the run lacks is null; InputError when it lacks all of them.
+    """
+    return _row(
+        estimates,
+        (
+            quantity("Accuracy", 5),
+            quantity("LBKL", 10, grouping="tier"),
+            quantity("DLBKL", 10, grouping="tier"),
+            quantity("NDCG", 10, ideal="retrieved"),
+        ),
+    )
+
+
+def table_5(estimates: Estimates) -> pl.DataFrame:
+    """LBKL and DLBKL at 5, 25, 50 and 99, as in P's Table 5.
+
+    Divergences are between the low tier and the others. A number that the run lacks is null; InputError when
+    it lacks all of them.
+    """
+    return _row(
+        estimates, [quantity(metric, k, grouping="tier") for k in DEPTHS for metric in ("LBKL", "DLBKL")]
+    )
+
+
+def _row(estimates: Estimates, columns: Sequence[Quantity]) -> pl.DataFrame:
+    """The values of `columns` in three decimals, as a table of one row."""
+    values = {
+        f"{wanted.metric}@{wanted.k}": None
+        if (entry := estimates.at(wanted)) is None
+        else round(entry.value, 3)
+        for wanted in columns
+    }
+    if all(value is None for value in values.values()):
+        raise InputError(f"the run has none of {', '.join(values)}; its cutoffs or its lists are too short")
+    return pl.DataFrame([values], schema=dict.fromkeys(values, pl.Float64))
+
+
+TABLES: Mapping[str, Callable[[Estimates], pl.DataFrame]] = {"table-1": table_1, "table-5": table_5}

@@ -1,0 +1,1 @@
+"""Tests of labs/error_rates, and the systems they are tried on."""

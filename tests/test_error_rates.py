@@ -1,0 +1,69 @@
+"""Verdicts on systems of known truth: a short count with wide limits. labs/error_rates makes the full one."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+from labs.error_rates.__main__ import OUT
+from labs.error_rates.harness import PACKAGE, System, systems_of
+from labs.error_rates.page import PAGE, written
+from labs.error_rates.running import rates, read_rates
+
+from equiview.audits import AUDITS
+from equiview.data.observations import Observations
+
+SEEDS, SIZE = 20, 100
+AT_MOST = 5
+"""Of 20 seeds: with 5% in the long run, 6 or more are seen 3 times in 10,000."""
+WRITTEN = {audit for audit in AUDITS.all() if importlib.util.find_spec(f"{PACKAGE}.{audit}")}
+SYSTEMS = [(audit, system) for audit in sorted(WRITTEN) for system in systems_of(audit).values()]
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, int]]:
+    """Findings by audit and system; twice the tolerance where something is planted."""
+    table = rates(
+        sorted(WRITTEN),
+        tmp_path_factory.mktemp("rates"),
+        seeds=SEEDS,
+        sizes=(SIZE,),
+        effects=(2.0,),
+        settings={"replicates": 100},
+        jobs=os.cpu_count() or 1,
+    )
+    return {(row["audit"], row["system"]): row for row in table.to_dicts()}
+
+
+@pytest.mark.parametrize(("audit", "system"), SYSTEMS, ids=lambda part: getattr(part, "name", part))
+def test_a_verdict_is_seldom_wrong(audit: str, system: System, counts: dict) -> None:
+    row = counts[audit, system.name]
+    assert row["seeds"] == SEEDS
+    if system.truth == "planted":
+        assert row["fair"] <= AT_MOST
+    else:
+        assert row["biased"] <= AT_MOST
+    if system.truth in {"useless", "tiny"}:
+        assert row["fair"] == 0
+    else:
+        assert row["failed"] == 0, row["error"]
+
+
+@pytest.mark.parametrize("audit", AUDITS.all())
+def test_every_audit_has_systems_of_every_kind(audit: str) -> None:
+    systems = systems_of(audit)
+    assert {system.truth for system in systems.values()} == {"none", "planted", "useless", "tiny"}
+    assert all(name == system.name and system.note for name, system in systems.items())
+
+
+@pytest.mark.parametrize(("audit", "system"), SYSTEMS, ids=lambda part: getattr(part, "name", part))
+def test_systems_are_what_the_audit_would_observe(audit: str, system: System, tmp_path: Path) -> None:
+    system.observed(0, SIZE, system.effects()[-1]).write(tmp_path, audit)
+    Observations.read(tmp_path, audit, AUDITS.get(audit).schemas)  # checks every column
+
+
+def test_the_page_shows_what_was_counted() -> None:
+    text = PAGE.read_text("utf-8")
+    assert written(text, read_rates(OUT)) == text, "run python -m labs.error_rates --write-docs"

@@ -84,6 +84,16 @@ def test_one_value_throughout_has_no_width_but_for_rates() -> None:
     assert few.value.tolist() == [0.3, 1.0, 7.0]
 
 
+def test_noise_in_the_last_bits_makes_no_third_value() -> None:
+    noise = 1 + np.random.default_rng(0).normal(size=(200, 2)) * 1e-15
+    values = np.array([16.1, 16.1]) * noise
+    values[:5, 1] = 15.6
+    found = mean_interval(values)
+    plain = mean_interval(values.round(9))
+    np.testing.assert_allclose([found.low, found.high], [plain.low, plain.high], rtol=1e-12)
+    assert np.isnan(mean_interval(values[:100, 0]).low)
+
+
 def test_clusters_count_as_the_queries_their_spread_is_worth() -> None:
     rng = np.random.default_rng(0)
     for values in (rng.normal(size=60), (rng.random(60) < 0.3).astype(float)):

@@ -26,6 +26,8 @@ from equiview.stats.bootstrap import BootstrapInterval
 Floats = NDArray[np.float64]
 LEAST = 10
 """The fewest clusters with an interval: from here it covers skewed means in 9 of 10 samples or more."""
+SAME = 1e-9
+"""Values within this share of the largest are the same."""
 LEAST_ALIKE = 150
 """The fewest clusters with an interval where all values are the same and are no rate: a value that 2.5% of
 queries have is among so many with a chance of 97.5%."""
@@ -57,25 +59,28 @@ def mean_interval(
     asked = add_up(np.where(np.isnan(columns), 0.0, 1.0), rows, n_clusters)
     n, counted = asked.sum(axis=0), np.count_nonzero(asked, axis=0)
     least_value, most = np.nanmin(columns, axis=0), np.nanmax(columns, axis=0)
+    # Values that are equal but for the order of their own additions are equal.
+    slack = SAME * np.maximum(np.abs(least_value), np.abs(most))
+    same = most - least_value <= slack
     sums, unit = exact_sums(columns, rows, n_clusters)
     # Of one value throughout the mean is that value: the rounding of exact sums may put it off the last bit.
     value = np.clip(sums.sum(axis=0) * unit / n, least_value, most)
-    apart = np.where(least_value == most, 0.0, (sums * unit - value * asked) / (n / counted))
+    apart = np.where(same, 0.0, (sums * unit - value * asked) / (n / counted))
     # A row a column, in order of size: the same sums in whatever order the queries are.
     apart = np.sort(np.ascontiguousarray(apart.T), axis=1)
 
     low, high = _transformed_t(value, apart, counted, level)
     within = (least_value >= 0) & (most <= 1)
     low, high = np.where(within, np.maximum(low, 0), low), np.where(within, np.minimum(high, 1), high)
-    rate = within & (least_value == most) & np.isin(most, (0, 1))
+    rate = within & same & np.isin(most, (0, 1))
     floor = np.where(rate, 0.0, least_value)
     span = np.where(rate, 1.0, most - least_value)
-    two = ((columns == least_value) | (columns == most) | np.isnan(columns)).all(axis=0) & (span > 0)
+    either = (columns <= least_value + slack) | (columns >= most - slack) | np.isnan(columns)
+    two = either.all(axis=0) & (rate | ~same)
     share = np.divide(value - floor, span, out=np.zeros_like(value), where=two)
     below, above = _wilson(share, apart / np.where(span > 0, span, 1)[:, None], n, counted, level)
     low, high = np.where(two, floor + span * below, low), np.where(two, floor + span * above, high)
-    alike = (least_value == most) & ~rate
-    shown = counted >= np.where(alike, max(least, LEAST_ALIKE), least)
+    shown = counted >= np.where(same & ~rate, max(least, LEAST_ALIKE), least)
     shape = np.shape(values)[1:]
     return BootstrapInterval(
         value=value.reshape(shape),

@@ -102,7 +102,5 @@ def test_bad_input_is_named() -> None:
         sign_flip_test([1.0, 2], clusters=[1], seed=0)
 
 
-def test_twelve_clusters_are_tried_in_all_patterns_and_thirteen_are_drawn() -> None:
-    twelve, thirteen = (float(sign_flip_test(np.ones(n), replicates=99, seed=0)) for n in (12, 13))
-    assert twelve == 2 / 2**12
-    assert thirteen >= 1 / 100
+def test_more_than_twenty_clusters_are_drawn() -> None:
+    assert float(sign_flip_test(np.ones(21), replicates=99, seed=0)) >= 1 / 100

@@ -21,7 +21,7 @@ from equiview.errors import unknown_name
 from equiview.report import page
 from equiview.report.paper import FORMATS, render
 from equiview.store import readable_part, stored
-from equiview.studies import compare
+from equiview.studies import compare, runs_against
 from equiview.subjects import SUBJECTS, Encoder, Subject, load_subject
 from equiview.subjects.known import known_models
 
@@ -87,8 +87,7 @@ def write_comparison(
 
     With `against` each of the others is compared with that run alone.
     """
-    if against is not None and against.folder not in [run.folder for run in runs]:
-        runs = [against, *runs]
+    runs = runs_against(runs, against)
     for run in runs:
         finish(run, progress)
     progress("comparing", 0, 1)

@@ -136,13 +136,12 @@ def compare(
     """Put runs side by side, with paired tests of their differences."""
     from equiview import api
     from equiview.data.run import Run
-    from equiview.studies import averages
+    from equiview.studies import averages, runs_against
 
-    # By their full paths, so that a run named twice is one run.
-    folders = dict.fromkeys(folder.resolve() for folder in [*([against] if against else []), *runs])
-    opened = [Run.open(folder) for folder in folders] if against else [Run.open(folder) for folder in runs]
+    first = Run.open(against) if against else None
+    opened = runs_against([Run.open(folder) for folder in runs], first)
     with _progress(as_json) as progress:
-        table = api.write_comparison(opened, out, progress, against=opened[0] if against else None)
+        table = api.write_comparison(opened, out, progress, against=first)
     _show(opened, table, out / "report.html", as_json, averages(opened))
 
 

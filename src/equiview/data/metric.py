@@ -5,7 +5,7 @@ A `Quantity` is the address of a number: it names a column of `Values` or a row 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -70,8 +70,3 @@ class Quantity:
 def quantity(metric: str, k: int | None = None, **keys: str) -> Quantity:
     """Make a `Quantity`; the order in which keys are written does not matter."""
     return Quantity(metric, k, tuple(sorted(keys.items())))
-
-
-def metrics_by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
-    """Metrics by their names."""
-    return {metric.name: metric for metric in metrics}

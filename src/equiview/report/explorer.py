@@ -23,7 +23,7 @@ from equiview.data.lists import RankedLists
 from equiview.data.run import Run
 from equiview.report import colours
 from equiview.report.embed import Pictures, packed, packed_json
-from equiview.report.words import known_languages
+from equiview.report.words import shown_languages
 
 QUERIES_A_PIECE = 64
 ITEMS_A_PIECE = 2048
@@ -100,7 +100,7 @@ def _explorer(
         for of, table in (("queries", queries), ("items", items))
     }
     shown = [part["language"][0] for part in (item_attributes, query_attributes) if "language" in part]
-    codes = sorted({code for values in shown for code in values} & known_languages().keys())
+    codes = sorted({code for values in shown for code in values} & shown_languages().keys())
     meta = {
         "queries": queries["label"].to_list(),
         "asked": {
@@ -109,7 +109,7 @@ def _explorer(
         },
         "runs": systems,
         "attributes": {name: values for name, (values, _) in item_attributes.items()},
-        "languages": {code: known_languages()[code][:2] for code in codes},
+        "languages": {code: shown_languages()[code][:2] for code in codes},
         "pictured": pictured,
         "sizes": {"queries": QUERIES_A_PIECE, "items": ITEMS_A_PIECE},
     }

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from equiview.audits import installed
 from equiview.data.countries import countries
 from equiview.data.estimates import TOO_SMALL
-from equiview.data.languages import languages, web_shares
+from equiview.data.languages import known_languages, languages
 from equiview.data.metric import Metric
 
 
@@ -27,22 +27,21 @@ class Language(NamedTuple):
 
 
 @cache
-def known_languages() -> dict[str, Language]:
+def shown_languages() -> dict[str, Language]:
     """The languages whose names are known, by code."""
     known = {
         row["language"]: Language(row["language_name"])
         for row in countries().unique("language", maintain_order=True).iter_rows(named=True)
     }
-    for row in web_shares().iter_rows(named=True):
-        known[row["code"]] = Language(row["name"], tier=row["tier"])
-    for row in languages().iter_rows(named=True):
-        known[row["code"]] = Language(row["name"], row["direction"], row["tier"])
+    directions = dict(languages().select("code", "direction").iter_rows())
+    for row in known_languages().iter_rows(named=True):
+        known[row["code"]] = Language(row["name"], directions.get(row["code"], "auto"), row["tier"])
     return known
 
 
 def language(code: str) -> Language:
     """The language of a code; one that is not known is called by its code."""
-    return known_languages().get(code, Language(code))
+    return shown_languages().get(code, Language(code))
 
 
 def metric_of(audit: str, name: str) -> Metric:

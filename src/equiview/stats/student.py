@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats._check import as_level
+from equiview.errors import UndefinedStatisticError
+from equiview.stats._check import as_level, as_sample
 
 
 def student_interval(values: ArrayLike, *, level: float = 0.95) -> tuple[float, float, float]:
@@ -24,11 +23,7 @@ def student_interval(values: ArrayLike, *, level: float = 0.95) -> tuple[float, 
     """
     from scipy.special import stdtrit
 
-    numbers = np.asarray(values, dtype=np.float64)
-    if numbers.ndim != 1:
-        raise StatsInputError(f"values must have shape (n,); got {numbers.shape}")
-    if not np.isfinite(numbers).all():
-        raise StatsInputError("values has a value that is not finite")
+    numbers = as_sample(values, "values")
     if len(numbers) < 2:
         raise UndefinedStatisticError(f"an interval of a mean takes at least 2 values; got {len(numbers)}")
     mean = float(numbers.mean())

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.stats._check import as_level, as_sample, whole_number
-
-EXACT_VALUES = 20
+from equiview.stats.paired import EXACT_CLUSTERS
 
 
 def sign_flip_interval(
@@ -39,7 +38,7 @@ def sign_flip_interval(
     level = as_level(level)
     replicates = whole_number(replicates, "replicates", 1)
     rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
-    means = _all_means(sample) if len(sample) <= EXACT_VALUES else _some_means(sample, replicates, rng)
+    means = _all_means(sample) if len(sample) <= EXACT_CLUSTERS else _some_means(sample, replicates, rng)
     gaps = len(means) + 1
     outside = int(np.floor((1 - level) / 2 * gaps + 1e-9))
     if outside < 1:

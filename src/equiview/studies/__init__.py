@@ -1,6 +1,6 @@
 """Studies: what takes several runs."""
 
 from equiview.studies.averages import averages
-from equiview.studies.compare import compare
+from equiview.studies.compare import compare, runs_against
 
-__all__ = ["averages", "compare"]
+__all__ = ["averages", "compare", "runs_against"]

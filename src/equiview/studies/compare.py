@@ -47,8 +47,7 @@ def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
     corrected over the whole table. InputError when no two runs are over the same items and share an audit,
     two are of one subject, or two answer an audit's question with different settings (but for `FREE`).
     """
-    if against is not None and against.folder not in [run.folder for run in runs]:
-        runs = [against, *runs]
+    runs = runs_against(runs, against)
     if len(runs) < 2:
         raise InputError("comparing needs at least two runs")
     groups: dict[tuple[str, str], list[Run]] = {}
@@ -79,11 +78,19 @@ def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
     return table.with_columns(corrected).select(*BEFORE, *keys, *AFTER)
 
 
+def runs_against(runs: Sequence[Run], against: Run | None) -> list[Run]:
+    """The runs, that of `against` first, each folder once; all of them as they are without it."""
+    if against is None:
+        return list(runs)
+    return list({run.folder.resolve(): run for run in (against, *runs)}.values())
+
+
 def _pairs(runs: Sequence[Run], against: Run | None) -> list[tuple[int, int]]:
     """Places of the runs to compare: all pairs, or those of `against`, which comes first."""
     if against is None:
         return list(combinations(range(len(runs)), 2))
-    first = [place for place, run in enumerate(runs) if run.folder == against.folder]
+    here = against.folder.resolve()
+    first = [place for place, run in enumerate(runs) if run.folder.resolve() == here]
     return [(a, b) for a in first for b in range(len(runs)) if a != b]
 
 

@@ -7,7 +7,7 @@ from equiview.audits.execute import execute
 from equiview.audits.individual import INDIVIDUAL, METRICS
 from equiview.benchmarks import load_benchmark
 from equiview.data.estimates import BASE
-from equiview.data.metric import metrics_by_name, quantity
+from equiview.data.metric import quantity
 from equiview.subjects import load_subject
 from tests.audits.individual.worlds import audited, judged, observed, several, similar
 from tests.conftest import write_world
@@ -76,7 +76,7 @@ def test_vectors_of_length_1_make_one_figure_of_distances(world, tmp_path):
 
 def test_its_metrics_are_those_it_reports_within_their_range(tmp_path):
     _, estimates, _ = audited(several(tmp_path / "w"))
-    known = metrics_by_name(METRICS)
+    known = {metric.name: metric for metric in METRICS}
     assert set(known) == set(estimates.table["metric"])
     for row in estimates:
         least, most = known[row.quantity.metric].range

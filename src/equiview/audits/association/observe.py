@@ -70,7 +70,7 @@ def observe(
         raise InputError(
             f"benchmark {benchmark.name!r} has no trials of association; use pictograms-culture or 3xcm:DIR"
         )
-    trials = TRIALS.check(benchmark.tables["trials"], f"{benchmark.name} trials")
+    trials = benchmark.need_table("trials", TRIALS)
     images, texts = benchmark.images, _queries(benchmark.need_texts(), trials)
     # The spaces are described by the vectors as they are, the scores are of comparable ones.
     image_vectors, text_vectors = subject.embed(images, progress), subject.embed(texts, progress)

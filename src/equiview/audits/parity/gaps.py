@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from equiview.audits.estimating import Rows
 from equiview.audits.parity.answers import Floats
 from equiview.data.metric import Quantity
+from equiview.metrics import group_rate_gaps
 from equiview.stats import Proportions, difference_interval, difference_p, paired_correlation
 
 VERDICT = "verdict"
@@ -55,8 +56,9 @@ def paired_gaps(first: Floats, second: Floats, margin: float | None) -> Gaps:
 
 def group_gaps(correct: Floats, a: NDArray[np.bool_], b: NDArray[np.bool_], margin: float) -> Gaps:
     """Accuracy of the images `a` less that of `b`, in each column of `correct`, `(n_images, n_columns)`."""
-    n = np.full(correct.shape[1], int(a.sum() + b.sum()))
-    return _gaps(correct[a], correct[b], margin, np.zeros(correct.shape[1]), n)
+    n, either = np.full(correct.shape[1], int(a.sum() + b.sum())), a | b
+    gaps = _gaps(correct[a], correct[b], margin, np.zeros(correct.shape[1]), n)
+    return replace(gaps, value=group_rate_gaps(correct[either], a[either]))
 
 
 def _gaps(

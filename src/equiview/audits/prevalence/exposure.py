@@ -75,10 +75,12 @@ def exposure_ratios(lists: Lists, values: Values) -> Estimates | None:
     return rows.estimates()
 
 
-def matched_floors(lists: Lists, grouping: str, values: Values) -> Estimates:
-    """LBKL and DLBKL beside what they would be if groups were exchanged within each image's captions."""
+def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimates | None:
+    """LBKL and DLBKL beside what they would be if groups were exchanged within each image's captions.
+
+    `measured` holds their values and intervals, which stay as they are.
+    """
     groups, metrics = lists.groupings()[grouping], lists.divergences(grouping)
-    draws = FLOOR_DRAWS.get(grouping, FLOOR_DRAWS["language"])
     names = [name for name in metrics if name.endswith("LBKL")]
     floors: list[MatchedFloor] = matched_floor(
         [metrics[name] for name in names],
@@ -86,26 +88,22 @@ def matched_floors(lists: Lists, grouping: str, values: Values) -> Estimates:
         lists.clusters,
         groups.of_item,
         lists.cutoffs,
-        draws=draws,
+        draws=FLOOR_DRAWS.get(grouping, FLOOR_DRAWS["language"]),
         seed=lists.settings.seed_of(f"matched.{grouping}"),
     )
     rows = Rows()
-    columns = [quantity(name, k, grouping=grouping) for name in names for k in lists.cutoffs]
-    means = Replicates.of(values.at(*columns), lists.settings)
-    for place, entry in enumerate(columns):
-        floor = floors[place // len(lists.cutoffs)]
-        at = place % len(lists.cutoffs)
-        rows.add(
-            quantity(entry.metric, entry.k, **entry.keys, floor=lists.floor),
-            means[place],
-            n=len(values.rows),
-            chance=float(floor.value[at]),
-            p=float(floor.p[at]),
-            family=grouping,
-        )
-    estimates = rows.estimates()
-    assert estimates is not None
-    return estimates
+    for name, floor in zip(names, floors, strict=True):
+        for place, k in enumerate(lists.cutoffs):
+            known = measured.one(name, k, grouping=grouping)
+            rows.add_known(
+                quantity(name, k, grouping=grouping, floor=lists.floor),
+                (known.value, known.low, known.high),
+                n=known.n,
+                chance=float(floor.value[place]),
+                p=float(floor.p[place]),
+                family=grouping,
+            )
+    return rows.estimates()
 
 
 def _shown(lists: Lists, grouping: Grouping, cutoffs: list[int]) -> tuple[Floats, Floats]:

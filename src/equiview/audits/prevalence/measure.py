@@ -35,11 +35,12 @@ def measure(observations: Observations, settings: PrevalenceSettings) -> Estimat
     lists = Lists(observations, settings)
     floors = _Floors(lists)
     measured = Values.of(lists.query_ids, _columns(lists))
-    matched = (matched_floors(lists, grouping, measured) for grouping in lists.groupings())
     own = {"exposure", "expected exposure"}
     known = dict(zip(measured.quantities, measured.columns["chance"], strict=True))
     floored = measured.with_chance(lambda q: known[q] if q.metric in own else floors.of(q))
-    return joined([summarise(floored, settings), exposure_ratios(lists, measured), *matched])
+    summary = summarise(floored, settings)
+    matched = (matched_floors(lists, grouping, summary) for grouping in lists.groupings())
+    return joined([summary, exposure_ratios(lists, measured), *matched])
 
 
 def _columns(lists: Lists) -> Iterator[ValueColumn]:

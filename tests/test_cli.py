@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from equiview.audits import AUDITS
+from equiview.cli import main
+from equiview.errors import InputError
 from tests.conftest import write_world
 
 
@@ -310,3 +314,24 @@ def test_the_cache_can_be_listed_verified_and_pruned(monkeypatch, tmp_path):
     assert json.loads(equiview("cache", "prune", "--json")[1]) == {"freed_bytes": 0}
     code, _, errors = equiview("cache", "purge")
     assert (code, "did you mean 'prune'" in errors) == (1, True)
+
+
+def test_an_audit_that_cannot_be_measured_is_named_and_the_others_are_reported(
+    world, tmp_path, monkeypatch, capsys
+):
+    def measure(observations, settings):
+        raise InputError("nothing to compare")
+
+    entry = AUDITS.all()["prevalence"]
+    broken = replace(entry.value, name="broken", measure=measure)
+    monkeypatch.setitem(AUDITS.entries, "broken", replace(entry, name="broken", value=broken))
+    arguments = ["audit", f"embeddings:{world}", "--benchmark", f"folder:{world}"]
+    arguments += ["--out", str(tmp_path / "out"), "--audit", "broken", "--audit", "prevalence"]
+    monkeypatch.setattr(sys, "argv", ["equiview", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    assert ended.value.code == 1
+    assert "audit 'broken' could not be measured: nothing to compare" in printed.err
+    assert "prevalence" in printed.out
+    assert "nothing to compare" in (tmp_path / "out" / "report.html").read_text()

@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -134,28 +135,19 @@ class Estimates:
 
         Keys that are named in neither place must be null; no row where the table lacks the key.
         """
-        broken_down = (key,) if isinstance(key, str) else key
-        if set(broken_down) - set(self.keys) or any(keys[name] for name in set(keys) - set(self.keys)):
-            return Estimates(self.table.clear(), self.source)
-        conditions = [pl.col("metric") == metric, pl.col("k").eq_missing(pl.lit(k, dtype=pl.Int32))]
-        for name in self.keys:
-            if name in broken_down:
-                conditions.append(pl.col(name).is_not_null())
-            else:
-                conditions.append(pl.col(name).eq_missing(pl.lit(keys.get(name), dtype=pl.String)))
-        return Estimates(self.table.filter(*conditions), self.source)
+        return self._part(self.table[self._rows((key,) if isinstance(key, str) else key, metric, k, keys)])
 
     def one(self, metric: str, k: int | None = None, **keys: str | None) -> Estimate:
         """The single row of one quantity; InputError when there is none or more than one."""
-        rows = self.where(metric, k, **keys)
+        rows = self._rows((), metric, k, keys)
         if len(rows) != 1:
             wanted = quantity(metric, k, **{name: value for name, value in keys.items() if value}).label()
             raise InputError(f"{self.source}: {len(rows)} estimates of {wanted!r}; expected one")
-        return next(iter(rows))
+        return Estimate.of(self.table.row(rows[0], named=True))
 
     def maybe(self, metric: str, k: int | None = None, **keys: str | None) -> Estimate | None:
         """The single row of one quantity, or None when there is none."""
-        return self.one(metric, k, **keys) if len(self.where(metric, k, **keys)) else None
+        return self.one(metric, k, **keys) if self._rows((), metric, k, keys) else None
 
     def at(self, wanted: Quantity) -> Estimate | None:
         """The row of a quantity, or None."""
@@ -198,11 +190,39 @@ class Estimates:
         """What one audit measured, without the keys that only others have."""
         rows = self.table.filter(pl.col("audit") == audit)
         unused = [name for name in self.keys if rows[name].null_count() == len(rows)]
-        return Estimates(rows.drop(unused), self.source)
+        return self._part(rows.drop(unused))
 
     def stamped(self, audit: str) -> Estimates:
         """The same estimates as those of `audit`."""
-        return Estimates(self.table.with_columns(audit=pl.lit(audit)), self.source)
+        return self._part(self.table.with_columns(audit=pl.lit(audit)))
+
+    def _part(self, table: pl.DataFrame) -> Estimates:
+        """Some of the rows: what was checked is not checked again."""
+        part = object.__new__(Estimates)
+        object.__setattr__(part, "table", table)
+        object.__setattr__(part, "source", self.source)
+        return part
+
+    def _rows(
+        self, broken_down: tuple[str, ...], metric: str, k: int | None, keys: Mapping[str, str | None]
+    ) -> list[int]:
+        """Places of the rows of one quantity for every value of the keys `broken_down`."""
+        named = {name: value for name, value in keys.items() if value is not None and name not in broken_down}
+        wanted = named.keys() | set(broken_down)
+        return [
+            place
+            for place, about in self._places.get((metric, k), [])
+            if about.keys() == wanted and named.items() <= about.items()
+        ]
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, int | None], list[tuple[int, dict[str, str]]]]:
+        """The rows of each metric and cutoff, with their keys."""
+        places: dict[tuple[str, int | None], list[tuple[int, dict[str, str]]]] = {}
+        for place, (metric, k, *values) in enumerate(self.table.select("metric", "k", *self.keys).rows()):
+            about = {name: value for name, value in zip(self.keys, values, strict=True) if value is not None}
+            places.setdefault((metric, k), []).append((place, about))
+        return places
 
     @classmethod
     def concat(cls, parts: list[Estimates]) -> Estimates:

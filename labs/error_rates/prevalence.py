@@ -170,8 +170,12 @@ def few(make: Callable[..., Observations], **options: float) -> Callable[[int, i
     return lambda seed, size: make(seed, FEW, **options)
 
 
+SETTINGS = {"cutoffs": (10,)}
+"""Divergences at one cutoff alone: the verdict reads exposure, which `judged_at` cuts, and it is fast."""
+
+
 def _system(name: str, truth: str, make: Callable[..., Observations], note: str) -> System:
-    return System(name, truth, make, note)  # type: ignore[arg-type]
+    return System(name, truth, make, note, SETTINGS)  # type: ignore[arg-type]
 
 
 SYSTEMS: dict[str, System] = {

@@ -62,5 +62,5 @@ def test_the_slopes_of_a_headline_are_its_derivatives():
 
 
 def test_a_headline_of_missing_columns_is_not_there():
-    assert Headline(quantity("SP")).is_in(VALUES)
-    assert not Headline(quantity("SP"), of=(quantity("SP"), quantity("none"))).is_in(VALUES)
+    assert Headline(quantity("SP")).columns(VALUES)
+    assert not Headline(quantity("SP"), of=(quantity("SP"), quantity("none"))).columns(VALUES)

@@ -116,7 +116,7 @@ def measure(observations: Observations, settings: BrevitySettings) -> Estimates:
     """Means with intervals, and the ratio of two of them."""
     measured = values(observations, settings)
     rows = Rows()
-    means = Replicates.of(measured.at(*RATIO.columns), settings)
+    means = Replicates.of(measured.at(*RATIO.columns(measured)), settings)
     rows.add(RATIO.quantity, means.headline(RATIO), n=len(measured.rows), chance=1.0)
     return joined([summarise(measured, settings), rows.estimates()])
 

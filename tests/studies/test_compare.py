@@ -45,7 +45,7 @@ def test_the_difference_is_of_the_second_less_the_first_and_lies_in_its_interval
 
 def compared(headline, first, second):
     """The row of a comparison of two systems whose values are given by column, one row a query."""
-    columns = headline.columns
+    columns = headline.of or (headline.quantity,)
     tables = [
         Values.of(
             [f"q{row}" for row in range(len(matrix))],

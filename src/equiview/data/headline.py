@@ -35,8 +35,12 @@ def ratio(means: Means) -> Means:
 class Headline:
     """`quantity` is `combine` of the means of the columns `of`, by default the mean of its own column.
 
-    `combine` takes means `(..., len(of))` and returns `(...)`; it must be smooth and made of arithmetic that
+    `pick` takes them from `Values` where they are not known beforehand, such as those of all languages.
+
+    `combine` takes means `(..., columns)` and returns `(...)`. It must be smooth and made of arithmetic that
     holds for complex numbers as well (no abs or rounding), because its slopes are taken with a complex step.
+    If it is not `smooth`, as a range is not, two systems are tested by swapping them row by row, over the
+    rows that have all columns, and their difference has no interval.
 
     >>> from equiview.data.metric import quantity
     >>> sp = Headline(quantity("SP"), of=(quantity("M_cul"), quantity("M_sem")), combine=ratio)
@@ -49,15 +53,17 @@ class Headline:
     quantity: Quantity
     of: tuple[Quantity, ...] = ()
     combine: Callable[[Means], Means] = first
+    smooth: bool = True
+    pick: Callable[[Values], tuple[Quantity, ...]] | None = None
 
-    @property
-    def columns(self) -> tuple[Quantity, ...]:
-        """The columns of `Values` it is computed from."""
-        return self.of or (self.quantity,)
-
-    def is_in(self, values: Values) -> bool:
-        """Whether `values` hold all its columns."""
-        return all(entry in values for entry in self.columns)
+    def columns(self, *tables: Values) -> tuple[Quantity, ...]:
+        """The columns that it is computed from in all of `tables`; none where it cannot be computed."""
+        if self.pick is not None:
+            return tuple(
+                entry for entry in self.pick(tables[0]) if all(entry in table for table in tables[1:])
+            )
+        wanted = self.of or (self.quantity,)
+        return wanted if all(entry in table for entry in wanted for table in tables) else ()
 
     def slopes(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """How much it changes with each mean, `(len(of),)`, at `means`; exact to rounding (complex step)."""

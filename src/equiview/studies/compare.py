@@ -21,7 +21,7 @@ from equiview.data.run import Run
 from equiview.data.seeds import seed_for
 from equiview.data.values import Values
 from equiview.errors import InputError
-from equiview.stats import bootstrap_means, holm, interval, sign_flip_test
+from equiview.stats import bootstrap_means, holm, interval, sign_flip_test, swap_test
 from equiview.stats.means import LEAST
 
 FREE = ("seed", "replicates")
@@ -131,18 +131,15 @@ def _shared(audit: str, runs: tuple[Run, Run], first: Values, second: Values) ->
 def _pair(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> Iterator[dict[str, Any]]:
     """A row for each headline that two runs both have; their values are over the same queries."""
     a, b = runs
-    headlines = [
-        headline
-        for headline in AUDITS.get(audit).headlines
-        if headline.is_in(first) and headline.is_in(second)
-    ]
+    headlines = [headline for headline in AUDITS.get(audit).headlines if headline.columns(first, second)]
     if not headlines:
         raise InputError(f"runs {a.name!r} and {b.name!r} share no headline of audit {audit!r}")
     replicates = a.manifest.settings[audit]["replicates"]
     seed = seed_for(a.manifest.seed, f"{audit}.compare")
     for headline in headlines:
         tested = difference(headline, first, second, replicates=replicates, seed=seed)
-        yield {"audit": audit, "a": a.name, "b": b.name} | _address(headline.quantity) | tested
+        if tested["n"]:
+            yield {"audit": audit, "a": a.name, "b": b.name} | _address(headline.quantity) | tested
 
 
 def difference(
@@ -153,9 +150,14 @@ def difference(
     Returns value_a, value_b, difference (b minus a; None where both are infinite), low, high, p and n. The
     interval is of the headline itself, computed anew for every draw of the queries. The p value is of what
     each query adds to the difference, to first order at the pooled means: the differences of its values
-    weighted by the headline's slopes. For a mean that is the paired difference itself.
+    weighted by the headline's slopes. For a mean that is the paired difference itself. Where the headline is
+    not smooth, systems are swapped query by query instead, and low and high are None; n alone, 0, if none has
+    all columns.
     """
-    tables = [values.at(*headline.columns) for values in (first, second)]
+    columns = headline.columns(first, second)
+    tables = [values.at(*columns) for values in (first, second)]
+    if not headline.smooth:
+        return _swapped(headline, *tables, replicates=replicates, seed=seed)
     unpaired = np.isnan(tables[0]) | np.isnan(tables[1])
     a, b = (np.where(unpaired, np.nan, table) for table in tables)
     slopes = headline.slopes(np.nanmean((a + b) / 2, axis=0))
@@ -181,6 +183,20 @@ def difference(
         "p": float(sign_flip_test(added, **options, tail="saddlepoint")),
         "n": int(np.count_nonzero(~np.isnan(added))),
     }
+
+
+def _swapped(
+    headline: Headline, a: NDArray[np.float64], b: NDArray[np.float64], *, replicates: int, seed: int
+) -> dict[str, Any]:
+    """The same for a headline that is not smooth, over queries that have all its columns in both systems."""
+    whole = ~(np.isnan(a) | np.isnan(b)).any(axis=1)
+    a, b = a[whole], b[whole]
+    if not len(a):
+        return {"n": 0}
+    of_a, of_b = (float(headline.combine(table.mean(axis=0))) for table in (a, b))
+    p = swap_test(a, b, headline.combine, replicates=replicates, seed=seed)
+    number = {"value_a": of_a, "value_b": of_b, "difference": of_b - of_a, "low": None, "high": None}
+    return number | {"p": p, "n": len(a)}
 
 
 def _address(wanted: Quantity) -> dict[str, Any]:

@@ -46,8 +46,8 @@ def test_headlines_of_values_are_the_estimates():
     observations, estimates, options = audited(0.7)
     values = ASSOCIATION.values(observations, options)
     for headline in ASSOCIATION.headlines:
-        assert headline.is_in(values)
-        means = np.nanmean(values.at(*headline.columns), axis=0)
+        assert headline.columns(values)
+        means = np.nanmean(values.at(*headline.columns(values)), axis=0)
         row = estimates.at(headline.quantity)
         assert float(headline.combine(means)) == pytest.approx(row.value, rel=1e-12)
 

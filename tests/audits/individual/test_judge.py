@@ -98,9 +98,9 @@ def test_headlines_and_whom_to_list_are_among_what_is_measured(tmp_path):
     values = INDIVIDUAL.values(observed, options)
     assert INDIVIDUAL.headlines[0].quantity == quantity("relative gap")
     for headline in INDIVIDUAL.headlines:
-        assert headline.is_in(values)
+        assert headline.columns(values)
         row = estimates.at(headline.quantity)
-        means = values.at(*headline.columns).mean(axis=0)
+        means = values.at(*headline.columns(values)).mean(axis=0)
         assert row.value == pytest.approx(float(headline.combine(means)))
     for key, wanted in INDIVIDUAL.worst_by:
         assert INDIVIDUAL.metric(wanted.metric).better == "lower"

@@ -6,9 +6,10 @@ import pytest
 from sklearn.metrics import accuracy_score, top_k_accuracy_score
 
 from equiview.audits.judging import shows_bias
-from equiview.audits.parity import PARITY, compare_spread
+from equiview.audits.parity import PARITY
+from equiview.audits.parity.spread import spread_headline
 from equiview.data.metric import quantity
-from equiview.errors import InputError
+from equiview.studies.compare import difference
 from tests.audits.parity.worlds import PROMPTS, of_world, ranked
 from tests.conftest import LANGUAGES, write_world
 
@@ -190,20 +191,26 @@ def test_accuracies_of_0_and_1_have_intervals_of_some_width():
 def test_two_systems_are_compared_by_spread():
     rng = np.random.default_rng(0)
     settings = PARITY.configure({})
-    values = []
+    tables = []
     for level in ((0.8, 0.8, 0.8), (0.8, 0.8, 0.8), (0.9, 0.8, 0.6)):
         hits = {
             code: {f"i{at}": 1 + int(rng.uniform() > share) for at in range(300)}
             for code, share in zip(("en", "de", "sw"), level, strict=True)
         }
-        values.append(PARITY.values(ranked(hits, candidates=300), settings))
-    alike = compare_spread(values[0], values[1], "image-to-text", replicates=1000, seed=0)
-    assert alike.p > 0.05
-    assert alike.n == 300
+        tables.append(PARITY.values(ranked(hits, candidates=300), settings))
+    task, found = "image-to-text", {}
     for spread in ("range", "sd", "Gini"):
-        assert compare_spread(values[0], values[2], "image-to-text", spread, replicates=1000, seed=0).p < 0.01
-    with pytest.raises(InputError, match="share 0 languages and 300 images of gender"):
-        compare_spread(values[0], values[1], "gender", seed=0)
+        headline = spread_headline(spread, task)
+        alike, apart = (difference(headline, tables[0], b, replicates=1000, seed=0) for b in tables[1:])
+        assert alike["p"] > 0.05
+        assert alike["n"] == 300
+        assert apart["p"] < 0.01
+        assert apart["low"] is None
+        found[spread] = apart
+    correct = [table.at(*spread_headline("range", task).columns(table)) for table in tables]
+    ranges = [float(np.ptp(table.mean(axis=0))) for table in correct]
+    assert (found["range"]["value_a"], found["range"]["value_b"]) == (ranges[0], ranges[2])
+    assert spread_headline("range", "gender").columns(tables[0], tables[1]) == ()
 
 
 def test_every_estimate_has_an_interval_around_it_and_an_n(world, harmed):

@@ -106,7 +106,7 @@ def _add_rates(
     _, cultural, other = rates.split()
     measured = dict(zip(RATES, rates.split(), strict=True)) | {PULL: cultural.gap(other)}
     headline = self_preference_in(direction)
-    sp = rates[[RATES.index(entry.metric) for entry in headline.columns]].headline(headline)
+    sp = rates[[RATES.index("M_cul"), RATES.index("M_sem")]].headline(headline)
     if not np.isnan(sp.value):  # nan: no win to divide by or of, and the rates say so
         measured[headline.quantity.metric] = sp
     for name, replicates in measured.items():

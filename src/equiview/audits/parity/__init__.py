@@ -11,7 +11,7 @@ from equiview.audits.parity.judge import judge
 from equiview.audits.parity.measure import measure, values
 from equiview.audits.parity.observe import SCHEMAS, observe
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.spread import compare_spread
+from equiview.audits.parity.spread import spread_headline
 from equiview.audits.parity.tables import TABLES, table_1
 from equiview.audits.parity.tasks import DIRECTIONS
 from equiview.benchmarks.prompts import SHIPPED
@@ -19,7 +19,7 @@ from equiview.data.headline import Headline
 from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
 from equiview.subjects import Encoder
 
-__all__ = ["METRICS", "PARITY", "SCHEMAS", "TABLES", "ParitySettings", "compare_spread", "table_1"]
+__all__ = ["METRICS", "PARITY", "SCHEMAS", "TABLES", "ParitySettings", "table_1"]
 
 METRICS = (
     Metric("R", "share of queries whose correct result is among the first k", "higher", "share", SHARE),
@@ -119,6 +119,11 @@ PARITY = register(
                 Headline(quantity(metric, task=task))
                 for task in SHIPPED
                 for metric in ("accuracy", "gap to pivot")
+            ),
+            *(
+                spread_headline(spread, task)
+                for task in (*DIRECTIONS, *SHIPPED)
+                for spread in ("range", "sd")
             ),
         ),
         worst_by=(

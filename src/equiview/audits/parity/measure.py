@@ -15,7 +15,7 @@ from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.spread import add_spread, range_of
 from equiview.audits.parity.tasks import DIRECTIONS, metric_of
 from equiview.data.estimates import Estimates
-from equiview.data.languages import TIERS, languages
+from equiview.data.languages import TIERS, tier_by_code
 from equiview.data.metric import quantity
 from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
@@ -57,9 +57,9 @@ def _at_cutoffs(answers: Answers, task: str) -> Iterator[tuple[int | None, Corre
 def _parts_of(correct: Correct) -> Iterator[tuple[dict[str, str], Floats]]:
     """All languages, those of each tier, and each language, by keys."""
     yield {}, correct.matrix
-    tier_of = dict(languages().select("code", "tier").iter_rows())
+    tiers = tier_by_code()
     for tier in TIERS:
-        in_tier = [tier_of.get(language) == tier for language in correct.names]
+        in_tier = [tiers.get(language) == tier for language in correct.names]
         if any(in_tier):
             yield {"tier": tier}, correct.matrix[:, in_tier]
     for place, language in enumerate(correct.names):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,11 +10,11 @@ from equiview.audits.estimating import Replicates, Rows
 from equiview.audits.parity.answers import Correct, Floats, applied
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import metric_of
-from equiview.data.metric import quantity
+from equiview.data.headline import Headline
+from equiview.data.metric import Quantity, quantity
 from equiview.data.values import Values
-from equiview.errors import InputError
 from equiview.metrics import gini, gini_of_rows
-from equiview.stats import column_permutations, permutation_p, swap_test
+from equiview.stats import column_permutations, permutation_p
 
 BLIND_DRAWS = 200
 """Shuffles of languages within images behind the floor and the p value of a spread."""
@@ -63,48 +62,22 @@ def add_spread(
         rows.add(wanted, accuracy[place], n)
 
 
-class SpreadDifference(NamedTuple):
-    """Spreads of two systems over the same images, and the p value of their being the same."""
+def spread_headline(name: str, task: str) -> Headline:
+    """A spread of the languages of a task as a headline: "range", "sd" or "Gini".
 
-    value_a: float
-    value_b: float
-    p: float
-    n: int
-
-
-def compare_spread(
-    first: Values, second: Values, task: str, spread: str = "range", *, replicates: int = 10_000, seed: int
-) -> SpreadDifference:
-    """Whether languages are equally unequal in two systems: a test by swapping systems image by image.
-
-    `first` and `second` are what `values` gives for each; `spread` is "range", "sd" or "Gini". A range has no
-    bootstrap test, being no smooth function of means and above 0 even where all languages are alike. Images
-    and languages that both have are compared. InputError when they share fewer than two languages, or no
-    image that was asked about in all of them.
+    It is no smooth function of means and above 0 even where all languages are alike.
     """
     metric, k = metric_of(task)
-    columns = [
-        entry
-        for entry in first.quantities
-        if (entry.metric, entry.k) == (metric, k)
-        and set(entry.keys) == {"task", "language"}
-        and entry.keys["task"] == task
-        and entry in second
-    ]
-    places = {image: place for place, image in enumerate(second.rows["query_id"])}
-    both = [(at, places[image]) for at, image in enumerate(first.rows["query_id"]) if image in places]
-    if len(columns) < 2 or not both:
-        raise InputError(
-            f"parity: the systems share {len(columns)} languages and {len(both)} images of {task}"
+
+    def languages_in(values: Values) -> tuple[Quantity, ...]:
+        columns = tuple(
+            entry
+            for entry in values.quantities
+            if (entry.metric, entry.k, entry.keys.get("task")) == (metric, k, task)
+            and entry.keys.keys() == {"task", "language"}
         )
-    at, other = np.asarray(both).T
-    tables = first.at(*columns)[at], second.at(*columns)[other]
-    whole = ~(np.isnan(tables[0]) | np.isnan(tables[1])).any(axis=1)
-    if not whole.any():
-        raise InputError(f"parity: no image was asked about in all languages of {task} by both systems")
-    a, b = (table[whole] for table in tables)
-    function = SPREADS[spread]
-    p = swap_test(a, b, function, replicates=replicates, seed=seed)
-    return SpreadDifference(
-        float(function(a.mean(axis=0))), float(function(b.mean(axis=0))), p, int(whole.sum())
+        return columns if len(columns) > 1 else ()
+
+    return Headline(
+        quantity(f"{name} over languages", task=task), combine=SPREADS[name], smooth=False, pick=languages_in
     )

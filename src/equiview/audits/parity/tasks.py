@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from equiview.data.estimates import Estimates
-from equiview.data.languages import languages
+from equiview.data.languages import web_shares
 from equiview.data.metric import quantity
 
 DIRECTIONS = ("image-to-text", "text-to-image")
@@ -16,10 +16,11 @@ PEOPLE = ("gender", "race", "age", "skin")
 def most_written(names: Iterable[str]) -> str:
     """The one of some languages that is written most on the web; any known one before those that are not.
 
-    >>> most_written(["sw", "de", "mi"]), most_written(["tlh", "sw"]), most_written(["vo", "tlh"])
-    ('de', 'sw', 'tlh')
+    >>> most_written(["sw", "de", "mi"]), most_written(["tlh", "yo"]), most_written(["tlh", "qya"])
+    ('de', 'yo', 'qya')
     """
-    order = {code: place for place, code in enumerate(languages()["code"])}
+    shares = web_shares()
+    order = {code: place for key in ("iso639_3", "code") for place, code in enumerate(shares[key])}
     return min(names, key=lambda name: (order.get(name, len(order)), name))
 
 

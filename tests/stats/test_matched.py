@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats import matched_floor, matched_shares, rank_weights
+from equiview.stats import matched, matched_floor, matched_shares, rank_weights
 
 
 def enumerated(weights, clusters, groups, n_groups):
@@ -115,3 +115,29 @@ def test_wrong_input_is_an_error_in_words():
         matched_shares([[1.0]], [0, 1], [0], 2, seed=0)
     with pytest.raises(UndefinedStatisticError, match="column 1 has no weight"):
         matched_shares([[1.0, 0.0]], [0], [0], 2, seed=0)
+
+
+def test_shifts_of_a_large_cluster_are_those_counted_one_by_one(monkeypatch):
+    monkeypatch.setattr(matched, "SHIFTED", 3)
+    monkeypatch.setattr(matched, "TURNED", 3)
+    weights = np.array([[4.0, 0.0], [2.0, 1.0], [1.0, 1.0], [0.0, 3.0], [0.0, 0.0]])
+    groups = np.array([0, 0, 1, 1, 2])
+    order = np.random.default_rng(5).permutation(5)
+    by_hand = np.array(
+        [
+            [weights[order][np.roll(groups[order], -step) == group].sum(axis=0) for group in range(3)]
+            for step in range(5)
+        ]
+    )
+    turned = matched._turned(weights, groups, 3, 5, np.random.default_rng(5))
+    np.testing.assert_allclose(np.sort(turned, axis=0), np.sort(by_hand.reshape(5, -1), axis=0), atol=1e-12)
+
+
+def test_a_group_shown_more_is_found_in_a_pool_of_any_size():
+    rng = np.random.default_rng(1)
+    size = matched.TURNED + 1
+    groups = rng.integers(0, 20, size)
+    weights = rng.random((size, 1)) * (1 + 0.3 * (groups == 7))[:, None]
+    p = matched_shares(weights, np.zeros(size, dtype=int), groups, 20, draws=4000, seed=0).p[:, 0]
+    assert p[7] < 0.05 / 20
+    assert 0.2 < np.delete(p, 7).mean() < 0.7

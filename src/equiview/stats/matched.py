@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import fft
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats._check import whole_number
@@ -23,6 +24,8 @@ BLOCKS = 192
 """Sets of clusters that are shifted together in a draw; with fewer clusters each is one of its own."""
 SHIFTED = 512
 """Clusters of more items than this are permuted anew in every draw."""
+TURNED = 16_384
+"""Clusters of more items than this, such as a whole pool, have shifts enough of their own."""
 NUMBERS_AT_ONCE = 2**21
 ROUNDING = 1e-9
 """Statistics closer than this share of the largest are alike, however their sums are rounded."""
@@ -97,7 +100,8 @@ def matched_shares(
 
     A draw shifts the labels of every cluster along a random circular order of it. Where there are more than
     192 clusters, some of one size are shifted by the same step; these shifts are a group of permutations, so
-    that p is exact all the same. Time grows with `n_columns` x `n_groups` x `draws`, not with the items.
+    that p is exact all the same. Clusters of 513 to 16,384 items are permuted anew in each draw. Time grows
+    with `n_columns` x `n_groups` x `draws`, not with the items.
 
     Raises StatsInputError for arrays that do not fit; UndefinedStatisticError for a column without weight.
 
@@ -221,7 +225,9 @@ def _draws(
     rng = np.random.Generator(np.random.PCG64(seed))
     shape = (n_groups, table.shape[1])
     shifts = _shift_tables(table, labels, [rows for rows in members if rows.shape[1] <= SHIFTED], shape, rng)
-    large = [rows for rows in members if rows.shape[1] > SHIFTED]
+    large = [rows for rows in members if SHIFTED < rows.shape[1] <= TURNED]
+    whole = [cluster for rows in members if rows.shape[1] > TURNED for cluster in rows]
+    shifts += [_turned(table[rows], labels[rows], n_groups, draws, rng) for rows in whole]
     step = max(1, NUMBERS_AT_ONCE // (shape[0] * shape[1]))
     for start in range(0, draws, step):
         drawn = np.zeros((min(step, draws - start), shape[0] * shape[1]))
@@ -257,3 +263,19 @@ def _shift_tables(
         by_block = of_size.reshape(size, n_columns, n_blocks, n_groups).transpose(2, 0, 3, 1)
         tables.extend(np.ascontiguousarray(by_block).reshape(n_blocks, size, -1))
     return tables
+
+
+def _turned(table: Floats, labels: Integers, n_groups: int, draws: int, rng: np.random.Generator) -> Floats:
+    """The weight by group after `draws` different shifts of one cluster, or all it has: `(shifts, cells)`.
+
+    All shifts of a group are one circular correlation of the weights with the places of its labels.
+    """
+    size = len(labels)
+    order = rng.permutation(size)
+    steps = rng.permutation(size)[:draws]
+    weights = fft.rfft(table[order], axis=0)
+    held = np.empty((len(steps), n_groups, table.shape[1]))
+    for group in range(n_groups):
+        places = fft.rfft((labels[order] == group).astype(np.float64))
+        held[:, group] = fft.irfft(weights * places.conj()[:, None], size, axis=0)[steps]
+    return held.reshape(len(steps), -1)

@@ -23,8 +23,6 @@ FLOOR_DRAWS = {"tier": 200, "language": 50}
 """Permutations behind a matched floor: each is a mean over all images, so few are needed."""
 DRAWS_A_TEST = 200
 """Permutations for each test of a family at least, or none could be rejected once they are corrected."""
-POOL_DRAWS = 1_000
-"""Permutations of the whole pool, which take longer than those within images."""
 Floats = NDArray[np.float64]
 
 
@@ -152,7 +150,7 @@ def _tested(lists: Lists, grouping: Grouping, cutoffs: list[int], key: str) -> F
         lists.clusters,
         grouping.of_item,
         len(grouping.names),
-        draws=draws if lists.matched else min(draws, POOL_DRAWS),
+        draws=draws,
         seed=lists.settings.seed_of(f"permutation.{key}"),
     ).p
 

@@ -113,6 +113,14 @@ def before(rng: np.random.Generator, n: int) -> Rows:
     return rng.integers(0, 5, (n, 2)), rng.integers(0, 2, n)
 
 
+def scores(rng: np.random.Generator, n: int) -> Rows:
+    return (rng.integers(0, 5, (n, 3)) / 4,)
+
+
+def answered(rng: np.random.Generator, n: int) -> Rows:
+    return rng.integers(0, 3, n), rng.integers(0, 4, n), np.arange(n) % 3 % 2
+
+
 def ndcg(relevant: Any, n_relevant: Any) -> Any:
     return metrics.ndcg_at_k(relevant, 10, n_relevant=n_relevant)
 
@@ -176,6 +184,18 @@ TABLE = {
     "gap_parts": Case(metrics.gap_parts, grouped_twice, "pooled", -1, 1),
     "recall_in_pool": Case(partial(metrics.recall_in_pool, pool=4, k=2), ranked, "rows", 0, 1),
     "balanced_recall": Case(partial(metrics.balanced_recall, sizes=[9, 5], each=3), before, "rows", 0, 1),
+    "answer_consistency": Case(metrics.answer_consistency, answers, "pooled", 0, 1),
+    "independent_consistency": Case(metrics.independent_consistency, answers, "pooled", 0, 1),
+    "score_consistency": Case(metrics.score_consistency, scores, "pooled", 0, 1),
+    "odmap_at_k": Case(partial(metrics.odmap_at_k, k=10), relevant_only, "rows", 0, 1),
+    "skew": Case(partial(metrics.skew, pool_shares=SHARES), groups, "rows", -np.inf, np.log(10)),
+    "max_skew": Case(partial(metrics.max_skew, pool_shares=SHARES), groups, "rows", 0, np.log(10)),
+    "ndkl": Case(partial(metrics.ndkl, pool_shares=SHARES), groups, "rows", 0, np.log(10)),
+    "demographic_divergence": Case(metrics.demographic_divergence, amounts, "pooled", 0, np.log(30)),
+    "directional_amplification": Case(metrics.directional_amplification, answered, "pooled", -1, 1),
+    "directional_amplification:reference": Case(
+        partial(metrics.directional_amplification, variant="reference"), answered, "pooled", -1, 1
+    ),
     "gini": Case(metrics.gini, amounts, "pooled", 0, 1),
     "gini_of_rows": Case(metrics.gini_of_rows, replicates, "rows", 0, 1, missing=True),
 }
@@ -199,12 +219,13 @@ def test_the_table_has_every_public_metric_and_no_other() -> None:
 def test_the_result_has_its_shape_and_bounds(case: Case) -> None:
     result = case.call(*draw(case))
     if case.result == "pooled":
-        assert isinstance(result, float) or result.shape == (3,)
+        assert isinstance(result, float) or result.shape in {(3,), (3, 3)}
     else:
         assert result.shape[0] == 30
     values = np.asarray(result)
     assert values.dtype == np.float64
-    assert np.isfinite(values).all()
+    assert not np.isnan(values).any()
+    assert np.isfinite(values).all() or np.isinf(case.low)
     assert values.min() >= case.low
     assert values.max() <= case.high
 

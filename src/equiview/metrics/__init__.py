@@ -4,7 +4,9 @@ Each returns one value per query (or trial, or sample), so that intervals and pa
 a metric over nothing raises `equiview.errors.UndefinedMetricError`.
 """
 
+from equiview.metrics.amplification import directional_amplification
 from equiview.metrics.association import preference_ratio, self_preference, win_rates, wins
+from equiview.metrics.consistency import answer_consistency, independent_consistency, score_consistency
 from equiview.metrics.correlation import pearson, spearman
 from equiview.metrics.individual import fairness_ratio, gap_bound, gap_ratio, similarity_gap, text_distance
 from equiview.metrics.parity import (
@@ -18,14 +20,18 @@ from equiview.metrics.parity import (
     recall_in_pool,
 )
 from equiview.metrics.prevalence import dlbkl, group_exposure, lbkl, single_group_share
-from equiview.metrics.ranking import accuracy_at_k, average_precision_at_k, ndcg_at_k
+from equiview.metrics.ranking import accuracy_at_k, average_precision_at_k, ndcg_at_k, odmap_at_k
 from equiview.metrics.silhouette import silhouette_samples
+from equiview.metrics.skew import demographic_divergence, max_skew, ndkl, skew
 
 __all__ = [
     "accuracy_at_k",
+    "answer_consistency",
     "average_precision_at_k",
     "balanced_recall",
     "cross_lingual_gaps",
+    "demographic_divergence",
+    "directional_amplification",
     "dlbkl",
     "fairness_ratio",
     "gap_bound",
@@ -36,15 +42,21 @@ __all__ = [
     "group_exposure",
     "group_rate_gap",
     "group_rate_gaps",
+    "independent_consistency",
     "lbkl",
+    "max_skew",
     "ndcg_at_k",
+    "ndkl",
+    "odmap_at_k",
     "pearson",
     "preference_ratio",
     "recall_in_pool",
+    "score_consistency",
     "self_preference",
     "silhouette_samples",
     "similarity_gap",
     "single_group_share",
+    "skew",
     "spearman",
     "text_distance",
     "win_rates",

@@ -108,3 +108,18 @@ def average_precision_at_k(
     precision = np.cumsum(top, axis=1) / np.arange(1, k + 1)
     score: NDArray[np.float64] = np.where(top, precision, 0.0).sum(axis=1) / whole
     return score
+
+
+def odmap_at_k(correct: ArrayLike, k: int) -> NDArray[np.float64]:
+    """ODmAP@k of each synthetic image: the mean of precision x correctness over its first `k` captions.
+
+    `correct` is `(n_queries, depth)` booleans by rank: does the caption name what the image still shows, and
+    nothing that was removed. Returns `(n_queries,)` in [0, 1]: (1 / k) sum over i of P(i) correct(i), as
+    "Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval" has it (section 3.2).
+
+    Raises MetricInputError when `depth` < `k`.
+
+    >>> odmap_at_k([[True, False, True, True]], k=3).round(4).tolist()
+    [0.5556]
+    """
+    return average_precision_at_k(correct, k, denominator="cutoff")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
@@ -95,6 +95,31 @@ def widened(image: Image) -> Image:
         return image
     least = -(-long // THINNEST)
     return image.resize((max(image.width, least), max(image.height, least)))
+
+
+def on_the_grid(model: Any) -> Any:
+    """Return `model`, transformers' ColQwen2, which from now on reads pictures at Qwen2-VL's 3-D positions.
+
+    The model was trained with a position of time, row and column for each token of a picture. Transformers'
+    class embeds the tokens before its backbone could see where pictures are, and counts 0, 1, 2, ... instead.
+    """
+
+    forward = model.forward
+
+    @wraps(forward)
+    def forward_on_the_grid(*, input_ids: Any, attention_mask: Any, **inputs: Any) -> Any:
+        if inputs.get("image_grid_thw") is not None:
+            inputs["position_ids"], _ = model.vlm.get_rope_index(
+                input_ids=input_ids,
+                mm_token_type_ids=(input_ids == model.config.vlm_config.image_token_id).int(),
+                image_grid_thw=inputs["image_grid_thw"],
+                attention_mask=attention_mask,
+            )
+        return forward(input_ids=input_ids, attention_mask=attention_mask, **inputs)
+
+    # Not a hook: sentence-transformers calls `forward` itself, past the hooks.
+    model.forward = forward_on_the_grid
+    return model
 
 
 def checked_choice(scheme: str, name: str, value: str, known: Sequence[str]) -> str:

@@ -63,7 +63,7 @@ def test_siglip_2_reads_lower_case_filled_up_to_64_tokens(checkpoint: Made, text
     # Gemma tokenizer with vocabulary size 256k, transforming the text to lower case before tokenization".
     folder = checkpoint("siglip2_fixed")
     gemma = hf.GemmaTokenizer.from_pretrained(folder)
-    ids = gemma(text.lower(), add_special_tokens=False)["input_ids"][:63] + [gemma.eos_token_id]
+    ids = [*gemma(text.lower(), add_special_tokens=False)["input_ids"][:63], gemma.eos_token_id]
     filled = torch.tensor([ids + [gemma.pad_token_id] * (64 - len(ids))])
     model = hf.SiglipModel.from_pretrained(folder).eval()
     with torch.inference_mode():

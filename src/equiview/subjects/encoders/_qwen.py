@@ -103,7 +103,6 @@ def on_the_grid(model: Any) -> Any:
     The model was trained with a position of time, row and column for each token of a picture. Transformers'
     class embeds the tokens before its backbone could see where pictures are, and counts 0, 1, 2, ... instead.
     """
-
     forward = model.forward
 
     @wraps(forward)

@@ -85,7 +85,7 @@ class HuggingFace(TorchEncoder):
 
     @cached_property
     def tokenizer(self) -> Any:
-        """Its tokenizer; of SigLIP 2 the one in lower case, as trained, where the checkpoint names Gemma's."""
+        """Its tokenizer; SigLIP 2's is in lower case, as trained, also where its files name Gemma's."""
         tokenizer = tokenizer_of(self.checkpoint, **self.trusted)
         if self.model_type in FULL_LENGTH and type(tokenizer).__name__.startswith("Gemma"):
             kind = require("transformers", self.extra).Siglip2Tokenizer

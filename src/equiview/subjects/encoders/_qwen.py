@@ -62,7 +62,7 @@ class QwenEncoder(TorchEncoder):
         """Patches, their grid, and the prompt with as many places as a picture has tokens."""
         import torch
 
-        pictures = self.processor(images=[widened(image) for image in images], return_tensors="pt")
+        pictures = self.processor(images=[self.resized(image) for image in images], return_tensors="pt")
         prompt = self.tokenizer(self.image_prompt)["input_ids"]
         place = self.tokenizer.convert_tokens_to_ids(PLACE)
         at = prompt.index(place)
@@ -71,6 +71,10 @@ class QwenEncoder(TorchEncoder):
         inputs = self.padded([{"input_ids": row, "attention_mask": [1] * len(row)} for row in ids])
         kinds = (inputs["input_ids"] == place).to(torch.int32)
         return {**inputs, "mm_token_type_ids": kinds, **pictures}
+
+    def resized(self, image: Image) -> Image:
+        """A picture that the model's own preprocessing can read."""
+        return widened(image)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Token ids of texts in their prompt; of a long text the end is cut, not that of the prompt."""

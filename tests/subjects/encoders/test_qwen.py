@@ -142,6 +142,20 @@ def test_jina_v4_prompts_and_tasks_differ(checkpoint: Made) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (",prompt=passage", "Passage: mbwa"),
+        (",task=code,prompt=passage", "Passage: mbwa"),
+        (",task=text-matching,prompt=passage", "Query: mbwa"),
+    ],
+)
+def test_jina_v4_reads_texts_to_be_matched_as_queries(checkpoint: Made, given: str, read: str) -> None:
+    folder = checkpoint("jina_v4")
+    row = load_subject(f"jina-v4:{folder}{given}").tokens(["mbwa"])[0]["input_ids"]  # type: ignore[attr-defined]
+    assert row == hf.Qwen2Tokenizer.from_pretrained(folder)(read)["input_ids"]
+
+
+@pytest.mark.parametrize(
     ("given", "said"),
     [
         (",prompt=document", "prompt is 'document'; expected one of query, passage"),

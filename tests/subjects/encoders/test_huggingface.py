@@ -20,6 +20,7 @@ from tests.subjects.encoders import tiny
 from tests.subjects.encoders.checks import TOLERANCE, keeps_its_promises
 
 WIDTHS = {"clip": 16, "chinese_clip": 16, "siglip": 32, "siglip2": 32, "altclip": 16, "blip": 16}
+WIDTHS["siglip2_fixed"] = 32
 Made = Callable[[str], Path]
 
 
@@ -37,7 +38,7 @@ def unit(vectors: torch.Tensor) -> Any:
     return torch.nn.functional.normalize(vectors, dim=-1).numpy()
 
 
-@pytest.mark.parametrize("family", [name for name in WIDTHS if name != "blip"])
+@pytest.mark.parametrize("family", [name for name in WIDTHS if name not in {"blip", "siglip2_fixed"}])
 def test_vectors_are_those_of_the_library(checkpoint: Made, family: str) -> None:
     folder = checkpoint(family)
     subject = load_subject(f"hf:{folder}")
@@ -54,6 +55,21 @@ def test_vectors_are_those_of_the_library(checkpoint: Made, family: str) -> None
         read = model.get_text_features(**tokens).pooler_output
     np.testing.assert_allclose(subject.encode_images([image]), unit(seen), atol=TOLERANCE)
     np.testing.assert_allclose(subject.encode_texts([text]), unit(read), atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("text", ["Ein HUND auf dem Sofa", "", "Ω Σ К犬", "word " * 300])
+def test_siglip_2_reads_lower_case_filled_up_to_64_tokens(checkpoint: Made, text: str) -> None:
+    # Tschannen et al., "SigLIP 2", 2025, section 2: "We set the text length to 64 and use the multilingual
+    # Gemma tokenizer with vocabulary size 256k, transforming the text to lower case before tokenization".
+    folder = checkpoint("siglip2_fixed")
+    gemma = hf.GemmaTokenizer.from_pretrained(folder)
+    ids = [*gemma(text.lower(), add_special_tokens=False)["input_ids"][:63], gemma.eos_token_id]
+    filled = torch.tensor([ids + [gemma.pad_token_id] * (64 - len(ids))])
+    model = hf.SiglipModel.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        expected = unit(model.get_text_features(filled).pooler_output)
+    made = load_subject(f"hf:{folder}").encode_texts([text])
+    np.testing.assert_allclose(made, expected, atol=TOLERANCE)
 
 
 def test_blip_scores_are_those_of_its_contrastive_head(checkpoint: Made) -> None:

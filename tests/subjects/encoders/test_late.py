@@ -35,14 +35,56 @@ def test_vectors_are_those_of_the_library(checkpoint: Made, scheme: str, stem: s
     model = getattr(hf, f"{stem}ForRetrieval").from_pretrained(folder).eval()
     images = hf.AutoImageProcessor.from_pretrained(folder, backend="pil")
     processor = getattr(hf, f"{stem}Processor")(images, hf.AutoTokenizer.from_pretrained(folder))
-    for ours, inputs in (
-        (subject.encode_images(tiny.pictures()[:2]), processor.process_images(tiny.pictures()[:2])),
-        (subject.encode_texts(tiny.TEXTS[:3]), processor.process_queries(tiny.TEXTS[:3])),
-    ):
+    pairs = [(subject.encode_texts(tiny.TEXTS[:3]), processor.process_queries(tiny.TEXTS[:3]))]
+    if scheme == "colpali":  # ColQwen2's pictures have a test of their own
+        pictures = tiny.pictures()[:2]
+        pairs.append((subject.encode_images(pictures), processor.process_images(pictures)))
+    for ours, inputs in pairs:
         inputs.pop("labels", None)
         with torch.inference_mode():
             expected = model(**inputs).embeddings[inputs["attention_mask"].bool()]
         np.testing.assert_allclose(flat(ours), expected, atol=TOLERANCE)
+
+
+def grid_positions(ids: list[int], place: int, rows: int, columns: int) -> torch.Tensor:
+    """Positions `(3, 1, tokens)` by the rule of Qwen2-VL (Wang et al. 2024, section 2.1 and figure 3).
+
+    A token of text has three equal numbers; those of a picture have one time, and their row and column.
+    What follows a picture counts on from the largest number in it.
+    """
+    positions: list[tuple[int, int, int]] = []
+    following = 0
+    while len(positions) < len(ids):
+        if ids[len(positions)] == place:
+            positions += [
+                (following, following + row, following + column)
+                for row in range(rows)
+                for column in range(columns)
+            ]
+        else:
+            positions.append((following,) * 3)
+        following = max(positions[-1]) + 1
+    return torch.tensor(positions).T[:, None]
+
+
+@pytest.mark.parametrize("scheme", ["colqwen2", "st-multi"])
+def test_colqwen2_reads_pictures_at_rows_and_columns(checkpoint: Made, scheme: str) -> None:
+    folder = checkpoint("colqwen2")
+    subject = load_subject(f"{scheme}:{folder},batch=2")
+    whole = hf.ColQwen2ForRetrieval.from_pretrained(folder).eval()
+    tokenizer, place = hf.Qwen2Tokenizer.from_pretrained(folder), whole.config.vlm_config.image_token_id
+    pictures = tiny.pictures()
+    for ours, picture in zip(subject.encode_images(pictures), pictures, strict=True):
+        patches = tiny.qwen_images()([picture], return_tensors="pt")
+        rows, columns = (patches["image_grid_thw"][0, 1:] // 2).tolist()
+        shown = "<|vision_start|>" + "<|image_pad|>" * rows * columns + "<|vision_end|>"
+        prompt = f"<|im_start|>user\n{shown}Describe the image.<|im_end|><|endoftext|>"
+        ids = tokenizer(prompt)["input_ids"]
+        positions = grid_positions(ids, place, rows, columns)
+        with torch.inference_mode():
+            hidden = whole.vlm(torch.tensor([ids]), position_ids=positions, **patches).last_hidden_state
+            expected = torch.nn.functional.normalize(whole.embedding_proj_layer(hidden), dim=-1)[0]
+        np.testing.assert_allclose(ours, expected, atol=TOLERANCE)
 
 
 def with_lora(model: Any, head: Any, folder: Path, scale: float) -> None:
@@ -86,12 +128,14 @@ def test_colqwen25_is_its_base_with_the_adapter_beside_it(
             hidden = model(inputs["input_ids"], mm_token_type_ids=kinds, **patches).last_hidden_state
             expected = torch.nn.functional.normalize(head(hidden), dim=-1)[0]
         np.testing.assert_allclose(flat(subject.encode_images([image])), expected, atol=TOLERANCE)
-    prompt = "Query: mbwa" + 10 * "<|endoftext|>"
-    with torch.inference_mode():
-        hidden = model(torch.tensor([processor.tokenizer(prompt)["input_ids"]])).last_hidden_state
-        expected = torch.nn.functional.normalize(head(hidden), dim=-1)[0]
-    subject = load_subject(f"colqwen2.5:{folder},prefix=Query: ")
-    np.testing.assert_allclose(flat(subject.encode_texts(["mbwa"])), expected, atol=TOLERANCE)
+    # colpali-engine 0.3.9: a text stands after "Query: " and before ten tokens that expand it.
+    for given, prefix in (("", "Query: "), (",prefix=Find: ", "Find: "), (",prefix=", "")):
+        prompt = f"{prefix}mbwa" + 10 * "<|endoftext|>"
+        with torch.inference_mode():
+            hidden = model(torch.tensor([processor.tokenizer(prompt)["input_ids"]])).last_hidden_state
+            expected = torch.nn.functional.normalize(head(hidden), dim=-1)[0]
+        subject = load_subject(f"colqwen2.5:{folder}{given}")
+        np.testing.assert_allclose(flat(subject.encode_texts(["mbwa"])), expected, atol=TOLERANCE)
 
 
 def test_a_merged_checkpoint_under_older_names_gives_the_same(checkpoint: Made, tmp_path: Path) -> None:

@@ -111,11 +111,40 @@ def test_an_unknown_width_asks_for_the_image_tower(copy: Path) -> None:
         load_subject(f"mclip:{copy}").encode_texts(["a dog"])
 
 
-@pytest.mark.parametrize("width", [768, 640])
-def test_the_published_widths_know_their_image_tower(copy: Path, width: int) -> None:
-    (copy / "config.json").write_text(json.dumps({"model_type": "M-CLIP", "numDims": width}))
-    with pytest.raises(InputError, match=r"(clip-vit-large-patch14|plus_clip_240).*could not be fetched"):
+TOWERS = {
+    512: "openai/clip-vit-base-patch32",
+    640: "timm/vit_base_patch16_plus_clip_240.laion400m_e32",
+    768: "openai/clip-vit-large-patch14",
+}
+"""Vision models of M-CLIP's own table of its pre-trained models, by their dimensions."""
+
+
+@pytest.mark.parametrize("width", TOWERS)
+@pytest.mark.parametrize("stated", [True, False])
+def test_the_published_widths_know_their_image_tower(copy: Path, width: int, stated: bool) -> None:
+    config: dict[str, object] = {"model_type": "M-CLIP"}
+    if stated:
+        config["numDims"] = width
+    else:
+        state = torch.load(copy / "pytorch_model.bin", weights_only=True)
+        head = torch.nn.Linear(128, width).state_dict()
+        state |= {f"LinearTransformation.{name}": value for name, value in head.items()}
+        torch.save(state, copy / "pytorch_model.bin")
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match=f"{TOWERS[width]}.*could not be fetched"):
         load_subject(f"mclip:{copy}").encode_images(tiny.pictures())
+
+
+def test_a_text_tower_that_is_not_xlm_r_is_refused(copy: Path, checkpoint: Made) -> None:
+    name = f"mclip:{copy},vision={checkpoint('clip')}"
+    state = torch.load(copy / "pytorch_model.bin", weights_only=True)
+    state["transformer.embeddings.token_type_embeddings.weight"] = torch.zeros(2, 128)
+    torch.save(state, copy / "pytorch_model.bin")
+    with pytest.raises(InputError, match="its text tower is a BERT; mclip reads M-CLIP on XLM-R alone"):
+        load_subject(name).encode_texts(["a dog"])
+    (copy / "config.json").write_text(json.dumps({"modelBase": "sentence-transformers/LaBSE"}))
+    with pytest.raises(InputError, match="its text tower is sentence-transformers/LaBSE; mclip reads"):
+        load_subject(name)
 
 
 @pytest.mark.parametrize(

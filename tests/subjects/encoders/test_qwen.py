@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import PIL.Image
 import pytest
 import torch
 import transformers as hf
@@ -12,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from equiview.errors import InputError
 from equiview.subjects import load_subject
+from equiview.subjects.encoders.gme import first_size
 from tests.subjects.encoders import tiny
 from tests.subjects.encoders.checks import TOLERANCE, flat, keeps_its_promises
 
@@ -42,8 +44,11 @@ def test_gme_is_the_closing_token_of_the_library_s_model(checkpoint: Made) -> No
     np.testing.assert_allclose(subject.encode_texts(["mbwa"]), expected, atol=TOLERANCE)
 
     image = tiny.pictures()[3]
+    assert image.size == (100, 40)
     settings = {"min_pixels": 256 * 28 * 28, "max_pixels": 1280 * 28 * 28}
-    patches = hf.Qwen2VLImageProcessorPil.from_pretrained(folder, **settings)([image], return_tensors="pt")
+    # First to sides that are multiples of 28, 3.6 and 1.4 times rounded, then to the pixels of its settings.
+    first = image.resize((112, 28), PIL.Image.Resampling.BICUBIC)
+    patches = hf.Qwen2VLImageProcessorPil.from_pretrained(folder, **settings)([first], return_tensors="pt")
     count = int(patches["image_grid_thw"].prod()) // 4
     assert count >= 256
     shown = "<|vision_start|>" + "<|image_pad|>" * count + "<|vision_end|>"
@@ -52,6 +57,26 @@ def test_gme_is_the_closing_token_of_the_library_s_model(checkpoint: Made) -> No
     with torch.inference_mode():
         expected = unit(model(ids, position_ids=positions, **patches).last_hidden_state[:, -1])
     np.testing.assert_allclose(subject.encode_images([image]), expected, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("size", "resized"),
+    [
+        ((500, 375), (504, 364)),  # 17.86 and 13.39 times 28
+        ((14, 42), (56, 112)),  # 28 by 56 has under 4 * 784 pixels: times sqrt(3136 / 588), rounded up
+        ((1, 1), (56, 56)),
+        ((4032, 3024), (4032, 3024)),
+        ((4200, 4200), (3584, 3584)),  # over 16384 * 784 pixels
+        ((20, 3000), (28, 2996)),
+        ((3, 9000), (28, 5600)),  # at most 200 times as long as wide
+        ((400_000, 40), (5600, 28)),
+    ],
+)
+def test_gme_s_pictures_get_sides_that_are_multiples_of_28_first(
+    size: tuple[int, int], resized: tuple[int, int]
+) -> None:
+    assert first_size(*size) == resized
+    assert first_size(*size[::-1]) == resized[::-1]
 
 
 def test_the_instruction_is_part_of_the_fingerprint(checkpoint: Made) -> None:
@@ -114,6 +139,20 @@ def test_jina_v4_prompts_and_tasks_differ(checkpoint: Made) -> None:
     assert len({subject.fingerprint for subject in made}) == 3
     texts = np.concatenate([subject.encode_texts(["mbwa"]) for subject in made])
     assert len(np.unique(texts.round(4), axis=0)) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (",prompt=passage", "Passage: mbwa"),
+        (",task=code,prompt=passage", "Passage: mbwa"),
+        (",task=text-matching,prompt=passage", "Query: mbwa"),
+    ],
+)
+def test_jina_v4_reads_texts_to_be_matched_as_queries(checkpoint: Made, given: str, read: str) -> None:
+    folder = checkpoint("jina_v4")
+    row = load_subject(f"jina-v4:{folder}{given}").tokens(["mbwa"])[0]["input_ids"]  # type: ignore[attr-defined]
+    assert row == hf.Qwen2Tokenizer.from_pretrained(folder)(read)["input_ids"]
 
 
 @pytest.mark.parametrize(

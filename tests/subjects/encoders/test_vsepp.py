@@ -55,15 +55,19 @@ def write(folder: Path, **options: Any) -> Path:
     opt = argparse.Namespace(embed_size=8, cnn_type="vgg19", **options)
     folder.mkdir(exist_ok=True)
     torch.save({"epoch": 3, "model": [images, texts], "opt": opt, "Eiters": 9}, folder / "model_best.pth.tar")
+    (folder / "coco_vocab.pkl").write_bytes(pickled_vocabulary(2))
+    return folder
+
+
+def pickled_vocabulary(protocol: int) -> bytes:
     module = types.ModuleType("vocab")
     module.Vocabulary = Vocabulary  # type: ignore[attr-defined]
     sys.modules["vocab"] = module
     Vocabulary.__module__, Vocabulary.__qualname__ = "vocab", "Vocabulary"
     try:
-        (folder / "coco_vocab.pkl").write_bytes(pickle.dumps(Vocabulary(), 2))
+        return pickle.dumps(Vocabulary(), protocol)
     finally:
         del sys.modules["vocab"]
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +120,30 @@ def test_vectors_are_those_of_the_layers_one_by_one(folder: Path) -> None:
     )
 
 
+def test_the_best_weights_are_read_and_not_the_last(copy: Path) -> None:
+    before = np.asarray(load_subject(f"vsepp:{copy}").encode_texts(TEXTS))
+    last = torch.load(copy / "model_best.pth.tar", weights_only=False)
+    last["model"][1]["embed.weight"] += 1
+    torch.save(last, copy / "checkpoint.pth.tar")
+    np.testing.assert_array_equal(load_subject(f"vsepp:{copy}").encode_texts(TEXTS), before)
+    (copy / "model_best.pth.tar").unlink()
+    assert np.abs(load_subject(f"vsepp:{copy}").encode_texts(TEXTS) - before).max() > 0.01
+
+
+@pytest.mark.parametrize("option", [{"measure": "order"}, {"no_imgnorm": True}])
+def test_a_model_that_is_not_compared_by_angle_is_refused(tmp_path: Path, option: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"was trained with \w+=\w+, so its vectors are not compared by"):
+        load_subject(f"vsepp:{write(tmp_path / 'other', **option)}").encode_texts(["a dog"])
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_vocabularies_of_every_protocol_are_read(tmp_path: Path, protocol: int) -> None:
+    path = tmp_path / "coco_vocab.pkl"
+    path.write_bytes(pickled_vocabulary(protocol))
+    assert b"copy_reg" in path.read_bytes() or protocol > 1
+    assert read_vocabulary(path) == {word: number for number, word in enumerate(WORDS)}
+
+
 def test_absolute_values_where_trained_so(tmp_path: Path) -> None:
     subject = load_subject(f"vsepp:{write(tmp_path / 'abs', use_abs=True)}")
     assert (np.asarray(subject.encode_texts(TEXTS)) >= 0).all()
@@ -140,6 +168,8 @@ class Evil:
     ("content", "said"),
     [
         (pickle.dumps(Evil()), r"asks for builtins.print, which no vocabulary needs"),
+        (b"ccopy_reg\nadd_extension\n(S'a'\nS'b'\nI1\ntR.", r"asks for copy_reg.add_extension"),
+        (b"cos\nsystem\n(S'true'\ntR.", r"asks for os.system, which no vocabulary needs"),
         (pickle.dumps([1, 2]), "holds no table of words"),
         (b"", "cannot be read as a vocabulary"),
     ],

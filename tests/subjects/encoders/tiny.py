@@ -83,17 +83,34 @@ def siglip(folder: Path) -> Path:
 
 
 def siglip2(folder: Path) -> Path:
+    text = {**TOWER, **GEMMA_IDS, "max_position_embeddings": 64, "projection_size": 32}
+    tokenizer = closing(hf.Siglip2Tokenizer)
+    vision = {**TOWER, "patch_size": 8, "num_patches": 16}
+    config = hf.Siglip2Config(text_config={**text, "vocab_size": len(tokenizer)}, vision_config=vision)
+    images = hf.Siglip2ImageProcessorPil(patch_size=8, max_num_patches=16)
+    return saved(folder, hf.Siglip2Model(config), hf.Siglip2Processor(images, tokenizer))
+
+
+def siglip2_fixed(folder: Path) -> Path:
+    """SigLIP 2 of one picture size as it is published: SigLIP's configuration, Gemma's tokenizer."""
+    tokenizer = closing(hf.GemmaTokenizer)
+    text = {**TOWER, **GEMMA_IDS, "max_position_embeddings": 64, "projection_size": 32}
+    config = hf.SiglipConfig(text_config={**text, "vocab_size": len(tokenizer)}, vision_config=VISION)
+    images = hf.SiglipImageProcessorPil(size=SIDE)
+    return saved(folder, hf.SiglipModel(config), images, tokenizer)
+
+
+GEMMA_IDS = {"bos_token_id": 1, "eos_token_id": 1, "pad_token_id": 0}
+
+
+def closing(kind: Any) -> Any:
+    """A tokenizer over Gemma's kind of pieces that ends a text with `<eos>`, as SigLIP 2's does."""
     vocab, merges = gemma_vocabulary()
-    tokenizer = hf.Siglip2Tokenizer(vocab=vocab, merges=merges, padding_side="right")
+    tokenizer = kind(vocab=vocab, merges=merges, padding_side="right")
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="$A <eos>", special_tokens=[("<eos>", tokenizer.eos_token_id)]
     )
-    text = {**TOWER, "vocab_size": len(tokenizer), "max_position_embeddings": 64, "projection_size": 32}
-    text |= {"bos_token_id": 1, "eos_token_id": 1, "pad_token_id": 0}
-    vision = {**TOWER, "patch_size": 8, "num_patches": 16}
-    config = hf.Siglip2Config(text_config=text, vision_config=vision)
-    images = hf.Siglip2ImageProcessorPil(patch_size=8, max_num_patches=16)
-    return saved(folder, hf.Siglip2Model(config), hf.Siglip2Processor(images, tokenizer))
+    return tokenizer
 
 
 def altclip(folder: Path) -> Path:
@@ -127,6 +144,7 @@ DUAL: dict[str, Callable[[Path], Path]] = {
     "chinese_clip": chinese_clip,
     "siglip": siglip,
     "siglip2": siglip2,
+    "siglip2_fixed": siglip2_fixed,
     "altclip": altclip,
     "blip": blip,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
@@ -62,7 +62,7 @@ class QwenEncoder(TorchEncoder):
         """Patches, their grid, and the prompt with as many places as a picture has tokens."""
         import torch
 
-        pictures = self.processor(images=[widened(image) for image in images], return_tensors="pt")
+        pictures = self.processor(images=[self.resized(image) for image in images], return_tensors="pt")
         prompt = self.tokenizer(self.image_prompt)["input_ids"]
         place = self.tokenizer.convert_tokens_to_ids(PLACE)
         at = prompt.index(place)
@@ -71,6 +71,10 @@ class QwenEncoder(TorchEncoder):
         inputs = self.padded([{"input_ids": row, "attention_mask": [1] * len(row)} for row in ids])
         kinds = (inputs["input_ids"] == place).to(torch.int32)
         return {**inputs, "mm_token_type_ids": kinds, **pictures}
+
+    def resized(self, image: Image) -> Image:
+        """A picture that the model's own preprocessing can read."""
+        return widened(image)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Token ids of texts in their prompt; of a long text the end is cut, not that of the prompt."""
@@ -95,6 +99,30 @@ def widened(image: Image) -> Image:
         return image
     least = -(-long // THINNEST)
     return image.resize((max(image.width, least), max(image.height, least)))
+
+
+def on_the_grid(model: Any) -> Any:
+    """Return `model`, transformers' ColQwen2, which from now on reads pictures at Qwen2-VL's 3-D positions.
+
+    The model was trained with a position of time, row and column for each token of a picture. Transformers'
+    class embeds the tokens before its backbone could see where pictures are, and counts 0, 1, 2, ... instead.
+    """
+    forward = model.forward
+
+    @wraps(forward)
+    def forward_on_the_grid(*, input_ids: Any, attention_mask: Any, **inputs: Any) -> Any:
+        if inputs.get("image_grid_thw") is not None:
+            inputs["position_ids"], _ = model.vlm.get_rope_index(
+                input_ids=input_ids,
+                mm_token_type_ids=(input_ids == model.config.vlm_config.image_token_id).int(),
+                image_grid_thw=inputs["image_grid_thw"],
+                attention_mask=attention_mask,
+            )
+        return forward(input_ids=input_ids, attention_mask=attention_mask, **inputs)
+
+    # Not a hook: sentence-transformers calls `forward` itself, past the hooks.
+    model.forward = forward_on_the_grid
+    return model
 
 
 def checked_choice(scheme: str, name: str, value: str, known: Sequence[str]) -> str:

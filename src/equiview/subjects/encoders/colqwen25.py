@@ -3,6 +3,8 @@
 vidore/colqwen2.5-v0.2 and Metric-AI's multilingual 3b and 7b: a published checkpoint is a LoRA adapter whose
 `adapter_config.json` names the base, or the two merged; `custom_text_proj` projects each token to 128 numbers
 (Faysse et al., "ColPali", 2024). `base=ID_OR_PATH` names another copy of the base.
+
+Texts are read after `Query: `, as by colpali-engine up to 0.3.12; from 0.3.13 on it adds nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +25,14 @@ if TYPE_CHECKING:
     from equiview.subjects.encoders._torch import Inputs
 
 PROJECTION = "custom_text_proj"
+QUERY = "Query: "
 
 
 @register(
     "colqwen2.5", usage=("colqwen2.5:ID_OR_PATH",), about="late interaction on Qwen2.5-VL, with its adapter"
 )
 class ColQwen25(QwenEncoder):
-    """ColQwen2.5; `prefix=...` is put before each text, for checkpoints trained with `Query: `."""
+    """ColQwen2.5; `prefix=...` is put before each text in place of `Query: `, `prefix=` for none."""
 
     scheme = "colqwen2.5"
     extra_options = ("base", "prefix")
@@ -41,7 +44,7 @@ class ColQwen25(QwenEncoder):
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
         # Ten padding tokens after a text let the model expand the query, as it was trained.
-        self.text_prompt = f"{self.options.get('prefix', '')}{{}}{'<|endoftext|>' * 10}"
+        self.text_prompt = f"{self.options.get('prefix', QUERY)}{{}}{'<|endoftext|>' * 10}"
 
     @cached_property
     def base(self) -> Checkpoint | None:

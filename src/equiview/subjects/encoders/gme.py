@@ -2,23 +2,29 @@
 
 A text or a picture stands in a chat turn after an instruction, and the vector is the last layer's at the
 closing token (Zhang et al., "GME: Improving Universal Multimodal Retrieval by Multimodal LLMs", 2024). The
-models were trained with positions counted 0, 1, 2, ... through picture and text, not on Qwen2-VL's grid.
+models were trained with positions counted 0, 1, 2, ... through picture and text, not on Qwen2-VL's grid. A
+picture is resized twice, as by the published `gme_inference.py`: to sides that are multiples of 28, then to
+as many pixels as the model takes.
 """
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from equiview.subjects.base import register
 from equiview.subjects.encoders._adapters import backbone, tensors_of
-from equiview.subjects.encoders._qwen import PLACE, QwenEncoder
+from equiview.subjects.encoders._qwen import PLACE, THINNEST, QwenEncoder
 
 if TYPE_CHECKING:
     import torch
+    from PIL.Image import Image
 
     from equiview.subjects.encoders._torch import Inputs
 
+SIDE, LEAST, MOST = 28, 4 * 28 * 28, 16384 * 28 * 28
+"""Of a picture's first resizing: what sides are multiples of, and its least and greatest number of pixels."""
 INSTRUCTION = "You are a helpful assistant."
 TURN = (
     "<|im_start|>system\n{}<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n<|endoftext|>"
@@ -40,6 +46,15 @@ class Gme(QwenEncoder):
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
         self.text_prompt = TURN.format(self.options.get("instruction", INSTRUCTION), "{}")
+
+    @property
+    def recipe(self) -> str:
+        """The prompts, the limits, and the first resizing."""
+        return f"{super().recipe} {SIDE}"
+
+    def resized(self, image: Image) -> Image:
+        """The picture with sides that are multiples of 28."""
+        return image.resize(first_size(*image.size))
 
     @cached_property
     def model(self) -> Any:
@@ -73,3 +88,19 @@ class Gme(QwenEncoder):
         ).last_hidden_state
         vectors: torch.Tensor = hidden[torch.arange(count, device=mask.device), mask.sum(dim=1) - 1]
         return vectors
+
+
+def first_size(width: int, height: int) -> tuple[int, int]:
+    """The size, in pixels, to which a picture is resized before the model's own preprocessing.
+
+    >>> first_size(500, 375), first_size(20, 3000)
+    ((504, 364), (28, 2996))
+    """
+    wide, high = (max(SIDE, round(side / SIDE) * SIDE) for side in (width, height))
+    if wide * high > MOST:
+        scale = math.sqrt(width * height / MOST)
+        wide, high = (max(SIDE, math.floor(side / scale / SIDE) * SIDE) for side in (width, height))
+    elif wide * high < LEAST:
+        scale = math.sqrt(LEAST / (width * height))
+        wide, high = (math.ceil(side * scale / SIDE) * SIDE for side in (width, height))
+    return min(wide, high * THINNEST), min(high, wide * THINNEST)

@@ -43,6 +43,11 @@ class HuggingFace(TorchEncoder):
     scheme = "hf"
     trust = False
 
+    @property
+    def recipe(self) -> str:
+        """How SigLIP's texts are prepared."""
+        return "lower case where trained so" if self.model_type in FULL_LENGTH else ""
+
     @cached_property
     def model_type(self) -> str:
         """The model type that the configuration states."""
@@ -80,8 +85,12 @@ class HuggingFace(TorchEncoder):
 
     @cached_property
     def tokenizer(self) -> Any:
-        """Its tokenizer."""
-        return tokenizer_of(self.checkpoint, **self.trusted)
+        """Its tokenizer; SigLIP 2's is in lower case, as trained, also where its files name Gemma's."""
+        tokenizer = tokenizer_of(self.checkpoint, **self.trusted)
+        if self.model_type in FULL_LENGTH and type(tokenizer).__name__.startswith("Gemma"):
+            kind = require("transformers", self.extra).Siglip2Tokenizer
+            return tokenizer_of(self.checkpoint, kind, **self.trusted)
+        return tokenizer
 
     @property
     def trusted(self) -> dict[str, bool]:

@@ -35,9 +35,11 @@ class JinaV4(QwenEncoder):
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        prompt = self.options.get("prompt", "query")
-        self.text_prompt = PROMPTS[checked_choice(self.scheme, "prompt", prompt, tuple(PROMPTS))]
         self.task = checked_choice(self.scheme, "task", self.options.get("task", "retrieval"), TASKS)
+        prompt = self.options.get("prompt", "query")
+        checked_choice(self.scheme, "prompt", prompt, tuple(PROMPTS))
+        # Text matching knows no sides: its published code reads every text as a query.
+        self.text_prompt = PROMPTS["query" if self.task == "text-matching" else prompt]
 
     @property
     def recipe(self) -> str:

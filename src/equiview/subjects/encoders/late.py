@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from equiview.errors import InputError
 from equiview.subjects._libraries import require
 from equiview.subjects.base import register
-from equiview.subjects.encoders._qwen import LONGEST, widened
+from equiview.subjects.encoders._qwen import LONGEST, on_the_grid, widened
 from equiview.subjects.encoders._torch import (
     Inputs,
     Tokens,
@@ -125,3 +125,13 @@ class ColQwen2(LateInteraction):
 
     scheme = "colqwen2"
     family = "ColQwen2"
+
+    @property
+    def recipe(self) -> str:
+        """The limit, and how positions are counted."""
+        return f"{super().recipe} positions on the grid"
+
+    @cached_property
+    def model(self) -> Any:
+        """The model, whole, reading pictures on Qwen2-VL's grid."""
+        return on_the_grid(super().model)

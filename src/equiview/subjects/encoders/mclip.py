@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 IMAGE_TOWERS = {
-    768: "openai/clip-vit-large-patch14",
+    512: "openai/clip-vit-base-patch32",
     640: "timm/vit_base_patch16_plus_clip_240.laion400m_e32",
+    768: "openai/clip-vit-large-patch14",
 }
-"""Image tower by the width of the shared space: of `...-Vit-L-14`, and of `...-Vit-B-16Plus`."""
+"""Image tower by the width of the shared space: of `...-Vit-B-32`, `...-Vit-B-16Plus` and `...-Vit-L-14`."""
 HEAD = "LinearTransformation."
 
 
@@ -50,11 +51,21 @@ class MultilingualClip(TorchEncoder):
     scheme = "mclip"
     extra_options = ("vision",)
 
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        base = str(self.checkpoint.json().get("modelBase", "xlm-roberta-large"))
+        if not re.search("xlm-?r", base, re.IGNORECASE):
+            raise InputError(
+                f"{self.checkpoint.name}: its text tower is {base}; mclip reads M-CLIP on XLM-R alone"
+            )
+
     @cached_property
     def image_tower(self) -> HuggingFace | OpenClipTower:
         """The image tower."""
-        width = int(self.checkpoint.json().get("numDims", 0))
-        name = self.options.get("vision") or IMAGE_TOWERS.get(width)
+        name = self.options.get("vision")
+        if name is None:
+            width = self.checkpoint.json().get("numDims") or len(self.text_side()[f"{HEAD}weight"])
+            name = IMAGE_TOWERS.get(width)
         if name is None:
             raise InputError(
                 f"{self.checkpoint.name}: no image tower is known for vectors {width} wide; "
@@ -71,17 +82,25 @@ class MultilingualClip(TorchEncoder):
         """A hash of both towers and the precision."""
         return fingerprint(super().fingerprint, self.image_tower.checkpoint.fingerprint)
 
+    def text_side(self) -> dict[str, Any]:
+        """The weights of the text side; InputError when they are not those of XLM-R and a linear layer."""
+        path = self.checkpoint.weights[0]
+        state = state_of(path)
+        if f"{HEAD}weight" not in state:
+            raise InputError(f"{path}: has no {HEAD}weight; it is not an M-CLIP checkpoint")
+        # XLM-R has one kind of tokens. BERT has two, LaBSE for one, and counts positions from 0.
+        if len(state.get("transformer.embeddings.token_type_embeddings.weight", [0])) != 1:
+            raise InputError(f"{path}: its text tower is a BERT; mclip reads M-CLIP on XLM-R alone")
+        return state
+
     @cached_property
     def towers(self) -> tuple[Any, Any]:
         """The XLM-R encoder and the linear layer after it."""
         import torch
 
-        path = self.checkpoint.weights[0]
-        state = state_of(path)
+        path, state = self.checkpoint.weights[0], self.text_side()
         body = {name.removeprefix("transformer."): value for name, value in state.items()}
         text = filled(roberta_for(body, path), body, path)
-        if f"{HEAD}weight" not in state:
-            raise InputError(f"{path}: has no {HEAD}weight; it is not an M-CLIP checkpoint")
         out, inner = state[f"{HEAD}weight"].shape
         named = {name.removeprefix(HEAD): value for name, value in state.items() if name.startswith(HEAD)}
         head = filled(torch.nn.Linear(inner, out), named, path)
@@ -133,6 +152,7 @@ def roberta_for(state: dict[str, Any], where: Any) -> Any:
         words, width = state["embeddings.word_embeddings.weight"].shape
         positions = len(state["embeddings.position_embeddings.weight"])
         inner = len(state["encoder.layer.0.intermediate.dense.bias"])
+        kinds = len(state["embeddings.token_type_embeddings.weight"])
     except KeyError as error:
         raise InputError(f"{where}: has no {error}; it is not an M-CLIP checkpoint") from None
     layers = {int(match[1]) for name in state if (match := re.match(r"encoder\.layer\.(\d+)\.", name))}
@@ -143,7 +163,7 @@ def roberta_for(state: dict[str, Any], where: Any) -> Any:
         num_hidden_layers=len(layers),
         num_attention_heads=max(1, width // 64),
         max_position_embeddings=positions,
-        type_vocab_size=len(state["embeddings.token_type_embeddings.weight"]),
+        type_vocab_size=kinds,
         layer_norm_eps=1e-5,
         pad_token_id=1,
         bos_token_id=0,

@@ -17,6 +17,7 @@ from equiview.errors import InputError
 from equiview.subjects._libraries import require
 from equiview.subjects.base import register
 from equiview.subjects.encoders._checkpoint import Checkpoint
+from equiview.subjects.encoders._qwen import on_the_grid
 from equiview.subjects.encoders._torch import chosen_device, chosen_dtype, library_bars_off, readable
 from equiview.subjects.encoders.base import EmbeddingModel
 
@@ -35,6 +36,8 @@ class SentenceTransformers(EmbeddingModel):
     packages = ("sentence-transformers", "torch", "torchvision", "transformers", "tokenizers", "pillow")
     scheme = "st"
     class_name = "SentenceTransformer"
+    recipe = ""
+    """What else decides the vectors. Part of the fingerprint."""
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
@@ -50,7 +53,7 @@ class SentenceTransformers(EmbeddingModel):
     def fingerprint(self) -> str:
         """A hash of the files of the checkpoint, the precision and the prompt."""
         prompt = self.options.get("prompt", "")
-        return fingerprint(self.scheme, self.checkpoint.fingerprint, self._dtype, prompt)
+        return fingerprint(self.scheme, self.recipe, self.checkpoint.fingerprint, self._dtype, prompt)
 
     @property
     def _dtype(self) -> str:
@@ -81,6 +84,9 @@ class SentenceTransformers(EmbeddingModel):
         if prompt is not None and prompt not in model.prompts:
             known = ", ".join(model.prompts) or "none"
             raise InputError(f"{self.checkpoint.name}: has no prompt {prompt!r}; it has: {known}")
+        for part in model.modules():
+            if type(part).__name__ == "ColQwen2ForRetrieval":
+                on_the_grid(part)
         return model.eval()
 
     def _settings(self) -> dict[str, Any]:
@@ -119,6 +125,7 @@ class SentenceTransformersMulti(SentenceTransformers):
 
     scheme = "st-multi"
     class_name = "MultiVectorEncoder"
+    recipe = "ColQwen2 positions on the grid"
     similarity = "maxsim"
 
     def encode_images(self, images: Sequence[Image]) -> TokenVectors:

@@ -1,12 +1,12 @@
 """`vsepp:FOLDER`: VSE++, a VGG19 and a GRU trained with the hardest negatives, from its original checkpoint.
 
-The folder holds `model_best.pth.tar`, as training wrote it, and the vocabulary `*_vocab.pkl` (or the same
-words as JSON). Images: VGG19 up to its second layer of 4,096, scaled to length 1, one linear layer, scaled.
-Texts: words in lower case between `<start>` and `<end>`, a GRU's state after the last, scaled (Faghri et al.,
-"VSE++: Improving Visual-Semantic Embeddings with Hard Negatives", BMVC 2018).
+The folder holds `model_best.pth.tar`, as training wrote it beside the `checkpoint.pth.tar` of its last epoch,
+and the vocabulary `*_vocab.pkl` (or the same words as JSON). Images: VGG19 up to its second layer of 4,096,
+scaled to length 1, one linear layer, scaled. Texts: words in lower case between `<start>` and `<end>`, a
+GRU's state after the last, scaled (Faghri et al., "VSE++: Improving Visual-Semantic Embeddings with Hard
+Negatives", BMVC 2018).
 
-Both files are pickles; they are read as data, so that nothing in them can run. Words are split as the Penn
-Treebank does; the original leaves that to NLTK, whose few further rules for rare contractions are not here.
+Both files are pickles; they are read as data, so that nothing in them can run.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from equiview.subjects._libraries import require
 from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import widened
 from equiview.subjects.encoders._torch import Inputs, Tokens, TorchEncoder, filled, pad
+from equiview.subjects.encoders._words import split_words
 
 if TYPE_CHECKING:
     import torch
@@ -45,8 +46,14 @@ class VsePlusPlus(TorchEncoder):
 
     @property
     def recipe(self) -> str:
-        """The vocabulary, which is no weight."""
-        return json.dumps(self.vocabulary, sort_keys=True)
+        """The vocabulary, which is no weight, whose rules split words, and the weights that are read."""
+        return json.dumps(["NLTK", self.path.name, self.vocabulary], sort_keys=True)
+
+    @cached_property
+    def path(self) -> Path:
+        """The weights: those that were best while training, where there are others too."""
+        weights = self.checkpoint.weights
+        return next((path for path in weights if path.name == "model_best.pth.tar"), weights[0])
 
     @cached_property
     def vocabulary(self) -> dict[str, int]:
@@ -67,7 +74,7 @@ class VsePlusPlus(TorchEncoder):
     def state(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Weights of the image side and of the text side, and the options of training."""
         torch = require("torch", self.extra)
-        path = self.checkpoint.weights[0]
+        path = self.path
         try:
             import argparse
 
@@ -81,12 +88,19 @@ class VsePlusPlus(TorchEncoder):
                 f"{path}: cannot be read as weights ({str(error).strip().splitlines()[0]})"
             ) from error
         options = stored.get("opt", {})
+        options = options if isinstance(options, dict) else getattr(options, "__dict__", {})
+        for name, usual in (("measure", "cosine"), ("no_imgnorm", False)):
+            if options.get(name, usual) != usual:
+                raise InputError(
+                    f"{path}: was trained with {name}={options[name]}, so its vectors are not compared by "
+                    "their angle; vsepp reads models of cosine similarity"
+                )
         # Some layers were wrapped for several devices, and older ones counted a layer before the first.
         plain = {re.sub(r"\bmodule\.", "", name): value for name, value in images.items()}
         if "cnn.classifier.1.weight" in plain:
             older = {"cnn.classifier.1.": "cnn.classifier.0.", "cnn.classifier.4.": "cnn.classifier.3."}
             plain = {older.get(name[:17], name[:17]) + name[17:]: value for name, value in plain.items()}
-        return plain, texts, options if isinstance(options, dict) else vars(options)
+        return plain, texts, options
 
     @cached_property
     def model(self) -> dict[str, Any]:
@@ -94,7 +108,7 @@ class VsePlusPlus(TorchEncoder):
         from torch import nn
 
         images, texts, _ = self.state
-        path = self.checkpoint.weights[0]
+        path = self.path
         try:
             head = [int(images[f"cnn.classifier.{layer}.weight"].shape[0]) for layer in (0, 3)]
             kernels = sorted(name for name in images if re.fullmatch(r"cnn\.features\.\d+\.weight", name))
@@ -191,18 +205,13 @@ class VsePlusPlus(TorchEncoder):
         return vectors.abs() if self.state[2].get("use_abs") else vectors
 
 
-def split_words(text: str) -> list[str]:
-    """Words and marks as the Penn Treebank splits them, up to its rare contractions.
-
-    >>> split_words("a dog's ball, isn't it?")
-    ['a', 'dog', "'s", 'ball', ',', 'is', "n't", 'it', '?']
-    """
-    apart = re.sub(r"(n't|'(?:s|m|d|ll|re|ve))(?!\w)", r" \1 ", text)
-    return re.findall(r"n't(?!\w)|'(?:s|m|d|ll|re|ve)(?!\w)|--+|\.\.\.|\w[\w.'-]*\w|\w|[^\w\s]", apart)
-
-
 def _under(name: str, state: dict[str, Any]) -> dict[str, Any]:
     return {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}
+
+
+PLAIN = {("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor")}
+PLAIN |= {("builtins", "object"), ("__builtin__", "object")}
+"""What pickles of the oldest protocols, written by Python 3 and 2, call to make an object without code."""
 
 
 class _Vocabulary:
@@ -213,7 +222,7 @@ class _DataAlone(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if name == "Vocabulary":
             return _Vocabulary
-        if (module, name) in {("copyreg", "_reconstructor"), ("builtins", "object")}:
+        if (module, name) in PLAIN:
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no vocabulary needs")
 

@@ -111,7 +111,7 @@ class Checkpoint:
             *(
                 part
                 for path in self.files
-                for part in (path.relative_to(self.folder).as_posix(), _content_hash(path))
+                for part in (path.relative_to(self.folder).as_posix(), content_hash(path))
             )
         )
 
@@ -184,7 +184,7 @@ def _fetch(name: str, extra: str, open_clip: bool) -> Path:
             ) from None
 
 
-def _content_hash(path: Path) -> str:
+def content_hash(path: Path) -> str:
     """SHA-256 of a file, remembered between runs by its path, size and time of change."""
     real = path.resolve()
     # The hub's cache names a large file by its SHA-256 and links to it.

@@ -36,7 +36,7 @@ def audit(world, out, *more, benchmark=None):
 def test_help_and_version():
     code, output, _ = equiview("--help")
     assert code == 0
-    for name in ("demo", "audit", "report", "compare", "list"):
+    for name in ("demo", "audit", "verify", "report", "compare", "list"):
         assert name in output
     assert equiview()[0] == 0
     assert equiview("--version")[1].strip()

@@ -1,6 +1,7 @@
 """The command line as a person meets it: what it prints, and what it exits with."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -35,7 +36,7 @@ def audit(world, out, *more, benchmark=None):
 def test_help_and_version():
     code, output, _ = equiview("--help")
     assert code == 0
-    for name in ("demo", "audit", "report", "compare", "list"):
+    for name in ("demo", "audit", "verify", "report", "compare", "list"):
         assert name in output
     assert equiview()[0] == 0
     assert equiview("--version")[1].strip()
@@ -59,6 +60,19 @@ def test_json_is_json_and_nothing_else(world, tmp_path):
     assert {"LBKL", "DLBKL"} <= metrics
     assert "LBKL@1" not in metrics
     assert found["runs"][0]["verdicts"][0]["finding"] in {"biased", "fair", "unclear"}
+
+
+def test_verify_exits_with_1_when_a_check_looks_wrong(tmp_path, monkeypatch):
+    code, output, errors = equiview("verify", "pictogram:aligned")
+    assert code == 0, errors
+    assert "captions" in output
+    source = "class Ones:\n    def encode_images(self, images):\n        return [[1.0, 2.0]] * len(images)\n"
+    (tmp_path / "ones.py").write_text(source + "    encode_texts = encode_images\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    code, output, errors = equiview("verify", "ones:Ones", "--json")
+    assert code == 1, errors
+    wrong = [row["check"] for row in json.loads(output)["checks"] if row["result"] == "looks wrong"]
+    assert wrong == ["captions find pictures", "distinct pictures", "distinct texts"]
 
 
 def test_report_and_compare_work_from_run_folders(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +25,7 @@ from equiview.store import readable_part, stored
 from equiview.studies import compare, runs_against
 from equiview.subjects import SUBJECTS, Encoder, Subject, load_subject
 from equiview.subjects.known import known_models
+from equiview.subjects.verify import verify as verify_subject
 
 DEMO = {"pictograms": ("prevalence", "parity"), "pictograms-culture": ("association",)}
 DEMO_SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
@@ -60,6 +62,16 @@ def audit(
         write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
     write_report(run)
     return run
+
+
+def verify(subject: str | Subject, progress: Progress = silent) -> pl.DataFrame:
+    """Check an encoder on known pictures and captions before a long run; a row for each check.
+
+    Columns: check, result (`ok`, `note` or `looks wrong`), seen, advice. InputError for a subject that is no
+    model.
+    """
+    subject = load_subject(subject) if isinstance(subject, str) else subject
+    return pl.DataFrame([asdict(check) for check in verify_subject(subject, progress)])
 
 
 def write_report(run: Run, progress: Progress = silent) -> Path:

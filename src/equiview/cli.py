@@ -113,6 +113,24 @@ def audit(
 
 
 @app.command()
+def verify(
+    subject: Annotated[str, typer.Argument(help="An encoder, e.g. pictogram:aligned or hf:ID_OR_PATH.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check an encoder on known pictures and captions before a long run; exit code 1 if one looks wrong."""
+    from equiview import api
+
+    with _progress(as_json) as progress:
+        checks = api.verify(subject, progress)
+    if as_json:
+        _print_json({"subject": subject, "checks": checks.to_dicts()})
+    else:
+        _print_table(checks.rename({"advice": "what to do"}), subject)
+    if "looks wrong" in checks["result"]:
+        raise typer.Exit(1)
+
+
+@app.command()
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")], as_json: AsJson = False
 ) -> None:

@@ -8,15 +8,37 @@ from typing import Any
 
 from equiview.errors import InputError
 
+IMPORT_TORCHVISION = {"mteb", "open_clip", "sentence_transformers", "transformers"}
+"""Libraries that import torchvision where it is installed, and fail if it does."""
+
 
 def require(module: str, extra: str) -> Any:
     """Import `module`, or say in one line how to install what is missing."""
+    if module in IMPORT_TORCHVISION:
+        check_torchvision()
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise InputError(
             f"{module} is needed for this and cannot be imported ({error}); "
             f"install it with: pip install 'equiview[{extra}]'"
+        ) from None
+
+
+def check_torchvision() -> None:
+    """InputError where torchvision is installed but is not of the same build as torch."""
+    try:
+        importlib.import_module("torchvision")
+    except ModuleNotFoundError:
+        return
+    except (ImportError, OSError, RuntimeError) as error:
+        pair = " and ".join(
+            f"{name} {number}" for name, number in versions_of("torch", "torchvision").items()
+        )
+        raise InputError(
+            f"torchvision cannot be imported ({str(error).splitlines()[0]}): {pair} are of different builds; "
+            "install both from one index, for a processor alone: pip install --force-reinstall torch "
+            "torchvision --index-url https://download.pytorch.org/whl/cpu; or uninstall torchvision"
         ) from None
 
 

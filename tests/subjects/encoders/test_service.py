@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -60,8 +61,8 @@ class Handler(BaseHTTPRequestHandler):
 def vector(one: Any) -> list[float]:
     if isinstance(one, str):
         return [len(one), 1, 2]
-    kind, _, content = one["image"].partition(";base64,")
-    assert kind == "data:image/png"
+    kind, _, content = one["image"].rpartition(";base64,")
+    assert kind in {"data:image/png", ""}
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(content))))
     return [float(mean) for mean in pixels.mean((0, 1))]
 
@@ -98,7 +99,7 @@ def subject(service: Service, waits: Waits, given: str = "") -> EmbeddingService
 
 
 def test_texts_and_images_come_back_in_order(service: Service, waits: Waits) -> None:
-    asked = subject(service, waits, ",batch=2,price=5")
+    asked = subject(service, waits, ",batch=2")
     with asked.client:
         assert asked.encode_texts(["abc", "", "ab"]).tolist() == [[3, 1, 2], [1, 1, 2], [2, 1, 2]]
         images = tiny.pictures()
@@ -106,9 +107,33 @@ def test_texts_and_images_come_back_in_order(service: Service, waits: Waits) -> 
         np.testing.assert_allclose(asked.encode_images(images), expected, rtol=1e-5)
     assert [len(body["input"]) for body in service.asked] == [2, 1, 2, 2, 1]
     assert service.asked[0]["model"] == "some-model"
-    assert asked.used == 80
-    assert asked.spent == pytest.approx(80 * 5 / 1e6)
     assert waits.slept == []
+
+
+def test_pictures_go_eight_at_a_time(service: Service, waits: Waits) -> None:
+    asked = subject(service, waits)
+    with asked.client:
+        asked.encode_images([Image.new("RGB", (1, 1))] * 19)
+        asked.encode_texts(["a"] * 19)
+    assert [len(body["input"]) for body in service.asked] == [8, 8, 3, 19]
+
+
+def test_a_picture_can_be_sent_without_its_head(service: Service, waits: Waits) -> None:
+    asked = subject(service, waits, ",image=base64")
+    with asked.client:
+        vectors = asked.encode_images([Image.new("RGB", (2, 2), (1, 2, 3))])
+    assert vectors.tolist() == [[1, 2, 3]]
+    assert not service.asked[0]["input"][0]["image"].startswith("data:")
+
+
+def test_a_task_is_sent_and_pictures_are_passages(service: Service, waits: Waits) -> None:
+    for given in ("", ",task=text-matching", ",task=retrieval.query"):
+        asked = subject(service, waits, given)
+        with asked.client:
+            asked.encode_texts(["a"])
+            asked.encode_images(tiny.pictures()[:1])
+    tasks = [body.get("task") for body in service.asked]
+    assert tasks == [None, None, "text-matching", "text-matching", "retrieval.query", "retrieval.passage"]
 
 
 def test_a_large_picture_is_sent_smaller(service: Service, waits: Waits) -> None:
@@ -119,7 +144,9 @@ def test_a_large_picture_is_sent_smaller(service: Service, waits: Waits) -> None
     assert Image.open(io.BytesIO(base64.b64decode(content))).size == (1024, 34)
 
 
-def test_a_busy_service_is_asked_again_after_longer_and_longer(service: Service, waits: Waits) -> None:
+def test_a_busy_service_is_asked_again_after_longer_and_longer(
+    service: Service, waits: Waits, caplog: pytest.LogCaptureFixture
+) -> None:
     service.troubles = [
         (429, {"Retry-After": "7"}, b"{}"),
         (503, {}, b"busy"),
@@ -129,6 +156,20 @@ def test_a_busy_service_is_asked_again_after_longer_and_longer(service: Service,
     with asked.client:
         assert asked.encode_texts(["abc"]).tolist() == [[3, 1, 2]]
     assert waits.slept == [7, 2, 4]
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("equiview")]
+    assert said[0] == f"{service.url}: no answer (429: {{}}); asking again in 7 s, try 2 of 6"
+    assert len(said) == 3
+
+
+def test_a_service_that_never_answers_is_given_up(waits: Waits, caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and says nothing
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        asked = EmbeddingService(f"some-model,url={url},timeout=0.05", waits)
+        with asked.client, pytest.raises(InputError, match=r"no answer after 6 tries \(silent for 0.05 s\)"):
+            asked.encode_texts(["abc"])
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("equiview")]
+    assert said[0] == f"{url}: no answer (silent for 0.05 s); asking again in 1 s, try 2 of 6"
+    assert len(said) == TRIES - 1
 
 
 def test_a_service_that_stays_busy_is_given_up(service: Service, waits: Waits) -> None:
@@ -163,6 +204,10 @@ def test_nobody_there_is_an_input_error(waits: Waits) -> None:
     [
         (b'{"data": [{"index": 1, "embedding": [1]}]}', "without one embedding for each of 1 inputs"),
         (b'{"data": [{"index": 0, "embedding": "no"}]}', "without one embedding"),
+        (b'{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [2]}]}', "without one emb"),
+        (b'{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [2]}]}', "without one emb"),
+        (b'{"data": [{"index": 0, "embedding": [[1]]}]}', "without one embedding"),
+        (b'{"embeddings": {"float": [[1, 2]]}}', "such as Cohere's and Voyage's, are reached as mteb:NAME"),
         (b"<html>", "no JSON object"),
         (b"[]", "no JSON object"),
     ],
@@ -174,6 +219,16 @@ def test_an_answer_of_another_shape_is_an_input_error(
     asked = subject(service, waits)
     with asked.client, pytest.raises(InputError, match=said):
         asked.encode_texts(["abc"])
+
+
+@pytest.mark.parametrize("later", [b"[1, 2]", b"[1, 2, 3, 4]"])
+def test_another_width_in_a_later_answer_is_refused(service: Service, waits: Waits, later: bytes) -> None:
+    asked = subject(service, waits)
+    with asked.client:
+        asked.encode_texts(["abc"])
+        service.troubles = [(200, {}, b'{"data": [{"index": 0, "embedding": ' + later + b"}]}")]
+        with pytest.raises(InputError, match=r"answered with vectors \d wide after some 3 wide"):
+            asked.encode_images(tiny.pictures()[:1])
 
 
 def test_requests_keep_to_the_rate(service: Service, waits: Waits) -> None:
@@ -200,9 +255,10 @@ def test_the_fingerprint_is_of_address_model_and_revision() -> None:
         "openai:b",
         "openai:a,url=http://127.0.0.1/v1",
         "openai:a,revision=2026-05",
+        "openai:a,task=text-matching",
         "openai:a,rate=3",
     ]
-    assert len({load_subject(name).fingerprint for name in names}) == 4
+    assert len({load_subject(name).fingerprint for name in names}) == 5
 
 
 @pytest.mark.parametrize(
@@ -210,6 +266,11 @@ def test_the_fingerprint_is_of_address_model_and_revision() -> None:
     [
         ("openai:", "needs the name of a model"),
         ("openai:a,url=ftp://x", r"expected http\(s\)://"),
+        ("openai:a,url=http://host:port/v1", r"expected http\(s\)://"),
+        ("openai:a,url=https://api.cohere.com/v2", "api.cohere.com does not speak .*say mteb:Cohere/"),
+        ("openai:a,url=https://api.voyageai.com/v1", "say mteb:voyageai/voyage-multimodal-3"),
+        ("openai:a,image=jpeg", "image is 'jpeg'; expected uri or base64"),
+        ("openai:a,timeout=never", "timeout is 'never'; expected a number from 0"),
         ("openai:a,rate=often", "rate is 'often'; expected a number from 0"),
         ("openai:a,key=secret", "has no option 'key'"),
     ],

@@ -386,10 +386,13 @@ def test_usage_errors_are_said_plainly(scheme, tmp_path, monkeypatch):
         load_subject(f"{scheme}:place,{given},depth=0")
     with pytest.raises(InputError, match="has no option 'top'"):
         load_subject(f"{scheme}:place,{given},top=3")
-    for place in ("http://me:secret@host:1", "host=h password=secret"):
-        with pytest.raises(InputError, match="holds a password") as caught:
+    for place in (
+        *("http://me:hush@host:1", "http://me:hu/hush@host:1", "http://hush@host", "host=h password=hush"),
+        *("http://host/?api_key=hush", "db://base?token=hush", "postgresql://me@host/base?sslpassword=hush"),
+    ):
+        with pytest.raises(InputError, match="holds a password or key") as caught:
             load_subject(f"{scheme}:{place},{given}")
-        assert "secret" not in str(caught.value)
+        assert "hush" not in str(caught.value)
     monkeypatch.setitem(sys.modules, MODULES[scheme], None)
     with pytest.raises(InputError, match=rf"pip install 'equiview\[{scheme}\]'"):
         load_subject(f"{scheme}:place,{given}")

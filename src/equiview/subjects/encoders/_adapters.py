@@ -107,9 +107,9 @@ def adapted(tensors: Tensors, adapter: Checkpoint, task: str = "") -> Tensors:
 
 
 def _adapter_tensors(folder: Path) -> Tensors:
-    for pattern in (f"adapter_model{SAFE[0][1:]}", "adapter_model.bin"):
-        if (folder / pattern).is_file():
-            return state_of(folder / pattern)
+    for name in (f"adapter_model{SAFE}", "adapter_model.bin"):
+        if (folder / name).is_file():
+            return state_of(folder / name)
     raise InputError(f"{folder}: has no adapter_model.safetensors")
 
 

@@ -50,8 +50,7 @@ class OpenClipTower:
     def model(self) -> Any:
         """The tower, as transformers' `CLIPVisionModelWithProjection`."""
         library = require("transformers", "hf")
-        files = [path for path in self.checkpoint.weights if path.name.startswith("open_clip_")]
-        path = (files or list(self.checkpoint.weights))[0]
+        path = self.checkpoint.weights[0]
         state = {name: value for name, value in state_of(path).items() if name.startswith("visual.")}
         try:
             width, _, patch, _ = state["visual.conv1.weight"].shape

@@ -42,7 +42,7 @@ class TorchEncoder(EmbeddingModel):
     number of pictures in one forward pass (texts: four times as many).
     """
 
-    packages = ("torch", "transformers", "tokenizers", "pillow")
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers", "pillow")
     scheme: ClassVar[str]
     extra: ClassVar[str] = "hf"
     extra_options: ClassVar[tuple[str, ...]] = ()
@@ -52,7 +52,7 @@ class TorchEncoder(EmbeddingModel):
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        self.checkpoint = Checkpoint.find(argument, self.scheme, self.extra_options, self.extra)
+        self.checkpoint = self.find(argument)
         self.options = self.checkpoint.options
         batch = self.options.get("batch", str(self.usual_batch))
         if not batch.isdecimal() or int(batch) < 1:
@@ -61,6 +61,10 @@ class TorchEncoder(EmbeddingModel):
         self.forward_texts = 4 * int(batch)
         self.image_batch = max(64, self.forward_images)
         self.text_batch = max(1024, self.forward_texts)
+
+    def find(self, argument: str) -> Checkpoint:
+        """The checkpoint that was named, fetched if need be."""
+        return Checkpoint.find(argument, self.scheme, self.extra_options, self.extra)
 
     @cached_property
     def device(self) -> torch.device:

@@ -16,7 +16,7 @@ from equiview.data.fingerprint import fingerprint
 from equiview.errors import InputError
 from equiview.subjects._libraries import require
 from equiview.subjects.base import register
-from equiview.subjects.encoders._checkpoint import Checkpoint
+from equiview.subjects.encoders._checkpoint import OPEN_CLIP, Checkpoint
 from equiview.subjects.encoders._open_clip_tower import OpenClipTower
 from equiview.subjects.encoders._torch import (
     Inputs,
@@ -71,8 +71,8 @@ class MultilingualClip(TorchEncoder):
                 f"{self.checkpoint.name}: no image tower is known for vectors {width} wide; "
                 f"name it: mclip:{self.argument},vision=ID_OR_PATH"
             )
-        checkpoint = Checkpoint.find(name, self.scheme)
-        if any(path.name.startswith("open_clip_") for path in checkpoint.folder.iterdir()):
+        checkpoint = Checkpoint.find(name, self.scheme, open_clip=True)
+        if any(path.name.startswith(OPEN_CLIP) for path in checkpoint.files):
             return OpenClipTower(checkpoint, self.device, self.dtype)
         settings = [f"device={self.device}", f"dtype={str(self.dtype).removeprefix('torch.')}"]
         return HuggingFace(",".join([name, *settings]))

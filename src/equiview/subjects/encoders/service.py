@@ -1,20 +1,29 @@
-"""`openai:MODEL`: an embedding service that speaks the OpenAI embeddings shape, images as data URIs.
+"""`openai:MODEL`: an embedding service that speaks the OpenAI embeddings shape, pictures as data URIs.
 
 The key is read from EQUIVIEW_API_KEY or OPENAI_API_KEY and goes nowhere but into the request. Options:
 
-- `url=` where the service is, up to and with `/v1` (default: OpenAI's).
+- `url=` where the service is, up to and with `/v1` (default: OpenAI's); it may hold no user, password or key.
+- `image=` how a picture is sent, as `uri` (a data URI, the default) or `base64` (its bytes alone).
+- `task=` sent with each request, as Jina's services want it. Of `retrieval.query`, pictures are sent
+  `retrieval.passage`.
+- `batch=` texts a request (default 64). Pictures go eight at a time, or fewer.
 - `rate=` requests a minute at most.
-- `price=` per million tokens in your currency; what was spent is in `spent`, with the tokens in `used`.
+- `timeout=` seconds that an answer may take (default 60), after which it is asked for again.
 - `revision=` a word of your own, changed when the service changes the model behind the name.
+
+Services of another shape are reached through mteb, which knows several: `mteb:Cohere/Cohere-embed-v4.0`,
+`mteb:voyageai/voyage-multimodal-3`.
 """
 
 from __future__ import annotations
 
 import base64
 import io
+import logging
 import os
 import re
 import time
+import urllib.parse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +50,13 @@ PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Answers after which the same request may succeed."""
 SIDE = 1024
 """Longer side, in pixels, to which pictures are made smaller before they are sent."""
+PICTURES = 8
+"""Pictures in one request at most: services limit the size of requests."""
+KEYS = ("EQUIVIEW_API_KEY", "OPENAI_API_KEY")
+OTHER_SHAPES = {"cohere": "mteb:Cohere/Cohere-embed-v4.0", "voyageai": "mteb:voyageai/voyage-multimodal-3"}
+"""Services that answer in a shape of their own, and how they are named instead."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -61,63 +77,71 @@ class EmbeddingService(EmbeddingModel):
 
     def __init__(self, argument: str = "", clock: Clock | None = None) -> None:
         super().__init__(argument)
-        allowed = ("url", "rate", "price", "batch", "revision")
+        allowed = ("url", "image", "task", "batch", "rate", "timeout", "revision")
         self.model, options = split_argument(argument, "openai", allowed)
         if not self.model:
             raise InputError("subject 'openai' needs the name of a model: openai:MODEL")
-        self.url = options.get("url", "https://api.openai.com/v1").rstrip("/")
-        if not re.match(r"https?://", self.url):
-            raise InputError(f"openai: url is {self.url!r}; expected http(s)://...")
+        self.url = checked_url(options.get("url", "https://api.openai.com/v1"))
         self.revision = options.get("revision", "")
+        self.task = options.get("task", "")
+        self.image = options.get("image", "uri")
+        if self.image not in {"uri", "base64"}:
+            raise InputError(f"openai: image is {self.image!r}; expected uri or base64")
         self.rate = _number("rate", options.get("rate", "0"))
-        self.price = _number("price", options.get("price", "0"))
+        self.timeout = _number("timeout", options.get("timeout", "60")) or 60
         self.batch = int(_number("batch", options.get("batch", "64"))) or 64
         self.clock = clock or Clock()
-        self.used = 0
-        """Tokens that the service says it read."""
         self._next = 0.0
-
-    @property
-    def spent(self) -> float:
-        """What the tokens so far cost, at `price` per million."""
-        return self.used * self.price / 1e6
+        self._width = 0
 
     @property
     def fingerprint(self) -> str:
-        """A hash of address, model and the revision given: the weights are out of sight."""
-        return fingerprint(self.url, self.model, self.revision, SIDE)
+        """A hash of address, model, task and the revision given: the weights are out of sight."""
+        return fingerprint(self.url, self.model, self.revision, self.task, SIDE)
 
     @cached_property
     def client(self) -> Any:
         """The connection, kept open between requests."""
-        key = os.environ.get("EQUIVIEW_API_KEY") or os.environ.get("OPENAI_API_KEY")
+        key = _key()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return require("httpx", "services").Client(headers=headers, timeout=120)
+        return require("httpx", "services").Client(headers=headers, timeout=self.timeout)
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
         """Vectors `(n, width)` of RGB images, encoded in threads while requests run."""
-        return self._vectors([{"image": uri} for uri in ahead(data_uri, images, depth=16)])
+        pictures = ahead(data_uri, images, depth=16)
+        sent = (uri if self.image == "uri" else uri.partition("base64,")[2] for uri in pictures)
+        task = re.sub(r"query$", "passage", self.task)
+        return self._vectors([{"image": picture} for picture in sent], min(self.batch, PICTURES), task)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors `(n, width)` of texts; services refuse an empty one, so a blank is sent for it."""
-        return self._vectors([text or " " for text in readable(texts)])
+        return self._vectors([text or " " for text in readable(texts)], self.batch, self.task)
 
-    def _vectors(self, inputs: Sequence[Any]) -> NDArray[np.float32]:
-        batches = [inputs[start : start + self.batch] for start in range(0, len(inputs), self.batch)]
-        return np.concatenate([self._answered(batch) for batch in batches])
+    def _vectors(self, inputs: Sequence[Any], step: int, task: str) -> NDArray[np.float32]:
+        batches = [inputs[start : start + step] for start in range(0, len(inputs), step)]
+        return np.concatenate([self._answered(batch, task) for batch in batches])
 
-    def _answered(self, batch: Sequence[Any]) -> NDArray[np.float32]:
-        answer = self._asked({"model": self.model, "input": list(batch), "encoding_format": "float"})
+    def _answered(self, batch: Sequence[Any], task: str) -> NDArray[np.float32]:
+        body = {"model": self.model, "input": list(batch), "encoding_format": "float"}
+        answer = self._asked(body | ({"task": task} if task else {}))
         try:
-            rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
-            vectors = np.asarray([rows[place] for place in range(len(batch))], dtype=np.float32)
+            rows = [(int(row["index"]), row["embedding"]) for row in answer["data"]]
+            vectors = np.asarray([vector for _, vector in sorted(rows)], dtype=np.float32)
+            complete = sorted(place for place, _ in rows) == list(range(len(batch))) and vectors.ndim == 2
         except (KeyError, TypeError, ValueError):
+            complete = False
+        if not complete:
             raise InputError(
-                f"{self.url}: answered without one embedding for each of {len(batch)} inputs; "
-                "does it speak the OpenAI embeddings shape, and take images?"
-            ) from None
-        usage = answer.get("usage") or {}
-        self.used += int(usage.get("total_tokens") or usage.get("prompt_tokens") or 0)
+                f"{self.url}: answered without one embedding for each of {len(batch)} inputs; does it speak "
+                "the OpenAI embeddings shape, and take images? Others, such as Cohere's and Voyage's, are "
+                "reached as mteb:NAME"
+            )
+        self._width = self._width or vectors.shape[1]
+        if vectors.shape[1] != self._width:
+            raise InputError(
+                f"{self.url}: answered with vectors {vectors.shape[1]} wide after some {self._width} wide; "
+                "has the model behind the name changed?"
+            )
         return vectors
 
     def _asked(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -129,8 +153,10 @@ class EmbeddingService(EmbeddingModel):
             wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)
             try:
                 answer = self.client.post(f"{self.url}/embeddings", json=body)
+            except httpx.TimeoutException:
+                reason = f"silent for {self.timeout:g} s"
             except httpx.TransportError as error:
-                reason = f"{type(error).__name__}: {error}"
+                reason = _without_key(f"{type(error).__name__}: {error}")
             else:
                 if answer.status_code == 200:
                     return _read(answer, self.url)
@@ -139,6 +165,9 @@ class EmbeddingService(EmbeddingModel):
                     raise InputError(f"{self.url}: refused model {self.model!r} ({reason})")
                 wait = max(wait, _retry_after(answer))
             if attempt < TRIES - 1:
+                # Said at once: silence for minutes looks like a program that hangs.
+                message = "%s: no answer (%s); asking again in %g s, try %d of %d"
+                log.warning(message, self.url, reason, wait, attempt + 2, TRIES)
                 self.clock.sleep(wait)
         raise InputError(f"{self.url}: no answer after {TRIES} tries ({reason}); run again to go on")
 
@@ -148,6 +177,45 @@ class EmbeddingService(EmbeddingModel):
             if now < self._next:
                 self.clock.sleep(self._next - now)
             self._next = max(now, self._next) + 60 / self.rate
+
+
+def checked_url(url: str) -> str:
+    """The address of a service; InputError where it is none, holds a secret, or speaks another shape.
+
+    A run keeps the address, so that no user, password, query or fragment may stand in it; none is repeated.
+    """
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host = (parts.port, parts.hostname or "")[1]
+    except ValueError:
+        host = ""
+    if not host or parts.scheme not in {"http", "https"}:
+        raise InputError("openai: url is no address; expected http(s)://HOST/v1")
+    if set("@?#=") & set(url):
+        raise InputError(
+            "openai: url holds a user, a password or what follows a '?', which a run would keep; give the "
+            f"address alone, and a key in {KEYS[0]}"
+        )
+    for name, instead in OTHER_SHAPES.items():
+        if name in host.split("."):
+            raise InputError(f"openai: {host} does not speak the OpenAI embeddings shape; say {instead}")
+    return url.rstrip("/")
+
+
+def _key() -> str:
+    """The key of the service, empty if there is none; InputError where it can be none."""
+    for name in KEYS:
+        if key := os.environ.get(name, "").strip():
+            if not re.fullmatch(r"[!-~]+", key):
+                raise InputError(f"{name} holds characters that no key has; set it to the key alone")
+            return key
+    return ""
+
+
+def _without_key(text: str) -> str:
+    """`text`, which a service made, without the key that it was sent."""
+    key = _key()
+    return text.replace(key, "***") if key else text
 
 
 def data_uri(image: Image) -> str:
@@ -187,7 +255,7 @@ def _message(answer: Any) -> str:
         text = str(error.get("message") if isinstance(error, dict) else error)
     except (ValueError, KeyError, TypeError):
         text = str(answer.text)
-    return " ".join(text.split())[:200]
+    return _without_key(" ".join(text.split()))[:200]
 
 
 def _retry_after(answer: Any) -> float:

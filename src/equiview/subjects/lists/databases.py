@@ -35,6 +35,10 @@ from equiview.errors import InputError, unknown_name
 from equiview.subjects.encoders.embeddings import Embeddings
 from equiview.subjects.lists.base import ResultLists, fitting
 
+SECRET = re.compile(
+    r"(?i)://[^?#]*:[^?#]*@|^https?://[^/]*@|(key|token|secret|passw(or)?d|pwd|signature)\s*="
+)
+"""A password or a key in an address; a user's name alone, as in postgresql://me@host, is none."""
 TOGETHER = 64
 """Queries sent in one request."""
 METRICS = ("cosine", "dot", "euclidean", "manhattan")
@@ -73,9 +77,9 @@ class Database(ResultLists):
                     f"subject {self.scheme!r} is typed {self.scheme}:PLACE,{self.holder}=NAME,queries=DIR; "
                     f"{name if self.place else 'PLACE'} is missing"
                 )
-        if re.search(r"://[^/@]*:[^/@]+@|\bpassword\s*=", self.place):
+        if SECRET.search(self.place):
             raise InputError(
-                f"subject {self.scheme!r}: the address holds a password, which a run would keep; "
+                f"subject {self.scheme!r}: the address holds a password or key, which a run would keep; "
                 "give it in the environment as docs/finished-runs.md says"
             )
         self.collection = self.options[self.holder]

@@ -1,0 +1,187 @@
+"""`open_clip:ARCH,pretrained=TAG` and `open_clip:ID_OR_FOLDER`: models of the OpenCLIP library.
+
+ARCH and TAG are names of that library's own list (`pretrained=` may also be a file of weights). A folder, or
+a repository of the Hugging Face hub, holds `open_clip_config.json` beside OpenCLIP's weights. Pictures and
+texts go through the library's own preprocessing at evaluation and its own tokenizer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from equiview.data.arguments import split_argument
+from equiview.data.fingerprint import fingerprint
+from equiview.errors import InputError, unknown_name
+from equiview.subjects._libraries import require
+from equiview.subjects.base import register
+from equiview.subjects.encoders._checkpoint import COMMON, Checkpoint, content_hash
+from equiview.subjects.encoders._torch import Inputs, Tokens, TorchEncoder, from_files, library_bars_off
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+CONFIG = "open_clip_config.json"
+
+
+@register(
+    "open_clip",
+    usage=("open_clip:ARCH,pretrained=TAG", "open_clip:ID_OR_FOLDER"),
+    about="a model of OpenCLIP, by its own names or from a folder",
+)
+class OpenClip(TorchEncoder):
+    """A model of the OpenCLIP library."""
+
+    packages = ("open_clip_torch", "torchvision", "timm", *TorchEncoder.packages)
+    scheme = "open_clip"
+    extra = "open-clip"
+    weights: Path | None = None
+    """The file of weights, of a model that is named by its architecture."""
+
+    def find(self, argument: str) -> Checkpoint:
+        """The folder of a checkpoint, or the weights of an architecture, fetched if need be."""
+        name, options = split_argument(argument, self.scheme, (*COMMON, "pretrained"))
+        architectures = require("open_clip", self.extra).list_models()
+        if "pretrained" not in options and name not in architectures:
+            checkpoint = Checkpoint.find(argument, self.scheme, extra=self.extra, open_clip=True)
+            checkpoint.need(CONFIG)
+            return checkpoint
+        if name not in architectures:
+            raise unknown_name("architecture of OpenCLIP", name, architectures)
+        self.weights = self._weights(name, options.get("pretrained", ""))
+        return Checkpoint(f"{name}, {options['pretrained']}", self.weights.parent, options, open_clip=True)
+
+    def _weights(self, name: str, tag: str) -> Path:
+        """The weights of an architecture by their tag, or a file; InputError where they do not fit it."""
+        library = require("open_clip", self.extra)
+        if Path(tag).is_file():
+            return Path(tag)
+        tags = library.list_pretrained_tags_by_model(name)
+        if tag not in tags:
+            known = ", ".join(tags) or "none"
+            raise InputError(
+                f"open_clip: {name} has no weights named {tag!r}; say open_clip:{name},pretrained=TAG or "
+                f"FILE; its tags: {known}"
+            )
+        stated = library.get_pretrained_cfg(name, tag)
+        computed = bool(library.get_model_config(name).get("quick_gelu", False))
+        if bool(stated.get("quick_gelu", False)) != computed:
+            other = name.removesuffix("-quickgelu") if computed else f"{name}-quickgelu"
+            raise InputError(
+                f"open_clip: weights {tag!r} were trained with{'out' if computed else ''} QuickGELU, unlike "
+                f"{name}; say open_clip:{other},pretrained={tag}"
+            )
+        try:
+            return Path(library.download_pretrained(stated))
+        except Exception as error:  # whatever the hub's client raises
+            raise InputError(
+                f"open_clip: weights {tag!r} of {name} are not in the hub's cache and could not be fetched "
+                f"({_reason(error)})"
+            ) from None
+
+    @property
+    def _source(self) -> str:
+        """What the library calls the model."""
+        named = self.argument.partition(",")[0]
+        return named if self.weights else f"local-dir:{self.checkpoint.folder}"
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Architecture and preprocessing as the library or the folder states them."""
+        if self.weights is None:
+            return self.checkpoint.json(CONFIG)
+        library = require("open_clip", self.extra)
+        stated = library.get_pretrained_cfg(self._source, self.options["pretrained"])
+        return {"model_cfg": library.get_model_config(self._source), "preprocess_cfg": stated}
+
+    @property
+    def recipe(self) -> str:
+        """Architecture, the text tower's configuration where it is elsewhere, preprocessing and tokenizer."""
+        parts: list[object] = [json.dumps(self.config, sort_keys=True, default=str)]
+        text = self.config.get("model_cfg", {}).get("text_cfg", {}).get("hf_model_name")
+        if text:
+            tower = from_files(require("transformers", self.extra).AutoConfig, text).to_dict()
+            tower.pop("transformers_version", None)
+            parts.append(json.dumps(tower, sort_keys=True, default=str))
+        return fingerprint(*parts, *_contents(self.tokenizer))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of weights, configuration, tokenizer and precision."""
+        weights = content_hash(self.weights) if self.weights else self.checkpoint.fingerprint
+        return fingerprint(type(self).__qualname__, weights, self.dtype, self.recipe)
+
+    @cached_property
+    def parts(self) -> tuple[Any, Any]:
+        """The model, whole, on its device and in evaluation mode, and its preprocessing of pictures."""
+        library = require("open_clip", self.extra)
+        try:
+            with library_bars_off():
+                model, _, preprocess = library.create_model_and_transforms(
+                    self._source,
+                    pretrained=self.options.get("pretrained"),
+                    require_pretrained=True,
+                    weights_only=True,
+                )
+        except Exception as error:  # as many kinds as there are architectures
+            raise InputError(f"{self.checkpoint.name}: OpenCLIP cannot load it ({_reason(error)})") from error
+        return model.to(self.device, self.dtype).eval(), preprocess
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """Its tokenizer, which fills every text up to the length that the model reads."""
+        try:
+            return require("open_clip", self.extra).get_tokenizer(self._source)
+        except Exception as error:  # as many kinds as there are tokenizers
+            raise InputError(
+                f"{self.checkpoint.name}: OpenCLIP cannot load its tokenizer ({_reason(error)})"
+            ) from error
+
+    def load(self) -> None:
+        """Load model, preprocessing and tokenizer."""
+        _ = self.parts, self.tokenizer
+
+    def picture_inputs(self, images: Sequence[Image]) -> Inputs:
+        """Pixels `(n, 3, side, side)`."""
+        preprocess = self.parts[1]
+        return {"image": require("torch", self.extra).stack([preprocess(image) for image in images])}
+
+    def image_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The image tower's vectors."""
+        vectors: torch.Tensor = self.parts[0].encode_image(**inputs)
+        return vectors
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Token ids, filled up already."""
+        return [{"input_ids": row} for row in self.tokenizer(list(texts)).tolist()]
+
+    def padded(self, rows: Sequence[Tokens]) -> Inputs:
+        """Texts as one batch."""
+        return {"text": require("torch", self.extra).tensor([row["input_ids"] for row in rows])}
+
+    def text_vectors(self, inputs: Inputs) -> torch.Tensor:
+        """The text tower's vectors."""
+        vectors: torch.Tensor = self.parts[0].encode_text(**inputs)
+        return vectors
+
+
+def _contents(tokenizer: Any) -> list[str]:
+    """What decides the ids of a tokenizer of OpenCLIP, and of transformers' inside one."""
+    parts = [type(tokenizer).__qualname__]
+    for name, value in sorted(vars(tokenizer).items()):
+        if hasattr(value, "get_vocab"):
+            whole = getattr(value, "backend_tokenizer", None)
+            parts += [name, whole.to_str() if whole else json.dumps(value.get_vocab(), sort_keys=True)]
+        elif callable(value):
+            parts += [name, value.__qualname__]
+        elif name != "cache":  # which grows with every text
+            parts += [name, str(value)]
+    return parts
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

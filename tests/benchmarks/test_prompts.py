@@ -86,5 +86,5 @@ def test_what_is_wrong_with_prompts_is_said(tmp_path, before, after, words) -> N
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path) -> None:
-    with pytest.raises(InputError, match=r"absent\.toml: cannot be read"):
+    with pytest.raises(InputError, match=r"absent\.toml: no such file"):
         read_prompts(tmp_path / "absent.toml")

@@ -24,7 +24,8 @@ DEEP = "@deep@"
 ODD_TEXTS = (
     "", " ", "\0", "\n", "a\r\nb", "\t", ",", '"', "'", "nan", "NaN", "inf", "-1", "0", "1.5", "1e999",
     "true", "null", "None", "9" * 30, "9" * 5000, "../../x", "/dev/zero", "x" * 300, "en, language=en",
-    "<b onclick=x>", "[a]*?", "{x}", "{" * 50, "\u202e", "\u2028", "\ufeff", "\ud800", "e\u0301", "🙂", "=1+1", "a b", DEEP,
+    "<b onclick=x>", "[a]*?", "{x}", "{" * 50, "\u202e", "\u2028", "\ufeff", "\ud800", "e\u0301", "🙂",
+    "=1+1", "a b", DEEP,
 )  # fmt: skip
 odd_texts = st.sampled_from(ODD_TEXTS) | st.text(max_size=6)
 odd_values = st.recursive(

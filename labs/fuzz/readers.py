@@ -62,7 +62,7 @@ def _benchmark(read: Benchmark) -> str:
         assert all(text.strip() for text in read.texts.texts)
         assert all(name.strip() == name != "" for name in read.texts.table["language"])
         assert read.relevance is not None
-    for table in (read.images.table, *read.tables.values()):
+    for table in read.tables.values():
         for column in table.select(pl.selectors.float()):
             assert not column.is_nan().any(), column
     return read.fingerprint

@@ -54,3 +54,22 @@ def test_every_float_in_any_order_of_bytes_and_rows_is_read(tmp_path, dtype, ord
     array = np.asarray([[1, 2, 3], [4, 5, 6]], dtype=dtype, order=order)
     np.save(tmp_path / "x.npy", array)
     assert read_vectors(tmp_path / "x.npy").tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("size", [1e300, -1e300, 1e39, 1e-39, 1e-300, 1e-308, 5e-324])
+def test_a_vector_of_any_size_points_where_it_did(tmp_path, size):
+    array = np.asarray([[1, -2, 0], [3, 4, 5]], dtype=np.float64)
+    array[0] *= size
+    np.save(tmp_path / "x.npy", array)
+    vectors = read_vectors(tmp_path / "x.npy")
+    assert vectors.dtype == np.float32
+    assert vectors[1].tolist() == [3, 4, 5]
+    assert vectors[0] / np.abs(vectors[0]).max() == pytest.approx(
+        np.sign(size) * np.array([0.5, -1, 0]), rel=1e-6
+    )
+
+
+def test_a_number_that_is_not_finite_stays_so(tmp_path):
+    np.save(tmp_path / "x.npy", np.asarray([[1e300, np.inf], [np.nan, 1.0], [0.0, 0.0]]))
+    vectors = read_vectors(tmp_path / "x.npy")
+    assert np.isfinite(vectors).all(axis=1).tolist() == [False, False, True]

@@ -186,7 +186,7 @@ def _object(
     if category not in categories:
         raise InputError(f"{where}: category {category} is not among the file's categories")
     crowd = entry.get("iscrowd", 0)
-    if crowd not in {0, 1}:
+    if crowd not in (0, 1):  # no set: it may be a list
         raise InputError(f"{where}: iscrowd is {crowd!r}; expected 0 or 1")
     return (
         str(entry["image_id"]), *categories[category],

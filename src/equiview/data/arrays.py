@@ -15,9 +15,10 @@ from equiview.errors import InputError
 MAGIC = b"\x93NUMPY"
 
 
-def read_vectors(path: Path) -> NDArray[np.floating[Any]]:
-    """The array of a `.npy` file, mapped from disk: floats of shape (n, width), n and width from 1.
+def read_vectors(path: Path) -> NDArray[np.float32]:
+    """The vectors of a `.npy` file, (n, width), n and width from 1, as floats. Float32 is mapped from disk.
 
+    A vector of float64 that float32 cannot hold is scaled by a power of two, which keeps where it points.
     InputError for any other shape or type, for another format that is named `.npy`, and for a file with fewer
     or more bytes than its header says: a file that was written twice into has a right beginning.
     """
@@ -38,4 +39,16 @@ def read_vectors(path: Path) -> NDArray[np.floating[Any]]:
             f"{path}: has {surplus:,} bytes after its {array.shape[0]:,} vectors; was it written to twice? "
             "Write it again"
         )
-    return array
+    return _as_float32(array)
+
+
+def _as_float32(array: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    if array.dtype.itemsize <= 4:
+        return np.asarray(array, dtype=np.float32)
+    largest = np.maximum(array.max(axis=1), -array.min(axis=1))
+    outside = np.isfinite(largest) & (largest > 0) & ((largest > 2.0**126) | (largest < 2.0**-100))
+    exponents = np.frexp(largest[outside])[1]
+    with np.errstate(over="ignore", under="ignore"):
+        vectors = array.astype(np.float32)
+        vectors[outside] = np.ldexp(array[outside], -exponents[:, None])
+    return vectors

@@ -178,7 +178,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
         parts = [pl.DataFrame(schema=dict.fromkeys(header, pl.String))]
         while block := list(islice(rows, TOGETHER)):
             columns = zip(header, zip(*block, strict=True), strict=True)
-            parts.append(pl.DataFrame([pl.Series(name, cells, dtype=pl.String) for name, cells in columns]))
+            parts.append(pl.DataFrame(dict(columns), schema=parts[0].schema))
     return pl.concat(parts, rechunk=True).with_columns(pl.col(pl.String).replace("", None))
 
 

@@ -55,7 +55,7 @@ class Embeddings(Encoder):
 def _load(path: Path) -> NDArray[np.float32]:
     if not os.path.lexists(path):
         raise InputError(f"{path}: no such file; the audit needs these vectors")
-    return np.asarray(read_vectors(path), dtype=np.float32)
+    return read_vectors(path)
 
 
 def _rows_of(items: Items, stored: Items, source: str) -> list[int]:

@@ -56,7 +56,8 @@ def test_a_file_that_was_saved_otherwise_is_read_as_the_same(trial):
         name = data.draw(st.sampled_from(sorted(trial.files)))
         assert trial.of({name: data.draw(resaved(name, trial.files[name]))}) == trial.digest
 
-    save()
+    if not trial.reader.ours:
+        save()
 
 
 @pytest.mark.parametrize("name", ["folder-csv", "flickr30k", "prompts", "embeddings"])

@@ -71,7 +71,8 @@ def try_reader(trial: Trial, examples: int, start: int) -> Counter[str]:
         counts["resaved"] += 1
 
     damage()
-    save()
+    if not trial.reader.ours:
+        save()
     faulthandler.cancel_dump_traceback_later()
     return counts
 

@@ -46,6 +46,8 @@ class Reader:
     read: Callable[[Path], str]
     files: tuple[str, ...] = ()
     """Which files are damaged, by pattern; all of a known format by default."""
+    ours: bool = False
+    """Whether only equiview writes the files, in one way."""
 
 
 def _read_benchmark(name: str) -> Callable[[Path], str]:
@@ -174,7 +176,7 @@ READERS: dict[str, Reader] = {
     "beside-a-run": Reader(_beside_a_run, _read_benchmark("run:{}/run.trec")),
     "prompts": Reader(_prompts, _read_prompts),
     "run-folder": Reader(
-        _run, _read_run, ("manifest.json", "verdicts.json", "estimates.parquet", "figures/*.json")
+        _run, _read_run, ("manifest.json", "verdicts.json", "estimates.parquet", "figures/*.json"), ours=True
     ),
 }  # fmt: skip
 

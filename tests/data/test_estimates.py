@@ -78,3 +78,10 @@ def test_tables_of_several_audits_keep_apart(estimates):
 def test_a_row_and_an_estimate_are_the_same_thing(estimates):
     first = next(iter(estimates))
     assert first == Estimate(quantity("R", 1), 0.5, 0.4, 0.6, 10, 0.1, 0.4)
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, ["en"], 1.5])
+def test_what_an_estimate_is_about_is_text(value):
+    frame = pl.DataFrame({"metric": "R", "k": 1, "value": 0.5, "low": 0.4, "high": 0.6, "n": 10})
+    with pytest.raises(InputError, match=r"column 'language' holds .*; what a row is about is text"):
+        Estimates(frame.with_columns(language=pl.Series([value])), "estimates.parquet")

@@ -111,7 +111,11 @@ class Estimates:
             table = table.with_columns(excess=pl.col("value") - pl.col("chance"))
         if "low" in self.table.columns and "high" in self.table.columns:
             table = table.with_columns(pl.col("low", "high").cast(pl.Float64).fill_nan(None))
-        object.__setattr__(self, "table", SCHEMA.check(table, self.source))
+        table = SCHEMA.check(table, self.source)
+        for name, dtype in table.drop(BASE).schema.items():
+            if dtype not in (pl.String, pl.Null):
+                raise InputError(f"{self.source}: column {name!r} holds {dtype}; what a row is about is text")
+        object.__setattr__(self, "table", table)
 
     def __len__(self) -> int:
         return len(self.table)

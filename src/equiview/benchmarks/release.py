@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, same_image
 from equiview.data.arguments import split_argument
+from equiview.data.disk import content_of
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.data.tables import Schema
@@ -125,10 +127,11 @@ def seek(place: Path, *patterns: str) -> Path | None:
 def read_lines(path: Path) -> list[str]:
     """The lines of a text file, plain or .gz, without line ends; InputError if it is not UTF-8."""
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        content = content_of(path)
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
         # Only line feeds end lines: a caption may hold other characters at which Python would split.
         lines = content.decode("utf-8-sig").split("\n")
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read, is it cut off? ({error})") from None
     except UnicodeDecodeError as error:
         row = error.object[: error.start].count(b"\n") + 1
@@ -152,8 +155,10 @@ def read_lines_of(images: Sequence[str], reference: Path, path: Path) -> list[st
 def read_json(path: Path) -> Any:
     """The content of a JSON file."""
     try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        return json.loads(content_of(path))
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read as JSON, is it cut off? ({error})") from None
 
 
@@ -164,7 +169,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             content = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{path}, line {row}: is not JSON ({error})") from None
         if not isinstance(content, dict):
             raise InputError(f"{path}, line {row}: holds {type(content).__name__}; expected an object")

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.data.disk import content_of
 from equiview.data.fingerprint import fingerprint
 from equiview.data.pictures import decoded
 from equiview.data.tables import Column, Schema
@@ -58,7 +59,8 @@ class Items:
 
     def __post_init__(self) -> None:
         schema = IMAGES if self.kind == "image" else TEXTS
-        object.__setattr__(self, "table", schema.check(self.table, self.source))
+        table = _unpacked(self.table) if self.kind == "image" else self.table
+        object.__setattr__(self, "table", schema.check(table, self.source))
         if not len(self.table):
             raise InputError(f"{self.source}: holds no {self.kind}; at least one is needed")
         if self.kind == "text":
@@ -121,8 +123,8 @@ class Items:
         if "path" not in self.table.columns or self.table["path"][row] is None:
             raise InputError(f"{where}image {self.ids[row]!r} has no picture and no path")
         try:
-            return Path(self.table["path"][row]).read_bytes()
-        except OSError as error:
+            return content_of(Path(self.table["path"][row]))
+        except InputError as error:
             raise InputError(f"{where}picture of {self.ids[row]!r} cannot be read ({error})") from None
 
     def _picture(self, row: int) -> Image:
@@ -135,7 +137,7 @@ class Items:
             ) from None
 
     def thumbnail(self, row: int, side: int = 96) -> bytes | None:
-        """A picture small enough to keep with results, or None if the image has no picture.
+        """A picture small enough to keep with results, or None if the image has none that can be read.
 
         A stored picture that is small already is returned unchanged; others become WebP of at most `side`
         pixels.
@@ -145,7 +147,10 @@ class Items:
             return bytes(stored)
         if stored is None and ("path" not in self.table.columns or self.table["path"][row] is None):
             return None
-        image = self._picture(row)
+        try:
+            image = self._picture(row)
+        except InputError:  # who needs the picture itself has said so; results are as good without it
+            return None
         image.thumbnail((side, side))
         buffer = io.BytesIO()
         image.save(buffer, "WEBP", quality=75)
@@ -163,6 +168,19 @@ class Items:
                 content = json.dumps(column.to_list(), default=str)  # tells a null from the word "None"
             parts += [name, column.dtype, content]
         return fingerprint(*parts)
+
+
+def _unpacked(table: pl.DataFrame) -> pl.DataFrame:
+    """Pictures as Hugging Face's datasets store them, a column of {bytes, path}, as `picture` and `path`."""
+    for name in ("picture", "image"):
+        dtype = table.schema.get(name)
+        if isinstance(dtype, pl.Struct) and {"bytes", "path"} <= {field.name for field in dtype.fields}:
+            parts = table[name].struct
+            table = table.drop(name).with_columns(picture=parts.field("bytes").cast(pl.Binary))
+            if "path" not in table.columns:
+                table = table.with_columns(path=parts.field("path").cast(pl.String))
+            return table
+    return table
 
 
 def blind_order(ids: pl.Series) -> NDArray[np.int64]:

@@ -128,22 +128,31 @@ def write_bytes(content: bytes, path: Path) -> None:
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary name next to `path`, renamed to it if the block succeeds and removed otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
+    """Yield a temporary name next to `path`, renamed to it if the block succeeds and removed otherwise.
+
+    OSError names `path` and not the temporary file.
+    """
+    temporary = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".part")
+        os.close(handle)
+        temporary = Path(name)
         yield temporary
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror or str(error), str(path)) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal; InputError for a pipe or a device."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is not a file")
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

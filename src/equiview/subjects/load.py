@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from equiview.data.secrets import redacted
 from equiview.errors import InputError
 from equiview.subjects.base import SUBJECTS, Subject
 from equiview.subjects.encoders.own import METHODS, OwnModel
@@ -30,7 +31,7 @@ def load_subject(name: str) -> Subject:
         subject = load_class(full)
     else:
         subject = SUBJECTS.get(scheme)(argument)
-    subject.name = name
+    subject.name = redacted(name)  # it stands in the run and on its page
     return subject
 
 

@@ -57,6 +57,11 @@ def _load(path: Path) -> NDArray[np.float32]:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read as .npy, is it cut off? ({error})") from None
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise InputError(
+            f"{path}: is an archive of arrays (.npz); expected one array, as numpy.save writes it"
+        )
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
         raise InputError(f"{path}: holds {array.dtype} of shape {array.shape}; expected floats (n, width)")
     return np.asarray(array, dtype=np.float32)

@@ -34,6 +34,8 @@ app = typer.Typer(
     add_completion=False,
 )
 
+LONGEST = 2000
+"""Characters of an error that are printed: what a wrong file holds may be of any length."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts instead of tables.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything drawn at random.")]
 
@@ -446,8 +448,9 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _complain(message: str) -> None:
-    """Print one line, whatever line breaks a name or a library's message has."""
-    _print_error(f"equiview: {' '.join(message.split())}")
+    """Print one line, whatever line breaks and control characters a file or a library's message has."""
+    shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in " ".join(message.split()))
+    _print_error(f"equiview: {shown if len(shown) <= LONGEST else shown[:LONGEST] + '…'}")
 
 
 def _print_error(text: str) -> None:

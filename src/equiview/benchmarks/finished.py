@@ -84,7 +84,8 @@ def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame) -> Items:
     if path is None:
         return Items("image", pairs.select(id="query_id").unique(maintain_order=True), str(run))
     table = read_table(path, ANY)
-    table = table.rename({"query_id": "id"}) if "id" not in table.columns else table
+    if "id" not in table.columns and "query_id" in table.columns:
+        table = table.rename({"query_id": "id"})
     table = IMAGES.check(table, str(path))
     if "path" in table.columns:
         absolute = [None if name is None else str(path.parent / name) for name in table["path"]]

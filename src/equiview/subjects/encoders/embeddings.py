@@ -56,7 +56,9 @@ def _load(path: Path) -> NDArray[np.float32]:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read as .npy, is it cut off? ({error})") from None
+        # NumPy's own words for what is in no format of its own would have the file loaded unsafely.
+        reason = "not in NumPy's format" if "pickle" in str(error) else error
+        raise InputError(f"{path}: cannot be read as .npy, is it cut off? ({reason})") from None
     if not isinstance(array, np.ndarray):
         array.close()
         raise InputError(

@@ -12,8 +12,8 @@ from equiview.audits import AUDITS
 from equiview.audits.execute import execute, finish
 from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
 from equiview.benchmarks.release import RELEASES
-from equiview.data.disk import locked
 from equiview.data.figures import read_figure
+from equiview.data.lock import locked
 from equiview.data.progress import Progress, silent
 from equiview.data.registry import Registry
 from equiview.data.run import Run, check_usable

@@ -34,8 +34,6 @@ app = typer.Typer(
     add_completion=False,
 )
 
-LONGEST = 2000
-"""Characters of an error that are printed: what a wrong file holds may be of any length."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts instead of tables.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything drawn at random.")]
 
@@ -291,7 +289,7 @@ def _settings(given: list[str]) -> dict[str, dict[str, Any]]:
     for text in given:
         name, equals, value = text.partition("=")
         audit_name, dot, key = name.partition(".")
-        if not (equals and dot and key):
+        if not (audit_name and dot and key and equals):
             raise InputError(f"--setting {text!r} is not of the form AUDIT.NAME=VALUE")
         try:
             parsed = json.loads(f"[{value}]" if "," in value and not value.startswith("[") else value)
@@ -449,8 +447,7 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def _complain(message: str) -> None:
     """Print one line, whatever line breaks and control characters a file or a library's message has."""
-    shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in " ".join(message.split()))
-    _print_error(f"equiview: {shown if len(shown) <= LONGEST else shown[:LONGEST] + '…'}")
+    _print_error(f"equiview: {' '.join(message.split())}")
 
 
 def _print_error(text: str) -> None:

@@ -42,7 +42,7 @@ FAULTS: dict[str, Fault] = {
     "a folder": replaced(lambda path: path.mkdir()),
     "a dangling link": replaced(lambda path: path.symlink_to("nowhere")),
     "a looping link": replaced(lambda path: path.symlink_to(path.name)),
-    "a pipe": replaced(lambda path: os.mkfifo(path)),
+    "a pipe": replaced(os.mkfifo),
     "a device": replaced(lambda path: path.symlink_to("/dev/zero")),
     "cut off": edited(lambda content: content[: len(content) // 2]),
     "only zeros": edited(lambda content: bytes(len(content))),

@@ -8,6 +8,8 @@ from pathlib import Path
 import polars as pl
 from PIL import Image
 
+from equiview.api import audit, write_figures
+from equiview.data.run import Run
 from tests.benchmarks.layouts import LAYOUTS
 from tests.conftest import write_world
 
@@ -64,9 +66,32 @@ def lists(place: Path) -> None:
     (place / "qrels.txt").write_text("".join(judged))
 
 
+def finished(place: Path) -> None:
+    """`out`: a run of `vectors` from beginning to end; `other`: another one, of the same items."""
+    vectors(place)
+    write_world(place / "other-world", images=IMAGES, skew=3)
+    settings = {"prevalence": {"replicates": 100}}
+    for world, out in (("world", "out"), ("other-world", "other")):
+        audit(f"embeddings:{world}", "folder:world", ["prevalence"], Path(out), settings=settings)
+    write_figures(Run.open(Path("out")))
+
+
+def stored(place: Path) -> None:
+    """`photos` whose vectors are in the cache."""
+    photos(place)
+    settings = {"prevalence": {"replicates": 100}}
+    audit("pictogram:aligned", "folder:photos", ["prevalence"], Path("first"), settings=settings)
+    (shelf,) = Path("cache/vectors").iterdir()
+    for number, path in enumerate(sorted(shelf.glob("*.vectors"))):  # a name that a table can hold
+        path.rename(path.with_name(f"{number}.vectors"))
+    Path("shelf").symlink_to(shelf)
+
+
 PLACES: dict[str, Callable[[Path], None]] = {
     "vectors": vectors,
     "parquet": parquet,
     "photos": photos,
     "lists": lists,
+    "finished": finished,
+    "stored": stored,
 } | {name: (lambda place, layout=layout: layout(place / "data")) for name, layout in LAYOUTS.items()}

@@ -28,8 +28,8 @@ class Case:
     """One row of the table: what is prepared, how it is spoiled, what is typed, and what must come of it.
 
     `place` names the good input. `spoil` changes the copy of it; `words` are typed in that folder. The exit
-    code is `code`, and `said` stands in what is printed. With `same` the run in `out` has the numbers that the
-    same words have on the good input.
+    code is `code`, and `said` stands in what is printed. With `same` the run in `out` has the numbers that
+    the same words give on the good input.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case; `numbers` is the checksum of the run's estimates, `expected` that of the good one."""
+    """What came of a case; `numbers` is the checksum of its estimates, `expected` that of the good ones."""
 
     code: int | str
     output: str

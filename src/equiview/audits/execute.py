@@ -10,9 +10,9 @@ from typing import Any
 
 from equiview.audits.base import AUDITS, Audit, Settings
 from equiview.benchmarks import Benchmark
-from equiview.data.disk import locked
 from equiview.data.estimates import Estimates
 from equiview.data.figures import write_figure
+from equiview.data.lock import locked
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress, silent
 from equiview.data.run import BenchmarkCard, Failure, Manifest, Run, SubjectCard, check_usable, versions

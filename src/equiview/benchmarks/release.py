@@ -19,7 +19,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, same_image
 from equiview.data.arguments import split_argument
-from equiview.data.disk import content_of
+from equiview.data.files import content_of
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.data.tables import Schema
@@ -127,8 +127,7 @@ def seek(place: Path, *patterns: str) -> Path | None:
 def read_lines(path: Path) -> list[str]:
     """The lines of a text file, plain or .gz, without line ends; InputError if it is not UTF-8."""
     try:
-        content = content_of(path)
-        content = gzip.decompress(content) if path.suffix == ".gz" else content
+        content = gzip.decompress(content_of(path)) if path.suffix == ".gz" else content_of(path)
         # Only line feeds end lines: a caption may hold other characters at which Python would split.
         lines = content.decode("utf-8-sig").split("\n")
     except (OSError, EOFError, zlib.error) as error:
@@ -156,9 +155,7 @@ def read_json(path: Path) -> Any:
     """The content of a JSON file."""
     try:
         return json.loads(content_of(path))
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as JSON, is it cut off? ({error})") from None
 
 
@@ -169,7 +166,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             content = json.loads(line)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise InputError(f"{path}, line {row}: is not JSON ({error})") from None
         if not isinstance(content, dict):
             raise InputError(f"{path}, line {row}: holds {type(content).__name__}; expected an object")

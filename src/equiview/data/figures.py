@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from equiview.data.disk import content_of
+from equiview.data.files import content_of
 from equiview.data.tables import write_bytes
 from equiview.errors import InputError
 

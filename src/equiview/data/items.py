@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.data.disk import content_of
+from equiview.data.files import content_of
 from equiview.data.fingerprint import fingerprint
 from equiview.data.pictures import decoded
 from equiview.data.tables import Column, Schema
@@ -59,8 +59,7 @@ class Items:
 
     def __post_init__(self) -> None:
         schema = IMAGES if self.kind == "image" else TEXTS
-        table = _unpacked(self.table) if self.kind == "image" else self.table
-        object.__setattr__(self, "table", schema.check(table, self.source))
+        object.__setattr__(self, "table", schema.check(self.table, self.source))
         if not len(self.table):
             raise InputError(f"{self.source}: holds no {self.kind}; at least one is needed")
         if self.kind == "text":
@@ -168,19 +167,6 @@ class Items:
                 content = json.dumps(column.to_list(), default=str)  # tells a null from the word "None"
             parts += [name, column.dtype, content]
         return fingerprint(*parts)
-
-
-def _unpacked(table: pl.DataFrame) -> pl.DataFrame:
-    """Pictures as Hugging Face's datasets store them, a column of {bytes, path}, as `picture` and `path`."""
-    for name in ("picture", "image"):
-        dtype = table.schema.get(name)
-        if isinstance(dtype, pl.Struct) and {"bytes", "path"} <= {field.name for field in dtype.fields}:
-            parts = table[name].struct
-            table = table.drop(name).with_columns(picture=parts.field("bytes").cast(pl.Binary))
-            if "path" not in table.columns:
-                table = table.with_columns(path=parts.field("path").cast(pl.String))
-            return table
-    return table
 
 
 def blind_order(ids: pl.Series) -> NDArray[np.int64]:

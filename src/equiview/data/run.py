@@ -29,9 +29,10 @@ from typing import Any, Self, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from equiview.data.disk import content_of, locked
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
+from equiview.data.files import content_of
+from equiview.data.lock import locked
 from equiview.data.tables import checksum, read_table, write_bytes
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError

@@ -56,14 +56,7 @@ def _load(path: Path) -> NDArray[np.float32]:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        # NumPy's own words for what is in no format of its own would have the file loaded unsafely.
-        reason = "not in NumPy's format" if "pickle" in str(error) else error
-        raise InputError(f"{path}: cannot be read as .npy, is it cut off? ({reason})") from None
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise InputError(
-            f"{path}: is an archive of arrays (.npz); expected one array, as numpy.save writes it"
-        )
+        raise InputError(f"{path}: cannot be read as .npy, is it cut off? ({error})") from None
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
         raise InputError(f"{path}: holds {array.dtype} of shape {array.shape}; expected floats (n, width)")
     return np.asarray(array, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Files of a user, and folders that one process at a time may write to."""
+"""Folders that one process at a time may write to."""
 
 from __future__ import annotations
 
@@ -12,22 +12,6 @@ from equiview.errors import InputError
 
 LOCK = ".lock"
 """The file by which a process holds a folder. It stays there, empty; what counts is who holds it."""
-
-
-def content_of(path: Path) -> bytes:
-    """The bytes of a file; InputError when it cannot be read.
-
-    A pipe or a device is never opened: reading it might never end.
-    """
-    try:
-        if not path.is_file():
-            kind = "is not a file" if path.exists() else "no such file"
-            raise InputError(f"{path}: {'is a folder' if path.is_dir() else kind}")
-        return path.read_bytes()
-    except ValueError as error:
-        raise error if isinstance(error, InputError) else InputError(f"{str(path)!r}: {error}") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 @contextmanager

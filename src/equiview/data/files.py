@@ -1,0 +1,153 @@
+"""Files that a user names: opened only if they are ordinary files, and read with errors of one line.
+
+A pipe would wait for ever and a device has no end, so neither is opened. JSON is read strictly: a field that
+is given twice, a number that is not finite and half a surrogate pair are errors.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import stat
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from equiview.errors import InputError
+
+
+def is_file(path: Path) -> bool:
+    """Whether `path` is an ordinary file, or a link to one; False for whatever cannot be asked.
+
+    >>> is_file(Path("/dev/null")), is_file(Path("no such file"))
+    (False, False)
+    """
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):  # ValueError: the name holds a NUL character
+        return False
+
+
+def readable(path: Path) -> Path:
+    """`path` if it is an ordinary file; InputError says what it is otherwise. Nothing is opened.
+
+    >>> readable(Path("/dev/null"))
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: /dev/null: is a pipe, a socket or a device; copy what it holds to a file
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        reason = "is a link to a file that is missing" if path.is_symlink() else "no such file"
+        raise InputError(f"{path}: {reason}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValueError:
+        raise InputError(f"{str(path)!r}: no such file; its name holds a NUL character") from None
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path}: is a folder; expected a file")
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{path}: is a pipe, a socket or a device; copy what it holds to a file")
+    return path
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of an ordinary file; InputError otherwise."""
+    try:
+        return readable(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file, plain or .gz, without line ends.
+
+    InputError if it is not UTF-8 text, and for a NUL character, naming the line.
+    """
+    content = content_of(path)
+    if path.suffix == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{path}: cannot be read, is it cut off? ({error})") from None
+    try:
+        # Only line feeds end lines: a caption may hold other characters at which Python would split.
+        lines = content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise not_utf8(content, str(path)) from None
+    if b"\0" in content:
+        row = content[: content.index(b"\0")].count(b"\n") + 1
+        raise InputError(f"{path}, line {row}: holds a NUL character; is it a text file?")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def not_utf8(content: bytes, source: str) -> InputError:
+    r"""Say in which line bytes that are no UTF-8 text go wrong.
+
+    >>> print(not_utf8(b"a\nb\xff", "x.txt"))
+    x.txt, line 2: is not UTF-8 text (invalid start byte); save it as UTF-8
+    """
+    try:
+        content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        return InputError(f"{source}, line {line}: is not UTF-8 text ({error.reason}); save it as UTF-8")
+    raise AssertionError(f"{source} is UTF-8 text")
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; InputError as for `parse_json`."""
+    return parse_json(content_of(path), str(path))
+
+
+def parse_json(content: bytes | str, source: str) -> Any:
+    r"""The value that a JSON text stands for.
+
+    InputError for what is not JSON in UTF-8, for a field that an object has twice, for NaN and infinities,
+    for half of a surrogate pair, and for lists nested too deeply to be read.
+
+    >>> parse_json('{"a": 1, "a": 2}', "x.json")
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: x.json: is not JSON, is it cut off? (an object has the field 'a' twice)
+    """
+    try:
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_float=_finite)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{source}: a text holds half of a surrogate pair, which is no character") from None
+    except RecursionError:
+        raise InputError(f"{source}: is not JSON that can be read: it is nested too deeply") from None
+    except ValueError as error:
+        raise InputError(f"{source}: is not JSON, is it cut off? ({error})") from None
+    return value
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"an object has the field {twice!r} twice")
+    return content
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return value

@@ -16,7 +16,7 @@ from equiview.data.figures import read_figure
 from equiview.data.lock import locked
 from equiview.data.progress import Progress, silent
 from equiview.data.registry import Registry
-from equiview.data.run import Run, check_usable
+from equiview.data.run import Run, check_folder, check_usable
 from equiview.data.tables import write_bytes, write_parquet
 from equiview.errors import InputError, unknown_name
 from equiview.report import page
@@ -126,6 +126,7 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
 
 
 def _check_no_run(out: Path) -> None:
+    check_folder(out)
     if (out / "manifest.json").exists():
         raise InputError(f"{out}: holds a run, whose page would be overwritten; choose another folder")
 

@@ -235,8 +235,8 @@ def of_stored_vectors() -> Iterator[Case]:
             yield Case(f"cache, vectors: {fault}", "stored", spoil, words, 0, same=True)
         spoil = partial(spoiled, "shelf/encoder.json", fault)
         yield Case(f"cache list, encoder.json: {fault}", "stored", spoil, ("cache",), 0)
-    for name, make in OUTS.items():
-        spoil = partial(placed, make, "cache")
+    for name in OUTS:
+        spoil = partial(placed, name, "cache")
         yield Case(f"cache is {name}", "photos", spoil, words, said="cache")
 
 
@@ -261,8 +261,8 @@ ODD: dict[str, tuple[str, str]] = {
         "def encode_texts(self, texts): return np.zeros((2**44, 512))",
         "not enough memory",
     ),
-    "recurses": ("def encode_texts(self, texts): return self.encode_texts(texts)", "nested too deeply"),
-    "returns None": ("def encode_texts(self, texts): return None", "NoneType"),
+    "recurses": ("def encode_texts(self, texts): return self.encode_texts(texts)", "RecursionError"),
+    "returns None": ("def encode_texts(self, texts): return None", "shape ()"),
     "returns strings": (
         "def encode_texts(self, texts): return [['a'] for _ in texts]",
         "no array of numbers",
@@ -324,7 +324,7 @@ def of_own_models() -> Iterator[Case]:
         ("raises when imported", "1 / 0", "ZeroDivisionError"),
         ("has no class", "", "has no class 'Odd'"),
         ("holds no class under the name", "Odd = 3", "has no class 'Odd'"),
-        ("is not UTF-8", "# caf\udce9", "cannot be imported"),
+        ("is not UTF-8", "x = 'caf\udce9'", "cannot be imported"),
     ):
         module = "module_" + name.replace(" ", "_").replace("-", "_")
         content_of = partial(module_written, f"{module}.py", content)
@@ -345,15 +345,15 @@ OUTS: dict[str, Callable[[Path], object]] = {
 }
 
 
-def placed(make: Callable[[Path], object], name: str, folder: Path) -> None:
-    make(folder / name)
+def placed(kind: str, name: str, folder: Path) -> None:
+    OUTS[kind](folder / name)
 
 
 def of_places_to_write() -> Iterator[Case]:
     """An `--out` that cannot be written."""
-    for name, make in OUTS.items():
-        yield Case(f"audit, --out is {name}", "vectors", partial(placed, make, "out"), VECTORS, said="out")
-        spoil = partial(placed, make, "both")
+    for name in OUTS:
+        yield Case(f"audit, --out is {name}", "vectors", partial(placed, name, "out"), VECTORS, said="out")
+        spoil = partial(placed, name, "both")
         yield Case(f"compare, --out is {name}", "finished", spoil, COMPARED, said="both")
     for name, out in (
         ("too long", "x" * 300),
@@ -370,18 +370,16 @@ def of_places_to_write() -> Iterator[Case]:
     yield Case("demo, --out is a run", "finished", nothing, ("demo", "--out", "out"), said="holds a run")
 
 
-def edited_texts(change: Callable[[pl.DataFrame], pl.DataFrame], folder: Path) -> None:
+def renamed(old: str, new: str, folder: Path) -> None:
+    """Call a language otherwise."""
     path = folder / "world" / "texts.csv"
-    change(pl.read_csv(path)).write_csv(path)
+    texts = pl.read_csv(path)
+    texts.with_columns(pl.col("language").replace(old, new)).write_csv(path)
 
 
-def called(code: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Swahili under another name."""
-    return lambda texts: texts.with_columns(pl.col("language").replace("sw", code))
-
-
-def one_language(texts: pl.DataFrame) -> pl.DataFrame:
-    return texts.with_columns(language=pl.lit("en"))
+def one_language(folder: Path) -> None:
+    path = folder / "world" / "texts.csv"
+    pl.read_csv(path).with_columns(language=pl.lit("en")).write_csv(path)
 
 
 CODES = (
@@ -408,7 +406,7 @@ def of_languages() -> Iterator[Case]:
         words += ("--setting", f"{name}.replicates=100")
         by = ("--setting", "prevalence.by=language") if name == "prevalence" else ()
         for code in CODES:
-            spoil = partial(edited_texts, called(code))
+            spoil = partial(renamed, "sw", code)
             yield Case(
                 f"{name}, a language called {code}",
                 "vectors",
@@ -417,8 +415,7 @@ def of_languages() -> Iterator[Case]:
                 0,
                 said="out/report.html",
             )
-        spoil = partial(edited_texts, one_language)
-        yield Case(f"{name}, one language only", "vectors", spoil, (*words, *by), said="language")
+        yield Case(f"{name}, one language only", "vectors", one_language, (*words, *by), said="language")
 
 
 CASES: list[Case] = [

@@ -268,10 +268,15 @@ def _first_of(error: ValidationError) -> str:
 
 def check_usable(folder: Path) -> None:
     """InputError when `folder` holds something else than a run: it is left as it is."""
+    check_folder(folder)
     if folder.is_dir() and not (folder / "manifest.json").exists():
         if any(not entry.name.startswith(".") for entry in folder.iterdir()):
             raise InputError(f"{folder}: is not empty and holds no run; choose another folder")
-    elif os.path.lexists(folder) and not folder.is_dir():
+
+
+def check_folder(folder: Path) -> None:
+    """InputError when something else than a folder has that name."""
+    if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder}: is not a folder; choose another name")
 
 

@@ -111,7 +111,7 @@ class StoredEncoder(Encoder):
             rows = np.asarray([places[key][0] for key in missing], dtype=np.int64)
             with shelf.writing():
                 for part, vectors in self.inner.batches(items, tell, rows=rows, unreadable=unreadable):
-                    checked_vectors(vectors, items, type(self.inner).__name__, part)
+                    checked_vectors(vectors, items, self.inner.called, part)
                     shelf.add([key_of[row] for row in part.tolist()], vectors)
                 shelf.refresh()
         return shelf, bad

@@ -64,7 +64,7 @@ def load_class(name: str) -> Subject:
         model = kind(argument) if is_subject or argument else kind()
     except InputError:
         raise
-    except Exception as error:  # whatever the user's own code raises
+    except (Exception, SystemExit) as error:  # whatever the user's own code raises
         raise InputError(f"{name}: cannot be created ({type(error).__name__}: {error})") from error
     return model if isinstance(model, Subject) else OwnModel(model, argument)
 
@@ -73,7 +73,7 @@ def _class_of(module_name: str, class_name: str) -> type[Any]:
     with working_folder():
         try:
             module = importlib.import_module(module_name)
-        except Exception as error:  # whatever the user's own code raises
+        except (Exception, SystemExit) as error:  # whatever the user's own code raises
             raise InputError(
                 f"{module_name}: cannot be imported ({type(error).__name__}: {error})"
             ) from error

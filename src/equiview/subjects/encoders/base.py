@@ -82,7 +82,7 @@ class EmbeddingModel(Encoder):
         """
         check_not_empty(items)
         parts = list(self.batches(items, progress))
-        return checked_vectors(in_order(parts, len(items)), items, type(self).__name__)
+        return checked_vectors(in_order(parts, len(items)), items, self.called)
 
     def batches(
         self,
@@ -153,12 +153,11 @@ class EmbeddingModel(Encoder):
         """The vectors of a batch; InputError when a user's own code fails, or returns something else."""
         try:
             encoded = encode(batch)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if type(self).__module__.startswith("equiview.") and self.called == type(self).__name__:
                 raise  # ours: not the user's mistake
-            raise as_input_error(error) or InputError(
-                f"{self.called}: encode_{what} failed with {_said(error)}"
-            ) from error
+            known = as_input_error(error) if isinstance(error, InputError | MemoryError) else None
+            raise known or InputError(f"{self.called}: encode_{what} failed with {_said(error)}") from error
         if inspect.iscoroutine(encoded):
             encoded.close()
             raise InputError(f"{self.called}: encode_{what} is async; it must return the vectors themselves")
@@ -184,6 +183,8 @@ class EmbeddingModel(Encoder):
             return several
         if isinstance(encoded, TokenVectors):
             raise InputError(f"{name} returned one vector a token; its similarity must then be 'maxsim'")
+        if np.iscomplexobj(encoded):  # type: ignore[arg-type]
+            raise InputError(f"{name} returned complex numbers for {what}; expected real ones")
         part = np.asarray(encoded, dtype=np.float32)
         if part.ndim != 2 or len(part) != count:
             raise InputError(
@@ -193,7 +194,7 @@ class EmbeddingModel(Encoder):
         return part
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     """An error of somebody else's code in one line, with the line it is from."""
     frames = traceback.extract_tb(error.__traceback__)
     last = next((frame for frame in reversed(frames) if "site-packages" not in frame.filename), frames[-1])

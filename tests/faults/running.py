@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -19,6 +20,7 @@ from equiview.cli import main
 from equiview.data.tables import checksum
 from tests.faults.places import PLACES
 
+LIMITS = resource.getrlimit(resource.RLIMIT_FSIZE)
 LIMIT = 60
 """Seconds after which a case hangs."""
 
@@ -59,7 +61,10 @@ def outcome(case: Case) -> Outcome:
         shutil.copytree(_good(case.place), folder, symlinks=True)
         with _in(folder):
             case.spoil(folder)
-            code, output, errors = typed(case.words)
+            try:
+                code, output, errors = typed(case.words)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, LIMITS)
         expected = _expected(case.place, case.words) if case.same else ""
         return Outcome(code, output, errors, _numbers(folder), expected)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -349,6 +350,16 @@ def placed(kind: str, name: str, folder: Path) -> None:
     OUTS[kind](folder / name)
 
 
+def limited(size: int, _: Path) -> None:
+    """No file may grow beyond so many bytes: writing fails as on a full disk, for root too."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+
+def no_room(folder: Path) -> None:
+    (folder / "out" / "report.html").unlink()
+    limited(100, folder)
+
+
 def of_places_to_write() -> Iterator[Case]:
     """An `--out` that cannot be written."""
     for name in OUTS:
@@ -365,6 +376,12 @@ def of_places_to_write() -> Iterator[Case]:
     ):
         words = (*WITHOUT, out, "--audit", "prevalence", *SMALL)
         yield Case(f"audit, --out is {name}", "vectors", nothing, words, said=out[:40])
+    for size in (0, 100, 3000, 10_000, 100_000):
+        yield Case(f"audit, files of {size} bytes at most", "vectors", partial(limited, size), VECTORS,
+                   said="file too large" if size else "out")  # fmt: skip
+    yield Case("report, no room", "finished", no_room, ("report", "out"), said="report.html")
+    yield Case("compare, no room", "finished", no_room, COMPARED, said="both/")
+    yield Case("figures, no room", "finished", partial(limited, 100), ("figures", "out"), said="out/figures/")
     yield Case("compare, --out is a run", "finished", nothing, ("compare", "out", "other", "--out", "out"),
                said="holds a run")  # fmt: skip
     yield Case("demo, --out is a run", "finished", nothing, ("demo", "--out", "out"), said="holds a run")
@@ -415,7 +432,8 @@ def of_languages() -> Iterator[Case]:
                 0,
                 said="out/report.html",
             )
-        yield Case(f"{name}, one language only", "vectors", one_language, (*words, *by), said="language")
+        code, said = (0, "unclear") if name == "prevalence" else (1, "compar")
+        yield Case(f"{name}, one language only", "vectors", one_language, (*words, *by), code, said)
 
 
 CASES: list[Case] = [

@@ -269,9 +269,9 @@ def _first_of(error: ValidationError) -> str:
 def check_usable(folder: Path) -> None:
     """InputError when `folder` holds something else than a run: it is left as it is."""
     check_folder(folder)
-    if folder.is_dir() and not (folder / "manifest.json").exists():
-        if any(not entry.name.startswith(".") for entry in folder.iterdir()):
-            raise InputError(f"{folder}: is not empty and holds no run; choose another folder")
+    held = [] if not folder.is_dir() or (folder / "manifest.json").exists() else list(folder.iterdir())
+    if any(not entry.name.startswith(".") for entry in held):
+        raise InputError(f"{folder}: is not empty and holds no run; choose another folder")
 
 
 def check_folder(folder: Path) -> None:

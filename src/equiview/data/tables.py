@@ -6,6 +6,7 @@ it. Writing goes to a temporary name in the same folder and is renamed when comp
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import tempfile
@@ -117,7 +118,12 @@ def read_table(path: Path, schema: Schema) -> pl.DataFrame:
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     """Write `frame` whole or not at all; the same frame gives the same bytes."""
     with atomic(path) as temporary:
-        frame.write_parquet(temporary, compression="zstd", compression_level=6, statistics=False)
+        try:
+            frame.write_parquet(temporary, compression="zstd", compression_level=6, statistics=False)
+        except pl.exceptions.PolarsError as error:
+            if "IO error" not in str(error):
+                raise
+            raise OSError(errno.EIO, str(error).rpartition("IO error: ")[2]) from None  # a full disk
 
 
 def write_bytes(content: bytes, path: Path) -> None:

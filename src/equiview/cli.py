@@ -34,6 +34,8 @@ app = typer.Typer(
     add_completion=False,
 )
 
+INTERRUPTED = 130
+"""What typer returns for Ctrl-C."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts instead of tables.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything drawn at random.")]
 
@@ -48,6 +50,8 @@ def main() -> None:
         try:
             _check_words(sys.argv[1:])
             code = app(standalone_mode=False)
+            if code == INTERRUPTED:
+                raise KeyboardInterrupt
             sys.stdout.flush()
         except (typer.Abort, KeyboardInterrupt):
             _complain("stopped; run the same command again to continue where it was")

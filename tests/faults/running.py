@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -76,7 +77,13 @@ def typed(words: Sequence[str]) -> tuple[int | str, str, str]:
     before = sys.argv
     sys.argv = ["equiview", *words]
     try:
-        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors), _limit():
+        with (
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(errors),
+            _limit(),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("default")  # as in a process of its own; pytest makes them errors
             main()
     except SystemExit as stop:
         code = stop.code  # type: ignore[assignment]

@@ -7,12 +7,29 @@ import errno
 import os
 from collections.abc import Iterable
 
+LONGEST = 2000
+"""Characters of a message."""
+
 
 class InputError(ValueError):
-    """What was wrong, in which file and row, and what to do, in one line.
+    r"""What was wrong, in which file and row, and what to do, in one line.
 
     The command line prints its message and exits with 1; anything else that escapes is a defect of ours.
+    What a file holds may be part of the message, so line breaks and other characters that a terminal would
+    obey are written as escapes, and a very long message is cut in the middle.
+
+    >>> print(InputError("texts.csv: language 'en\nsw' is unknown"))
+    texts.csv: language 'en\nsw' is unknown
     """
+
+    def __init__(self, message: object = "") -> None:
+        text = "".join(
+            letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+            for letter in str(message)
+        )
+        super().__init__(
+            text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+        )
 
 
 class MetricInputError(InputError):

@@ -1,8 +1,13 @@
 """A user's tables in a folder: what is read, and what is refused by file, column and row."""
 
+import io
+import os
+
 import polars as pl
 import pytest
+from PIL import Image
 
+from equiview import api
 from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
 from tests.conftest import write_world
@@ -44,3 +49,59 @@ def test_a_caption_of_an_absent_image_is_named_with_its_row(tmp_path):
         InputError, match=r"texts\.csv: column 'image_id', row 5: text 'i1-en' is of image 'i7'"
     ):
         load_benchmark(f"folder:{world}")
+
+
+@pytest.mark.parametrize("column", ["image", "picture"])
+def test_pictures_as_hugging_face_writes_them_are_read(tmp_path, column):
+    world = write_world(tmp_path / "world", images=2)
+    (world / "images.csv").unlink()
+    buffer = io.BytesIO()
+    Image.new("RGB", (3, 2), "red").save(buffer, "PNG")
+    (world / "i1.png").write_bytes(buffer.getvalue())
+    pictures = [{"bytes": buffer.getvalue(), "path": "elsewhere.png"}, {"bytes": None, "path": "i1.png"}]
+    pl.DataFrame({"id": ["i0", "i1"], column: pictures}).write_parquet(world / "images.parquet")
+    images = load_benchmark(f"folder:{world}").images
+    assert [picture.size for picture in images.pictures()] == [(3, 2), (3, 2)]
+    assert images.table["path"].to_list() == [None, str(world / "i1.png")]
+
+
+@pytest.mark.parametrize("language", ["en ", " en", "e\nn", "a\tb", "\u00a0en"])
+def test_a_language_that_cannot_be_printed_in_a_line_is_refused(tmp_path, language):
+    world = write_world(tmp_path / "world", images=2)
+    texts = pl.read_csv(world / "texts.csv").with_columns(language=pl.col("language").replace("sw", language))
+    texts.write_csv(world / "texts.csv")
+    with pytest.raises(
+        InputError, match=r"texts\.csv: column 'language', row 3: .* is no name of a language"
+    ):
+        load_benchmark(f"folder:{world}")
+
+
+@pytest.mark.parametrize(
+    "language", ["a,b", "x, language=en", "<b onclick=alert(1)>x</b>", "zh-Hans", "中文", "-"]
+)
+def test_a_language_of_any_other_name_is_kept_apart_and_shown_as_text(tmp_path, language):
+    world = write_world(tmp_path / "world")
+    texts = pl.read_csv(world / "texts.csv").with_columns(
+        language=pl.col("language").replace("sw", language), tier=pl.lit("high")
+    )
+    texts.write_csv(world / "texts.csv")
+    run = api.audit(f"embeddings:{world}", f"folder:{world}", ["individual"], tmp_path / "out", cache=False)
+    assert language in run.estimates.table["language"].to_list()
+    assert not run.failures
+    assert "<b onclick" not in (run.folder / "report.html").read_text()
+
+
+def test_a_table_that_is_a_pipe_is_not_waited_for(tmp_path):
+    world = write_world(tmp_path / "world", images=2)
+    (world / "texts.csv").unlink()
+    os.mkfifo(world / "texts.csv")
+    with pytest.raises(InputError, match=r"texts\.csv: is a pipe, a socket or a device"):
+        load_benchmark(f"folder:{world}")
+
+
+def test_a_picture_that_is_a_pipe_is_not_waited_for(tmp_path):
+    world = write_world(tmp_path / "world", images=2)
+    os.mkfifo(world / "a.png")
+    pl.DataFrame({"id": ["i0", "i1"], "path": ["a.png", None]}).write_csv(world / "images.csv")
+    with pytest.raises(InputError, match=r"images\.csv, row 1: picture of 'i0' .*a\.png: is a pipe"):
+        load_benchmark(f"folder:{world}").images.pictures([0])

@@ -1,3 +1,4 @@
+import time
 import unicodedata
 
 import polars as pl
@@ -86,5 +87,35 @@ def test_what_is_wrong_with_prompts_is_said(tmp_path, before, after, words) -> N
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path) -> None:
-    with pytest.raises(InputError, match=r"absent\.toml: cannot be read"):
+    with pytest.raises(InputError, match=r"absent\.toml: no such file"):
         read_prompts(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"drizzle"', '"sun"', "label 'sun' means two values, 'rain' and 'sun'"),
+        ('attribute = "weather"', "attribute = " + "[" * 5000, "is nested too deeply"),
+        ('attribute = "weather"', "attribute = " + "1" * 5000, "is not TOML"),
+        ('language = "en"', 'language = " en"', r"prompts\.0\.language: string should match pattern"),
+    ],
+)
+def test_a_file_that_means_two_things_or_nothing_is_refused(tmp_path, before, after, message) -> None:
+    path = tmp_path / "weather.toml"
+    path.write_text(WEATHER.replace(before, after))
+    with pytest.raises(InputError, match=message):
+        read_prompts(path)
+
+
+def test_placeholders_are_looked_for_in_no_time(tmp_path) -> None:
+    path = tmp_path / "weather.toml"
+    path.write_text(WEATHER.replace("photos of rain", "photos of rain" + "{" * 200_000))
+    began = time.process_time()
+    read_prompts(path)
+    assert time.process_time() - began < 10
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path) -> None:
+    path = tmp_path / "weather.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + WEATHER.encode())
+    assert read_prompts(path).attribute == "weather"

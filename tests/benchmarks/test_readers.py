@@ -120,12 +120,12 @@ def test_xm3600_reads_the_older_code_of_hebrew_and_leaves_blanks_out(tmp_path):
     ("rows", "message"),
     [
         (["{"], "line 1: is not JSON"),
-        (["[]"], "line 1: holds list"),
+        (["[]"], "line 1: holds a list"),
         ([{"image/key": "k", "image/locale": "en"}], "line 1: has captions in none"),
         ([{"image/locale": "en", "en": {"caption": ["a"]}}], "line 1: field 'image/key' is missing"),
-        ([{"image/key": "k", "image/locale": "en", "en": {}}], "line 1: field 'caption' is missing"),
+        ([{"image/key": "k", "image/locale": "en", "en": {}}], "line 1, en: field 'caption' is missing"),
         ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a"]}}] * 2, "2: image 'k' is rep"),
-        ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a\ud800"]}}], "'k-en-1' holds half"),
+        ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a\ud800"]}}], "1: a text holds half"),
     ],
 )  # fmt: skip
 def test_xm3600_names_the_line_that_is_wrong(tmp_path, rows, message):
@@ -202,7 +202,7 @@ def test_a_file_that_is_cut_off_says_so(copy):
     place = copy("flickr30k")
     path = place / "dataset_flickr30k.json"
     path.write_text(path.read_text()[:-30])
-    with pytest.raises(InputError, match=r"dataset_flickr30k\.json: cannot be read as JSON, is it cut off"):
+    with pytest.raises(InputError, match=r"dataset_flickr30k\.json: is not JSON, is it cut off"):
         load_benchmark(f"flickr30k:{place}")
 
 
@@ -238,7 +238,7 @@ def test_phase_describes_people_and_what_those_of_an_image_share(copy):
     content = json.loads(path.read_text())
     content["101"]["person0"]["region"] = "[1,2,3]"
     layouts.data(path, content)
-    with pytest.raises(InputError, match=r"image '101', person0: region '\[1,2,3\]' is not four numbers"):
+    with pytest.raises(InputError, match=r"image '101', person0: region \[1, 2, 3\] is not 4 numbers"):
         load_benchmark(f"phase:{place}")
 
 

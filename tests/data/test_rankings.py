@@ -6,7 +6,7 @@ from equiview.errors import InputError
 
 
 def test_rankings_need_numbers():
-    with pytest.raises(InputError, match="query row 1"):
+    with pytest.raises(InputError, match="query 2 has a score"):
         Rankings(np.zeros((2, 1), np.int32), np.array([[1], [np.nan]], np.float32))
 
 

@@ -19,7 +19,9 @@ def test_of_no_pairs_nothing_is_relevant():
 
 
 def test_relevance_out_of_range_is_refused():
-    with pytest.raises(InputError, match="item row 3, but there are only 3"):
+    with pytest.raises(InputError, match="item 4, but there are only 3"):
         Relevance.from_pairs([0], [3], n_queries=1, n_items=3)
+    with pytest.raises(InputError, match="query 0, but there are only 1"):
+        Relevance.from_pairs([-1], [0], n_queries=1, n_items=3)
     with pytest.raises(InputError, match="two lists of equal length"):
         Relevance.from_pairs([0, 0], [1], n_queries=1, n_items=3)

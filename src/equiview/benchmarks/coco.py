@@ -15,6 +15,7 @@ Flickr30K (Young et al., TACL 2014): `dataset_flickr30k.json` and the pictures i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,16 @@ from equiview.benchmarks.release import (
     Release,
     entries,
     field,
+    id_field,
     image_items,
-    read_json,
+    list_field,
+    numbers,
+    optional_text,
     seek,
+    text_field,
     text_items,
 )
+from equiview.data.files import read_json
 from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 
@@ -110,13 +116,13 @@ def _karpathy(path: Path, split: str) -> tuple[dict[str, str], list[Caption]]:
     for where, entry in entries(read_json(path), "images", path, "image"):
         if field(entry, "split", where) != split:
             continue
-        name = field(entry, "filename", where)
-        image = str(entry.get("cocoid") or Path(name).stem)
+        name = text_field(entry, "filename", where)
+        image = id_field(entry, "cocoid", where) if entry.get("cocoid") else Path(name).stem
         if image in names:
             raise InputError(f"{where}: {image!r} is repeated")
-        names[image] = f"{entry['filepath']}/{name}" if "filepath" in entry else name
-        for slot, sentence in enumerate(field(entry, "sentences", where), start=1):
-            captions.append((image, "en", field(sentence, "raw", where), slot))
+        names[image] = f"{text_field(entry, 'filepath', where)}/{name}" if "filepath" in entry else name
+        for slot, sentence in enumerate(list_field(entry, "sentences", where), start=1):
+            captions.append((image, "en", text_field(sentence, "raw", where), slot))
     if not names:
         raise InputError(f"{path}: holds no image of split {split!r}")
     return names, captions
@@ -125,16 +131,18 @@ def _karpathy(path: Path, split: str) -> tuple[dict[str, str], list[Caption]]:
 def coco_captions(path: Path, split: str) -> tuple[dict[str, str], list[Caption]]:
     """Files of the images by id, and the captions, of a `captions_SPLIT.json`."""
     content = read_json(path)
-    names = {
-        str(field(entry, "id", where)): f"{split}/{field(entry, 'file_name', where)}"
-        for where, entry in entries(content, "images", path, "image")
-    }
+    names: dict[str, str] = {}
+    for where, entry in entries(content, "images", path, "image"):
+        image = id_field(entry, "id", where)
+        if image in names:
+            raise InputError(f"{where}: {image!r} is repeated")
+        names[image] = f"{split}/{text_field(entry, 'file_name', where)}"
     slots: dict[str, int] = {}
     captions = []
     for where, entry in entries(content, "annotations", path, "annotation"):
-        image = str(field(entry, "image_id", where))
+        image = id_field(entry, "image_id", where)
         slots[image] = slot = slots.get(image, 0) + 1
-        captions.append((image, "en", field(entry, "caption", where).strip(), slot))
+        captions.append((image, "en", text_field(entry, "caption", where).strip(), slot))
     return names, captions
 
 
@@ -144,7 +152,7 @@ def coco_file(image: str, split: str) -> str:
     >>> coco_file("42", "val2014")
     'val2014/COCO_val2014_000000000042.jpg'
     """
-    return f"{split}/{'' if split.endswith('2017') else f'COCO_{split}_'}{int(image):012d}.jpg"
+    return f"{split}/{'' if split.endswith('2017') else f'COCO_{split}_'}{image.zfill(12)}.jpg"
 
 
 def object_tables(place: Path, names: Mapping[str, str]) -> dict[str, pl.DataFrame]:
@@ -154,11 +162,15 @@ def object_tables(place: Path, names: Mapping[str, str]) -> dict[str, pl.DataFra
     """
     rows: list[tuple[Any, ...]] = []
     for split in sorted({name.partition("/")[0] for name in names.values()}):
-        path = seek(place, f"annotations/instances_{split}.json")
+        path = seek(place, f"annotations/instances_{escape(split)}.json")
         if path is None:
             continue
         content = read_json(path)
-        categories = {entry["id"]: entry for entry in field(content, "categories", str(path))}
+        categories = {
+            id_field(entry, "id", where): (text_field(entry, "name", where),
+                                           optional_text(entry, "supercategory", where))
+            for where, entry in entries(content, "categories", path, "category")
+        }  # fmt: skip
         rows += [
             _object(entry, categories, where)
             for where, entry in entries(content, "annotations", path, "annotation")
@@ -168,13 +180,16 @@ def object_tables(place: Path, names: Mapping[str, str]) -> dict[str, pl.DataFra
 
 
 def _object(
-    entry: Mapping[str, Any], categories: Mapping[int, Mapping[str, Any]], where: str
+    entry: Mapping[str, Any], categories: Mapping[str, tuple[str, str | None]], where: str
 ) -> tuple[Any, ...]:
-    category = categories.get(field(entry, "category_id", where))
-    if category is None:
-        raise InputError(f"{where}: category {entry['category_id']} is not among the file's categories")
-    box = field(entry, "bbox", where)
+    category = id_field(entry, "category_id", where)
+    if category not in categories:
+        raise InputError(f"{where}: category {category} is not among the file's categories")
+    crowd = entry.get("iscrowd", 0)
+    if crowd not in (0, 1):  # no set: it may be a list
+        raise InputError(f"{where}: iscrowd is {crowd!r}; expected 0 or 1")
     return (
-        str(entry["image_id"]), category["name"], category.get("supercategory"), *map(float, box),
-        float(field(entry, "area", where)), bool(entry.get("iscrowd", 0)),
+        str(entry["image_id"]), *categories[category],
+        *numbers(field(entry, "bbox", where), 4, "bbox", where),
+        *numbers([field(entry, "area", where)], 1, "area", where), bool(crowd),
     )  # fmt: skip

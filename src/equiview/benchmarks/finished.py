@@ -12,20 +12,23 @@ Next to FILE, or where the options say:
 
 from __future__ import annotations
 
+import re
+from glob import escape
 from pathlib import Path
 
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import read_lines, seek
+from equiview.benchmarks.folder import ANY, image_table
+from equiview.benchmarks.release import seek
 from equiview.data.arguments import split_argument
-from equiview.data.items import IMAGES, TEXTS, Items
+from equiview.data.files import read_lines
+from equiview.data.items import TEXTS, Items
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Schema, read_table
+from equiview.data.tables import read_table
 from equiview.errors import InputError
 
 OPTIONS = ("items", "qrels", "queries", "depth", "partial")
-ANY = Schema("any", ())
 
 
 @benchmark("run", usage=("run:FILE",), about="items, languages and judgements next to a finished run")
@@ -80,22 +83,15 @@ def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame) -> Items:
     """The queries of `queries.csv`, paths made absolute, or those that some item is relevant to."""
     path = seek(run.parent, "queries.parquet", "queries.csv")
     if "queries" in options:
-        path = Path(options["queries"])
+        path = Path(options["queries"]).expanduser()
     if path is None:
         return Items("image", pairs.select(id="query_id").unique(maintain_order=True), str(run))
-    table = read_table(path, ANY)
-    if "id" not in table.columns and "query_id" in table.columns:
-        table = table.rename({"query_id": "id"})
-    table = IMAGES.check(table, str(path))
-    if "path" in table.columns:
-        absolute = [None if name is None else str(path.parent / name) for name in table["path"]]
-        table = table.with_columns(path=pl.Series(absolute, dtype=pl.String))
-    return Items("image", table, str(path))
+    return image_table(path)
 
 
 def _judgements(run: Path, options: dict[str, str], texts: Items) -> pl.DataFrame:
     """Relevant pairs: query_id, item_id, and the source and row (from 1) that say so."""
-    path = seek(run.parent, "qrels.txt", f"{run.stem}.qrels", f"{run.name}.qrels")
+    path = seek(run.parent, "qrels.txt", f"{escape(run.stem)}.qrels", f"{escape(run.name)}.qrels")
     if "qrels" in options:
         path = Path(options["qrels"]).expanduser()
     if path is None:
@@ -103,7 +99,7 @@ def _judgements(run: Path, options: dict[str, str], texts: Items) -> pl.DataFram
     rows = []
     for number, line in enumerate(read_lines(path), start=1):
         parts = line.split()
-        if len(parts) != 4 or not parts[3].lstrip("-").isdecimal():
+        if len(parts) != 4 or not re.fullmatch(r"-?[0-9]{1,9}", parts[3]):
             raise InputError(f"{path}, line {number}: expected `query 0 item relevance`, got {line[:60]!r}")
         if int(parts[3]) > 0:
             rows.append((parts[0], parts[2], str(path), number))

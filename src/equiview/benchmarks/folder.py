@@ -1,19 +1,24 @@
 """`folder:DIR`: the user's images and texts, as two tables.
 
-`images.csv` (or .parquet) has `id` and, if there are pictures, `path` (relative to the folder). `texts.csv`
-(or .parquet) has `id`, `text`, `language` and `image_id`. Every further column is an attribute.
+`images.csv` (or .parquet) has `id` and, if there are pictures, `path` (relative to the folder). In a Parquet
+file they may be bytes in `picture`, or in `image` as Hugging Face's `datasets` writes them. `texts.csv` (or
+.parquet) has `id`, `text`, `language` and `image_id`. Every further column is an attribute.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_image
-from equiview.data.items import IMAGES, TEXTS, Items
-from equiview.data.tables import read_table
+from equiview.data.items import IMAGES, TEXTS, Items, with_pictures
+from equiview.data.tables import Schema, read_table
 from equiview.errors import InputError
+
+ANY = Schema("any", ())
+"""A table of which nothing is expected yet."""
 
 
 @benchmark("folder", usage=("folder:DIR",), about="your own images and texts, as tables in a folder")
@@ -21,7 +26,7 @@ def folder(argument: str) -> Benchmark:
     """Read the tables of a folder; InputError names the file, column and row that is wrong."""
     if not argument:
         raise InputError("benchmark 'folder' needs a folder: folder:DIR")
-    place = Path(argument)
+    place = Path(argument).expanduser()
     images, texts = read_images(place), read_texts(place)
     return Benchmark(
         name=f"folder:{place.name}",
@@ -35,11 +40,18 @@ def folder(argument: str) -> Benchmark:
 def read_images(place: Path) -> Items:
     """The images table of a folder, paths made absolute."""
     path = table_in(place, "images")
-    table = read_table(path, IMAGES)
+    return image_table(path)
+
+
+def image_table(path: Path) -> Items:
+    """The images of a table with `id` or `query_id`; paths are of its folder, and made absolute."""
+    table = with_pictures(read_table(path, ANY))
+    if "id" not in table.columns and "query_id" in table.columns:
+        table = table.rename({"query_id": "id"})
+    table = IMAGES.check(table, str(path))
     if "path" in table.columns:
-        table = table.with_columns(
-            pl.col("path").map_elements(lambda name: str(place / name), return_dtype=pl.String)
-        )
+        absolute = [None if name is None else str(path.parent / name) for name in table["path"]]
+        table = table.with_columns(path=pl.Series(absolute, dtype=pl.String))
     return Items("image", table, str(path))
 
 
@@ -53,7 +65,7 @@ def table_in(place: Path, stem: str) -> Path:
     """The `.parquet` or `.csv` file of that stem; InputError if the folder has neither, or both."""
     if not place.is_dir():
         raise InputError(f"{place}: no such folder")
-    paths = [path for path in (place / f"{stem}.parquet", place / f"{stem}.csv") if path.is_file()]
+    paths = [path for path in (place / f"{stem}.parquet", place / f"{stem}.csv") if os.path.lexists(path)]
     if len(paths) != 1:
         which = "both" if paths else "neither"
         raise InputError(f"{place}: holds {which} of {stem}.csv and {stem}.parquet; it needs exactly one")

@@ -15,7 +15,8 @@ import re
 from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import Release, image_items, read_lines, read_lines_of, text_items
+from equiview.benchmarks.release import Release, image_items, read_lines_of, text_items
+from equiview.data.files import is_file, read_lines
 from equiview.errors import InputError
 
 MULTI30K = Release(
@@ -40,6 +41,8 @@ def multi30k(argument: str) -> Benchmark:
     place, options = MULTI30K.open(argument)
     part = MULTI30K.choice(options, "part", ("translation", "independent"))
     split = options.get("split", "test_2016_flickr" if part == "translation" else "test_2016")
+    if not re.fullmatch(r"\w[\w.-]*", split):
+        raise InputError(f"'multi30k': split is {split!r}; expected a name such as test_2016_flickr")
     files = _files(place, split, part)
     lists = [f"{split}.txt"]
     if part == "independent":
@@ -67,7 +70,7 @@ def _files(place: Path, split: str, part: str) -> dict[tuple[str, int], Path]:
     files = {}
     for path in sorted(place.rglob(f"{split}.*")):
         match = re.fullmatch(re.escape(split) + pattern + r"(\.gz)?", path.name)
-        if match and path.is_file() and path.suffix != ".txt":
+        if match and is_file(path) and path.suffix != ".txt":
             language, slot = (match[1], 1) if part == "translation" else (match[2], int(match[1]))
             files[language, slot] = path
     if not files:

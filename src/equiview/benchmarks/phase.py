@@ -13,7 +13,16 @@ from typing import Any
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import Release, field, image_items, read_json, text_items
+from equiview.benchmarks.release import (
+    Release,
+    field,
+    image_items,
+    numbers,
+    optional_text,
+    text_field,
+    text_items,
+)
+from equiview.data.files import is_file, parse_json, read_json
 from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 
@@ -46,9 +55,12 @@ def phase(argument: str) -> Benchmark:
     split = PHASE.choice(options, "split", ("val", "train"))
     path = PHASE.find(place, f"phase_gcc_{split}_regions_*.json", f"*/phase_gcc_{split}_regions_*.json")
     rows, captions, traits = [], [], {}
-    for image, entry in field({"images": read_json(path)}, "images", str(path)).items():
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: holds no object; expected one with a field for each image")
+    for image, entry in content.items():
         where = f"{path}, image {image!r}"
-        captions.append((image, "en", field(entry, "caption", where), 1))
+        captions.append((image, "en", text_field(entry, "caption", where), 1))
         people = [_person(image, key, entry[key], where) for key in sorted(entry) if key.startswith("person")]
         rows += people
         traits[image] = {trait: _shared([person[trait] for person in people]) for trait in TRAITS}
@@ -68,14 +80,13 @@ def phase(argument: str) -> Benchmark:
 
 def _person(image: str, key: str, entry: Any, where: str) -> dict[str, Any]:
     """A row of the table `people`."""
-    annotations = field(entry, "annotations", f"{where}, {key}")
-    region = field(entry, "region", f"{where}, {key}")
-    box = region.strip("[]() ").split(",") if isinstance(region, str) else region
-    try:
-        x1, y1, x2, y2 = map(float, box)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}, {key}: region {region!r} is not four numbers") from None
-    traits = {trait: annotations.get(trait) for trait in TRAITS}
+    where = f"{where}, {key}"
+    annotations, region = field(entry, "annotations", where), field(entry, "region", where)
+    if not isinstance(annotations, dict):
+        raise InputError(f"{where}: annotations are {annotations!r}; expected an object")
+    box = parse_json(f"[{region.strip('[]() ')}]", where) if isinstance(region, str) else region
+    x1, y1, x2, y2 = numbers(box, 4, "region", where)
+    traits = {trait: optional_text(annotations, trait, where) for trait in TRAITS}
     return {"image_id": image, "person": key, "x1": x1, "y1": y1, "x2": x2, "y2": y2, **traits}
 
 
@@ -88,6 +99,6 @@ def _shared(values: list[str | None]) -> str | None:
 def _files_by_stem(place: Path, images: list[str]) -> dict[str, str]:
     """The file of each image by id; the release does not say how their names end."""
     for folder in (place / "phase_images", place / "images"):
-        if files := {path.stem: path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}:
+        if files := {path.stem: path.relative_to(folder) for path in folder.rglob("*") if is_file(path)}:
             return {image: str(files.get(image, f"{image}.jpg")) for image in images}
     return {image: f"{image}.jpg" for image in images}

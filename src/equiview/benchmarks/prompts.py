@@ -35,6 +35,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from equiview.data.files import content_of, not_utf8
 from equiview.data.languages import languages
 from equiview.errors import InputError
 
@@ -61,8 +62,8 @@ class _Entry(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    language: str
-    paraphrase: str
+    language: str = Field(pattern=r"^\S(.*\S)?$")
+    paraphrase: str = Field(min_length=1)
     checked: str
     text: dict[str, str]
 
@@ -105,7 +106,9 @@ class Prompts:
         ['20-49', '70+', None]
         """
         value_of = {
-            label.casefold(): value for value, names in self.values.items() for label in (value, *names)
+            label.strip().casefold(): value
+            for value, names in self.values.items()
+            for label in (value, *names)
         }
         values = [value_of.get(str(label).strip().casefold()) for label in labels]
         return pl.Series(labels.name, values, dtype=pl.String)
@@ -126,22 +129,22 @@ def shipped_prompts() -> dict[str, Prompts]:
 
 def read_prompts(path: Path) -> Prompts:
     """Prompts from a user's `.toml` file; InputError says what is wrong, and how many problems there are."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    return _parse(content, str(path))
+    return _parse(content_of(path), str(path))
 
 
 def _parse(content: bytes, source: str) -> Prompts:
     try:
-        file = _File.model_validate(tomllib.loads(content.decode("utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{source}: is not TOML ({error})") from None
+        file = _File.model_validate(tomllib.loads(content.decode("utf-8-sig")))
+    except UnicodeDecodeError:
+        raise not_utf8(content, source) from None
+    except RecursionError:
+        raise InputError(f"{source}: is not TOML that can be read: it is nested too deeply") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise InputError(f"{source}: {where}: {first['msg'].lower()}") from None
+    except ValueError as error:  # TOMLDecodeError, and a whole number of thousands of digits
+        raise InputError(f"{source}: is not TOML ({error})") from None
     rows = [
         (entry.language, entry.paraphrase, value, text, entry.checked)
         for entry in file.prompts
@@ -166,6 +169,7 @@ def check_prompts(prompts: Prompts) -> list[str]:
     """
     table = prompts.table
     return [
+        *_ambiguous(prompts),
         *_incomplete(prompts),
         *(
             f"{row['language']}, {row['paraphrase']!r}: {row['text']!r} stands for several values"
@@ -177,6 +181,16 @@ def check_prompts(prompts: Prompts) -> list[str]:
         *(problem for row in table.iter_rows(named=True) for problem in _misspelt(row)),
         *_numbers(table),
     ]
+
+
+def _ambiguous(prompts: Prompts) -> list[str]:
+    meant: dict[str, str] = {}
+    problems = []
+    for value, labels in prompts.values.items():
+        for label in {name.strip().casefold() for name in (value, *labels)}:
+            if meant.setdefault(label, value) != value:
+                problems.append(f"label {label!r} means two values, {meant[label]!r} and {value!r}")
+    return problems
 
 
 def _incomplete(prompts: Prompts) -> list[str]:
@@ -205,7 +219,7 @@ def _misspelt(row: Mapping[str, Any]) -> list[str]:
     where, text = f"{row['language']}, {row['paraphrase']!r}, {row['value']!r}", row["text"]
     if not text.strip():
         return [f"{where}: is empty"]
-    problems = [f"{where}: placeholder {name} is not filled" for name in re.findall(r"\{[^}]*\}", text)]
+    problems = [f"{where}: placeholder {name} is not filled" for name in re.findall(r"\{[^{}]*\}", text)]
     script = dict(languages().select("code", "script").iter_rows()).get(row["language"])
     letters = [unicodedata.name(letter, "").split(" ")[0] for letter in text if letter.isalpha()]
     in_script = sum(letter in SCRIPTS[script] for letter in letters) if script in SCRIPTS else len(letters)

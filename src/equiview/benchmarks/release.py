@@ -6,11 +6,9 @@ here: finding files, reading them with errors that name file and line, and makin
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, same_image
 from equiview.data.arguments import split_argument
-from equiview.data.files import content_of
+from equiview.data.files import is_file, parse_json, read_lines
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.data.tables import Schema
@@ -119,25 +117,9 @@ class Release:
 def seek(place: Path, *patterns: str) -> Path | None:
     """The first file that one of `patterns` matches, in order, or None."""
     for pattern in patterns:
-        if paths := sorted(path for path in place.glob(pattern) if path.is_file()):
+        if paths := sorted(path for path in place.glob(pattern) if is_file(path)):
             return paths[0]
     return None
-
-
-def read_lines(path: Path) -> list[str]:
-    """The lines of a text file, plain or .gz, without line ends; InputError if it is not UTF-8."""
-    try:
-        content = gzip.decompress(content_of(path)) if path.suffix == ".gz" else content_of(path)
-        # Only line feeds end lines: a caption may hold other characters at which Python would split.
-        lines = content.decode("utf-8-sig").split("\n")
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read, is it cut off? ({error})") from None
-    except UnicodeDecodeError as error:
-        row = error.object[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}, line {row}: is not UTF-8 text ({error.reason})") from None
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
 
 
 def read_lines_of(images: Sequence[str], reference: Path, path: Path) -> list[str]:
@@ -151,40 +133,89 @@ def read_lines_of(images: Sequence[str], reference: Path, path: Path) -> list[st
     return lines
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file."""
-    try:
-        return json.loads(content_of(path))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as JSON, is it cut off? ({error})") from None
-
-
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number from 1, object) for each line of a JSON Lines file."""
     for row, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
-        try:
-            content = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"{path}, line {row}: is not JSON ({error})") from None
+        content = parse_json(line, f"{path}, line {row}")
         if not isinstance(content, dict):
-            raise InputError(f"{path}, line {row}: holds {type(content).__name__}; expected an object")
+            raise InputError(f"{path}, line {row}: holds {_kind(content)}; expected an object")
         yield row, content
 
 
 def entries(content: Any, name: str, path: Path, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (`PATH, WHAT NUMBER`, entry) for each entry of the list `name` in the content of a JSON file."""
-    for number, entry in enumerate(field(content, name, str(path)), start=1):
-        yield f"{path}, {what} {number}", entry
+    """Yield (`PATH, WHAT NUMBER`, entry) for each object of the list `name` in the content of a JSON file."""
+    for number, entry in enumerate(list_field(content, name, str(path)), start=1):
+        where = f"{path}, {what} {number}"
+        if not isinstance(entry, dict):
+            raise InputError(f"{where}: is {_kind(entry)}; expected an object")
+        yield where, entry
 
 
-def field(content: Mapping[str, Any], name: str, where: str) -> Any:
+def field(content: Any, name: str, where: str) -> Any:
     """One field of an object that was read; InputError names the place that lacks it."""
-    if not isinstance(content, Mapping) or name not in content:
-        known = ", ".join(list(content)[:8]) if isinstance(content, Mapping) else type(content).__name__
+    if not isinstance(content, Mapping):
+        raise InputError(f"{where}: is {_kind(content)}; expected an object with field {name!r}")
+    if name not in content:
+        known = ", ".join(list(content)[:8]) or "no field"
         raise InputError(f"{where}: field {name!r} is missing; found: {known}")
     return content[name]
+
+
+def text_field(content: Any, name: str, where: str) -> str:
+    """A field that is a text."""
+    return str(_of_kind(field(content, name, where), str, name, where))
+
+
+def id_field(content: Any, name: str, where: str) -> str:
+    """A field that names something, by a text or a whole number, as text."""
+    value = field(content, name, where)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise InputError(f"{where}: field {name!r} is {_kind(value)}; expected a text or a whole number")
+    return str(value)
+
+
+def list_field(content: Any, name: str, where: str) -> list[Any]:
+    """A field that is a list."""
+    values: list[Any] = _of_kind(field(content, name, where), list, name, where)
+    return values
+
+
+def texts_field(content: Any, name: str, where: str) -> list[str]:
+    """A field that is a list of texts."""
+    texts = list_field(content, name, where)
+    for number, text in enumerate(texts, start=1):
+        _of_kind(text, str, f"{name}, entry {number}", where)
+    return texts
+
+
+def optional_text(content: Mapping[str, Any], name: str, where: str) -> str | None:
+    """A field that is a text, or None where it is absent or null."""
+    return None if content.get(name) is None else text_field(content, name, where)
+
+
+def numbers(values: Any, n: int, what: str, where: str) -> list[float]:
+    """`values` as `n` finite numbers; InputError if it is anything else."""
+    right = isinstance(values, list) and [type(value) in {int, float} for value in values] == [True] * n
+    with suppress(OverflowError):  # a whole number of hundreds of digits
+        if right:
+            return [float(value) for value in values]
+    raise InputError(f"{where}: {what} {values!r} is not {n} numbers")
+
+
+_KINDS = {str: "a text", list: "a list", dict: "an object", bool: "a truth value", int: "a number",
+          float: "a number", type(None): "null"}  # fmt: skip
+
+
+def _kind(value: Any) -> str:
+    return _KINDS[type(value)]
+
+
+def _of_kind(value: Any, kind: type, name: str, where: str) -> Any:
+    if not isinstance(value, kind):
+        raise InputError(f"{where}: field {name!r} is {_kind(value)}; expected {_KINDS[kind]}")
+    return value
 
 
 def image_items(
@@ -202,7 +233,7 @@ def image_items(
     table = pl.DataFrame({"id": list(names), **(attributes or {})}, strict=False)
     for folder in folders:
         paths = [place / folder / name for name in names.values()]
-        missing = [path for path in paths if not path.is_file()]
+        missing = [path for path in paths if not is_file(path)]
         if len(missing) == len(paths):
             continue
         if missing:
@@ -218,21 +249,13 @@ def image_items(
 def text_items(rows: Iterable[tuple[str, str, str, int]], source: Path) -> Items:
     """Texts from (image_id, language, text, slot), `slot` counting an image's texts of a language from 1.
 
-    Their ids are `IMAGE-LANGUAGE-SLOT`. Blank texts are left out. InputError names a text that is not made of
-    characters.
+    Their ids are `IMAGE-LANGUAGE-SLOT`. Blank texts are left out.
     """
     kept = [
         (f"{image}-{language}-{slot}", text, language, image, slot)
         for image, language, text, slot in rows
         if text.strip()
     ]
-    for name, text, *_ in kept:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise InputError(
-                f"{source}: text {name!r} holds half of a surrogate pair, which is no character"
-            ) from None
     columns = {"id": pl.String, "text": pl.String, "language": pl.String, "image_id": pl.String,
                "slot": pl.Int32}  # fmt: skip
     return Items("text", pl.DataFrame(kept, schema=columns, orient="row"), str(source))

@@ -14,7 +14,17 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.coco import coco_file
-from equiview.benchmarks.release import Release, entries, field, image_items, read_json, seek
+from equiview.benchmarks.release import (
+    Release,
+    entries,
+    id_field,
+    image_items,
+    list_field,
+    optional_text,
+    seek,
+    text_field,
+)
+from equiview.data.files import read_json
 from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 
@@ -26,6 +36,8 @@ VQAV2 = Release(
     needs=(("v2_OpenEnded_mscoco_*_questions.json", "*/v2_OpenEnded_mscoco_*_questions.json"),),
     options=("split",),
 )
+KINDS = ("question_type", "answer_type", "multiple_choice_answer")
+"""What is said of a question beside its text; absent where answers are not published."""
 QUESTIONS = Schema(
     "questions",
     (
@@ -59,16 +71,18 @@ def vqav2(argument: str) -> Benchmark:
     annotated, annotations = _annotations(place, split)
     questions, answers = [], []
     for where, entry in entries(read_json(path), "questions", path, "question"):
-        name, image = str(field(entry, "question_id", where)), str(field(entry, "image_id", where))
+        name, image = id_field(entry, "question_id", where), id_field(entry, "image_id", where)
+        if not image.isdecimal():
+            raise InputError(f"{where}: image_id {image!r} is not a number of COCO")
         if annotated and name not in annotations:
             raise InputError(f"{where}: question {name} has no annotation in {annotated}")
-        annotation = annotations.get(name, {})
-        kinds = (annotation.get(key) for key in ("question_type", "answer_type", "multiple_choice_answer"))
-        questions.append((name, image, field(entry, "question", where), "en", *kinds))
-        answers += [
-            (name, number, field(answer, "answer", str(annotated)), answer.get("answer_confidence"))
-            for number, answer in enumerate(annotation.get("answers", ()), start=1)
-        ]
+        annotation, source = annotations.get(name, {}), f"{annotated}, question {name}"
+        kinds = (optional_text(annotation, key, source) for key in KINDS)
+        questions.append((name, image, text_field(entry, "question", where), "en", *kinds))
+        given = list_field(annotation, "answers", source) if annotation else []
+        for number, answer in enumerate(given, start=1):
+            text = text_field(answer, "answer", source)
+            answers.append((name, number, text, optional_text(answer, "answer_confidence", source)))
     tables = {"questions": pl.DataFrame(questions, schema=QUESTIONS.dtypes, orient="row")}
     if answers:
         tables["answers"] = pl.DataFrame(answers, schema=ANSWERS.dtypes, orient="row")
@@ -92,4 +106,10 @@ def _annotations(place: Path, split: str) -> tuple[Path | None, dict[str, dict[s
         return None, {}
     path = path or VQAV2.find(place, file)
     annotations = entries(read_json(path), "annotations", path, "annotation")
-    return path, {str(field(entry, "question_id", where)): entry for where, entry in annotations}
+    of_question: dict[str, dict[str, Any]] = {}
+    for where, entry in annotations:
+        name = id_field(entry, "question_id", where)
+        if name in of_question:
+            raise InputError(f"{where}: question {name} is repeated")
+        of_question[name] = entry
+    return path, of_question

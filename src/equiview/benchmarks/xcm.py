@@ -17,7 +17,8 @@ from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
 from equiview.benchmarks.release import Release
 from equiview.benchmarks.trials import ROLES, SCHEMA, with_languages
 from equiview.data.countries import languages_of
-from equiview.data.items import Items
+from equiview.data.files import is_file
+from equiview.data.items import Items, with_pictures
 from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
 
@@ -123,10 +124,10 @@ def _read(place: Path, name: str, schema: Schema) -> pl.DataFrame:
 
 
 def _images(place: Path, metadata: pl.DataFrame) -> Items:
-    table = metadata.rename({"image_id": "id"})
-    if "image" in table.columns and isinstance(table.schema["image"], pl.Struct):
-        table = table.with_columns(picture=pl.col("image").struct.field("bytes"))
-    files = {path.stem: str(path) for path in (place / "images").glob("*") if path.is_file()}
+    # An attribute of the release may be called as our columns are; its pictures come in `image` alone.
+    table = metadata.select(pl.exclude("id", "path", "picture")).rename({"image_id": "id"})
+    table = with_pictures(table).select(pl.exclude("path"))
+    files = {path.stem: str(path) for path in (place / "images").glob("*") if is_file(path)}
     if "picture" not in table.columns and files:
         table = table.with_columns(
             path=pl.col("id").replace_strict(files, default=None, return_dtype=pl.String)

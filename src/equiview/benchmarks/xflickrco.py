@@ -9,7 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import Release, field, image_items, read_json_lines, text_items
+from equiview.benchmarks.release import (
+    Release,
+    id_field,
+    image_items,
+    read_json_lines,
+    text_field,
+    text_items,
+    texts_field,
+)
 from equiview.errors import InputError
 
 XFLICKRCO = Release(
@@ -34,12 +42,12 @@ def xflickrco(argument: str) -> Benchmark:
         captioned: set[str] = set()
         for row, content in read_json_lines(path):
             where = f"{path}, line {row}"
-            image, name = str(field(content, "id", where)), field(content, "img_path", where)
+            image, name = id_field(content, "id", where), text_field(content, "img_path", where)
             if image in captioned:
                 raise InputError(f"{where}: image {image!r} is repeated")
             captioned.add(image)
             names.setdefault(image, name)
-            for slot, text in enumerate(field(content, "sentences", where), start=1):
+            for slot, text in enumerate(texts_field(content, "sentences", where), start=1):
                 rows.append((image, path.parent.name, text, slot))
     images = image_items(place, _with_folders(place, names), ("images", "."), first)
     texts = text_items(rows, first.parents[1])

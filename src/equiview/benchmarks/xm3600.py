@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import Release, field, image_items, read_json_lines, text_items
+from equiview.benchmarks.release import (
+    Release,
+    image_items,
+    read_json_lines,
+    text_field,
+    text_items,
+    texts_field,
+)
 from equiview.data.languages import languages
 from equiview.errors import InputError
 
@@ -54,11 +61,13 @@ def _entries(path: Path) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
     for row, content in read_json_lines(path):
         where = f"{path}, line {row}"
         captions = {
-            code: field(content[name], "caption", where) for name, code in codes.items() if name in content
+            code: texts_field(content[name], "caption", f"{where}, {name}")
+            for name, code in codes.items()
+            if name in content
         }
         if not captions:
             raise InputError(f"{where}: has captions in none of the 36 languages")
-        key, locale = field(content, "image/key", where), field(content, "image/locale", where)
+        key, locale = text_field(content, "image/key", where), text_field(content, "image/locale", where)
         if key in keys:
             raise InputError(f"{where}: image {key!r} is repeated")
         keys.add(key)

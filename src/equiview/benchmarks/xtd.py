@@ -9,7 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import Release, image_items, read_lines, read_lines_of, text_items
+from equiview.benchmarks.release import Release, image_items, read_lines_of, text_items
+from equiview.data.files import read_lines
+from equiview.errors import InputError
 
 XTD = Release(
     name="xtd",
@@ -28,6 +30,8 @@ def xtd(argument: str) -> Benchmark:
     place, _ = XTD.open(argument)
     path = XTD.find(place)
     names = {Path(name).stem: name for name in map(str.strip, read_lines(path)) if name}
+    if not names:
+        raise InputError(f"{path}: names no image")
     rows = []
     for file in sorted(place.glob("**/test_1kcaptions_*.txt")):
         code = file.stem.rpartition("_")[2]

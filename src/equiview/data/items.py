@@ -45,6 +45,29 @@ TEXTS = Schema(
 )
 
 
+def with_pictures(table: pl.DataFrame) -> pl.DataFrame:
+    """`table` with the pictures that Hugging Face's `datasets` writes as the usual columns.
+
+    It writes a column `image` of `{bytes, path}`, either of which may be null; a column `picture` may be like
+    that too. It becomes `picture` and, where there are no bytes, `path`.
+
+    >>> table = pl.DataFrame({"id": ["a"], "image": [{"bytes": b"JPEG", "path": None}]})
+    >>> with_pictures(table).to_dicts()
+    [{'id': 'a', 'picture': b'JPEG', 'path': None}]
+    """
+    for name in ("picture", "image"):
+        parts = dict(table.schema[name]) if isinstance(table.schema.get(name), pl.Struct) else {}
+        if parts.get("bytes") != pl.Binary:
+            continue
+        content = pl.col(name).struct.field("bytes")
+        columns = [content.alias("picture")]
+        if "path" in parts and "path" not in table.columns:  # beside bytes it is of the machine that wrote it
+            path = pl.col(name).struct.field("path").cast(pl.String)
+            columns.append(pl.when(content.is_null()).then(path).alias("path"))
+        return table.with_columns(columns).drop({name} - {"picture"})
+    return table
+
+
 @dataclass(frozen=True)
 class Items:
     """Images or texts in a fixed order, one or more. Inside equiview an item is its row number.
@@ -63,12 +86,23 @@ class Items:
         if not len(self.table):
             raise InputError(f"{self.source}: holds no {self.kind}; at least one is needed")
         if self.kind == "text":
-            blank = self.table["text"].str.strip_chars().eq("").arg_true()
-            if len(blank):
-                raise InputError(
-                    f"{self.source}: column 'text', row {blank[0] + 1}: text {self.ids[blank[0]]!r} is empty "
-                    f"({len(blank)} of {len(self)} are); leave it out"
-                )
+            self._check_texts()
+
+    def _check_texts(self) -> None:
+        blank = self.table["text"].str.strip_chars().eq("").arg_true()
+        if len(blank):
+            raise InputError(
+                f"{self.source}: column 'text', row {blank[0] + 1}: text {self.ids[blank[0]]!r} is empty "
+                f"({len(blank)} of {len(self)} are); leave it out"
+            )
+        # ' en' beside 'en' would be a language of its own, and a line break in a name splits what is printed.
+        odd = ~self.table["language"].str.contains(r"^[^\s\p{Cc}]([^\n\r\t\p{Cc}]*[^\s\p{Cc}])?$")
+        if odd.any():
+            row = odd.arg_true()[0]
+            raise InputError(
+                f"{self.source}: column 'language', row {row + 1}: {self.table['language'][row]!r} is no "
+                "name of a language; it must not be empty, begin or end with a space, nor hold a line break"
+            )
 
     def __len__(self) -> int:
         return len(self.table)

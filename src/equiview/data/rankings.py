@@ -25,7 +25,7 @@ class Rankings:
             )
         if not np.isfinite(self.scores).all():
             row = int(np.argwhere(~np.isfinite(self.scores))[0, 0])
-            raise InputError(f"rankings: query row {row + 1} has a score that is not a finite number")
+            raise InputError(f"rankings: query {row + 1} has a score that is not a finite number")
 
     @property
     def depth(self) -> int:

@@ -36,10 +36,9 @@ class Relevance:
         if query.shape != item.shape or query.ndim != 1:
             raise InputError("relevance needs two lists of equal length: query rows and item rows")
         for name, rows, size in (("query", query, n_queries), ("item", item, n_items)):
-            if rows.size and (rows.min() < 0 or rows.max() >= size):
-                raise InputError(
-                    f"relevance names {name} row {rows.max() + 1} (from 1), but there are only {size}"
-                )
+            outside = rows[(rows < 0) | (rows >= size)]
+            if outside.size:
+                raise InputError(f"relevance names {name} {outside[0] + 1}, but there are only {size}")
         keys = np.unique(query * n_items + item)
         return cls(keys // n_items, keys % n_items, n_queries, n_items)
 

@@ -6,18 +6,28 @@ it. Writing goes to a temporary name in the same folder and is renamed when comp
 
 from __future__ import annotations
 
+import csv
 import errno
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 import polars as pl
 
+from equiview.data.files import not_utf8, readable
 from equiview.errors import InputError
+
+GZIP = b"\x1f\x8b"
+TOGETHER = 50_000
+"""Rows of a CSV file that are held as Python's strings at a time."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class Schema:
             if column.name not in frame.columns:
                 if column.optional:
                     continue
-                names = ", ".join(frame.columns)
+                names = ", ".join(frame.columns) or "no column"
                 raise InputError(
                     f"{source}: column {column.name!r} ({column.about}) is missing; found: {names}"
                 )
@@ -70,15 +80,19 @@ class Schema:
 
 
 def _checked(series: pl.Series, column: Column, source: str) -> pl.Series:
+    if not _convertible(series.dtype, column.dtype):
+        raise InputError(f"{source}: column {column.name!r} holds {series.dtype}, expected {column.dtype}")
     try:
         cast = series.cast(column.dtype, strict=False)
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise InputError(
             f"{source}: column {column.name!r} holds {series.dtype}, expected {column.dtype}"
         ) from None
-    bad = (cast.is_null() & series.is_not_null()).arg_true()
-    if len(bad):
-        row = bad[0]
+    bad = cast.is_null() & series.is_not_null()
+    if series.dtype.is_float() and cast.dtype.is_integer():
+        bad |= series != series.floor()  # 1.5 is no rank, and must not become one
+    if bad.any():
+        row = bad.arg_true()[0]
         raise InputError(
             f"{source}: column {column.name!r}, row {row + 1}: {series[row]!r} is not of type {column.dtype}"
         )
@@ -98,21 +112,104 @@ def _checked(series: pl.Series, column: Column, source: str) -> pl.Series:
     return cast
 
 
+def _convertible(given: pl.DataType, wanted: pl.DataType | type[pl.DataType]) -> bool:
+    """Whether values of one type can mean values of the other; polars itself would cast True to 1."""
+    if given in (wanted, pl.Null):
+        return True
+    if given.is_nested() or given.is_object() or given == pl.Duration:
+        return False
+    if wanted == pl.String:
+        return True
+    wanted_number = wanted.is_numeric()
+    return wanted_number and (given.is_numeric() or given == pl.String)
+
+
 def read_table(path: Path, schema: Schema) -> pl.DataFrame:
-    """Read a `.parquet` or `.csv` file and check it; InputError says what is wrong with it."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
+    """Read a `.parquet` or `.csv` file and check it; InputError says what is wrong with it.
+
+    Rows are counted from 1, the header left out. Every value of a CSV file is text, and an empty cell null.
+    """
+    readers = {".parquet": _read_parquet, ".csv": _read_csv}
+    readable(path)
+    if path.suffix not in readers:
+        raise InputError(f"{path}: expected a .csv or .parquet file")
     try:
-        if path.suffix == ".parquet":
-            frame = pl.read_parquet(path)
-        elif path.suffix == ".csv":
-            frame = pl.read_csv(path, infer_schema=False)
-        else:
-            raise InputError(f"{path}: expected a .csv or .parquet file")
-    except (pl.exceptions.PolarsError, OSError) as error:
+        frame = readers[path.suffix](path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    return schema.check(frame, str(path))
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        with _without_panics():
+            return pl.read_parquet(path, glob=False)  # a name may hold brackets
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read, is it cut off? ({reason[:160]})") from None
-    return schema.check(frame, str(path))
+
+
+@contextmanager
+def _without_panics() -> Iterator[None]:
+    """Keep what polars' threads print of a damaged file from the console; the exception says it too."""
+    with _ERROR_STREAM:
+        kept = os.dup(2)
+        try:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), 2)
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+_ERROR_STREAM = threading.Lock()
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    with path.open("rb") as stream:
+        if stream.read(2) == GZIP:
+            raise InputError(f"{path}: is compressed with gzip; decompress it first (gunzip)")
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = _rows(stream, path)
+        header = next(rows, [])
+        if len(set(header)) < len(header):
+            ((name, _),) = Counter(header).most_common(1)
+            raise InputError(f"{path}: has two columns named {name!r}; rename one")
+        parts = [pl.DataFrame(schema=dict.fromkeys(header, pl.String))]
+        while block := list(islice(rows, TOGETHER)):
+            columns = zip(header, zip(*block, strict=True), strict=True)
+            parts.append(pl.DataFrame(dict(columns), schema=parts[0].schema))
+    return pl.concat(parts, rechunk=True).with_columns(pl.col(pl.String).replace("", None))
+
+
+def _rows(stream: TextIO, path: Path) -> Iterator[list[str]]:
+    """The header, then the rows. Polars would fill a short row, and rename a column that is there twice."""
+    number = width = blank = 0
+    try:
+        for number, row in enumerate(csv.reader(_without_nul(stream, path), strict=True)):
+            width = width or len(row)
+            if not row:  # only at the end of a file is a blank line nothing
+                blank = blank or number
+                continue
+            if blank or len(row) != width:
+                cells = 0 if blank else len(row)
+                raise InputError(
+                    f"{path}, row {blank or number}: has {cells} cells, but the header has {width}; is a "
+                    "comma or a quote missing?"
+                )
+            yield row
+    except csv.Error as error:
+        raise InputError(f"{path}, row {number + 1}: {error}; is a quote not closed?") from None
+    except UnicodeDecodeError:
+        raise not_utf8(path.read_bytes(), str(path)) from None
+
+
+def _without_nul(lines: Iterable[str], path: Path) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise InputError(f"{path}, line {number}: holds a NUL character; is it a text file?")
+        yield line
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

@@ -197,3 +197,25 @@ def test_fingerprints_tell_runs_apart(audited):
     names = [f"{world / 'run.csv'}", f"{world / 'run.csv'},depth=5", f"{world / 'run.csv'},partial=yes"]
     assert len({FinishedRun(name).fingerprint for name in names}) == 3
     assert FinishedRun(names[0]).fingerprint == FinishedRun(f"{names[0]},depth=20").fingerprint
+
+
+def test_a_file_with_brackets_in_its_name_has_its_own_judgements(tmp_path):
+    (tmp_path / "items.csv").write_text("item_id,language\na,en\nb,sw\n")
+    (tmp_path / "x.qrels").write_text("q 0 b 1\n")
+    (tmp_path / "[x].qrels").write_text("q 0 a 1\n")
+    read = load_benchmark(f"run:{tmp_path / '[x].trec'}")
+    assert read.need_relevance().items.tolist() == [0]
+
+
+@pytest.mark.parametrize("judgement", ["q 0 a --1", "q 0 a ١", "q 0 a 1.0", "q 0 a " + "9" * 5000])
+def test_a_judgement_that_is_no_number_is_named_with_its_line(tmp_path, judgement):
+    (tmp_path / "items.csv").write_text("item_id,language\na,en\n")
+    (tmp_path / "qrels.txt").write_text(f"q 0 a 1\n{judgement}\n")
+    with pytest.raises(InputError, match=r"qrels\.txt, line 2: expected `query 0 item relevance`"):
+        load_benchmark(f"run:{tmp_path / 'x.trec'}")
+
+
+def test_released_lists_without_a_column_name_it(tmp_path):
+    (tmp_path / "x.csv").write_text("query_id,result_id\nq,a\n")
+    with pytest.raises(InputError, match=r"x\.csv: column 'result_rank' .* is missing"):
+        read_lists(tmp_path / "x.csv")

@@ -6,6 +6,7 @@ an array is the vector of row i of its table. A kind that an audit does not need
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks.folder import read_images, read_texts
+from equiview.data.arrays import read_vectors
 from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
@@ -51,15 +53,9 @@ class Embeddings(Encoder):
 
 
 def _load(path: Path) -> NDArray[np.float32]:
-    if not path.is_file():
+    if not os.path.lexists(path):
         raise InputError(f"{path}: no such file; the audit needs these vectors")
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read as .npy, is it cut off? ({error})") from None
-    if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
-        raise InputError(f"{path}: holds {array.dtype} of shape {array.shape}; expected floats (n, width)")
-    return np.asarray(array, dtype=np.float32)
+    return read_vectors(path)
 
 
 def _rows_of(items: Items, stored: Items, source: str) -> list[int]:

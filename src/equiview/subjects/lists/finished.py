@@ -17,8 +17,8 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks import Benchmark
-from equiview.benchmarks.release import read_lines
 from equiview.data.arguments import split_argument
+from equiview.data.files import read_lines
 from equiview.data.fingerprint import fingerprint
 from equiview.data.tables import Column, Schema, checksum, read_table
 from equiview.errors import InputError
@@ -34,8 +34,17 @@ LISTS = Schema(
         Column("score", pl.Float64, "how well the system thinks it fits", optional=True),
     ),
 )
-RELEASED = {"result_rank": "rank", "result_id": "item_id"}
-"""Columns of the lists released with P, by what they are called here."""
+RELEASED = Schema(
+    "released run",
+    (
+        Column("query_id", pl.String, "what was asked"),
+        Column("result_rank", pl.Int32, "place in the list"),
+        Column("result_id", pl.String, "the image whose caption is at that rank"),
+        Column("lang", pl.String, "the caption's language", optional=True),
+        Column("caption_idx", pl.Int32, "which caption of that image and language", optional=True),
+    ),
+)
+"""The lists released with P."""
 
 
 @register("run", usage=("run:FILE",), about="a finished run: TREC, .csv or .parquet lists of any system")
@@ -85,8 +94,6 @@ def read_lists(path: Path) -> pl.DataFrame:
     InputError names the row of a rank or an item that a query has twice, of a gap, and of a missing value.
     Ranks that count from 0 are made to count from 1. Without scores, a rank's score is its negative.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
     lists = _table(path) if path.suffix in {".csv", ".parquet"} else _trec(path)
     if not len(lists):
         raise InputError(f"{path}: holds no result")
@@ -119,9 +126,10 @@ def read_lists(path: Path) -> pl.DataFrame:
 
 
 def _table(path: Path) -> pl.DataFrame:
-    raw = read_table(path, Schema("run", (Column("query_id", pl.String, "what was asked"),)))
+    raw = read_table(path, Schema("run", ()))
     if "result_id" in raw.columns:
-        raw = raw.rename(RELEASED)
+        raw = RELEASED.check(raw, str(path))
+        raw = raw.with_columns(rank=pl.col("result_rank"), item_id=pl.col("result_id"))
         if "lang" in raw.columns:
             index = pl.col("caption_idx").cast(pl.String) if "caption_idx" in raw.columns else pl.lit("1")
             raw = raw.with_columns(item_id=pl.concat_str("item_id", "lang", index, separator="-"))

@@ -1,0 +1,1 @@
+"""Every reader on files that were damaged at random: by the byte, and by what the bytes stand for."""

@@ -1,0 +1,218 @@
+"""`python -m labs.kills`: real processes, killed at random moments, end with the bytes of one that was not.
+
+Each kill is of a fresh run, at a moment drawn from the seed over all the time that an undisturbed one takes;
+then the same command is run to its end. What that leaves must be the same to the byte, clock times aside and
+hidden files included, and so must what the store holds of each item.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+from tests.conftest import write_world
+
+from equiview.data.tables import checksum
+
+CLOCK = "timings.json"
+SMALL_DEMO = (
+    "import sys; from pathlib import Path; from equiview import api;"
+    "api.DEMO = {'folder:world': ('prevalence',)};"
+    "api.DEMO_SUBJECTS = ('embeddings:world', 'embeddings:other');"
+    "api.demo(Path(sys.argv[1]))"
+)
+"""The demo over small data: its embedded encoders take a minute."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is killed: the arguments of Python, run in the folder of the data, and what is there before."""
+
+    command: Callable[[Path], list[str]]
+    prepare: Callable[[Path, Path], object] = lambda data, out: None
+
+
+def _equiview(*arguments: str) -> list[str]:
+    return ["-m", "equiview", *arguments]
+
+
+def _observed(data: Path, out: Path) -> None:
+    """A run that has observed and has nothing else, not even in its manifest."""
+    shutil.copytree(data / "observed", out)
+
+
+CASES = {
+    "observe": Case(
+        lambda out: _equiview("audit", "embeddings:world", "--benchmark", "folder:world", "--no-cache",
+                              "--audit", "prevalence", "--audit", "individual", "--out", str(out))
+    ),
+    "store": Case(
+        lambda out: _equiview("audit", "pictogram:skewed", "--benchmark", "folder:pictures",
+                              "--audit", "prevalence", "--out", str(out))
+    ),
+    "report": Case(lambda out: _equiview("report", str(out)), _observed),
+    "demo": Case(lambda out: ["-c", SMALL_DEMO, str(out)]),
+    "embedded-demo": Case(lambda out: _equiview("demo", "--out", str(out))),
+}  # fmt: skip
+SHARES = {"observe": 60, "store": 60, "report": 40, "demo": 40}
+"""How many kills of each, of 200."""
+
+
+def write_data(data: Path) -> None:
+    """What the cases read: two worlds of vectors, a few pictures with captions, a run that has observed."""
+    write_world(data / "world", images=60, width=8)
+    write_world(data / "other", images=60, width=8, skew=0.0)
+    for kind in ("images.csv", "texts.csv"):
+        shutil.copy(data / "world" / kind, data / "other" / kind)
+    pictures = data / "pictures"
+    pictures.mkdir()
+    dice = random.Random(0)
+    images, texts = ["id,path"], ["id,text,language,image_id"]
+    for number in range(24):
+        Image.frombytes("RGB", (32, 32), dice.randbytes(32 * 32 * 3)).save(pictures / f"{number}.png")
+        images.append(f"{number},{number}.png")
+        texts += [f"{number}-{code},{word} {number},{code},{number}" for code, word in WORDS.items()]
+    (pictures / "images.csv").write_text("\n".join(images))
+    (pictures / "texts.csv").write_text("\n".join(texts))
+    run(CASES["observe"], data, data / "observed")
+    _forget_all_but_observations(data / "observed")
+
+
+WORDS = {"en": "hat", "de": "Hut", "sw": "kofia", "fr": "chapeau"}
+
+
+def _forget_all_but_observations(run_folder: Path) -> None:
+    import json
+
+    path = run_folder / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    stages = manifest["stages"]
+    manifest["stages"] = {name: files for name, files in stages.items() if name.startswith("observe.")}
+    path.write_bytes(json.dumps(manifest, indent=2, ensure_ascii=False).encode() + b"\n")
+    for name, files in stages.items():
+        if not name.startswith("observe."):
+            for file in files:
+                (run_folder / file).unlink()
+
+
+def process(case: Case, data: Path, out: Path) -> subprocess.Popen[bytes]:
+    """Start the command with a store of its own beside `out`."""
+    environment = os.environ | {"EQUIVIEW_CACHE": str(out.with_name(f"{out.name}-cache"))}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    return subprocess.Popen(
+        [sys.executable, *case.command(out)],
+        cwd=data, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def run(case: Case, data: Path, out: Path) -> None:
+    """Run the command to its end; RuntimeError with what it said if it fails."""
+    started = process(case, data, out)
+    _, said = started.communicate()
+    if started.returncode:
+        raise RuntimeError(f"{out}: {said.decode(errors='replace')[-2000:]}")
+
+
+def outcome(out: Path) -> dict[str, str]:
+    """Checksums of all that a run leaves, hidden files too, and what the store holds."""
+    left = {
+        path.relative_to(out).as_posix(): checksum(path)
+        for path in out.rglob("*")
+        if path.is_file() and path.name != CLOCK
+    }
+    return left | {f"store {place}": content for place, content in enumerate(_stored(out))}
+
+
+def _stored(out: Path) -> list[str]:
+    """What the store holds, item by item, in whichever files: a killed process stored some of it before."""
+    from equiview.store import files
+
+    cache = out.with_name(f"{out.name}-cache")
+    vectors = [files.read(path) for path in sorted(cache.rglob("*.vectors"))]
+    return sorted({f"{bytes(item['key']).hex()} {item['crc']}" for file in vectors for item in file.items})
+
+
+def kill(case: Case, data: Path, out: Path, after: float) -> bool:
+    """Start the command, kill it after so many seconds, run it to its end; whether it was still running."""
+    case.prepare(data, out)
+    started = process(case, data, out)
+    timer = threading.Timer(after, os.kill, (started.pid, signal.SIGKILL))
+    timer.start()
+    started.communicate()
+    timer.cancel()
+    timer.join()
+    run(case, data, out)
+    return started.returncode == -signal.SIGKILL
+
+
+def kills(name: str, data: Path, folder: Path, wanted: int, seed: int = 0, jobs: int = 1) -> Iterator[float]:
+    """Kill a case until `wanted` kills were in time; yields when each was, as a part of an undisturbed run.
+
+    AssertionError names what differs after one.
+    """
+    case = CASES[name]
+    case.prepare(data, folder / "whole")
+    began = time.monotonic()
+    run(case, data, folder / "whole")
+    seconds = time.monotonic() - began
+    expected = outcome(folder / "whole")
+    dice = random.Random(f"{seed} {name}")
+
+    def attempt(number: int, part: float) -> float | None:
+        out = folder / f"killed-{number}"
+        killed = kill(case, data, out, part * seconds)
+        left = outcome(out)
+        differs = sorted(file for file in left | expected if left.get(file) != expected.get(file))
+        assert not differs, f"{name}, killed at {part:.3f} of {seconds:.1f} s: {differs[:5]} differ"
+        shutil.rmtree(out)
+        shutil.rmtree(out.with_name(f"{out.name}-cache"), ignore_errors=True)
+        return part if killed else None
+
+    done = number = 0
+    with ThreadPoolExecutor(jobs) as pool:
+        while done < wanted:
+            parts = [dice.random() for _ in range(wanted - done)]
+            for part in pool.map(attempt, range(number, number + len(parts)), parts):
+                if part is not None:
+                    done += 1
+                    yield part
+            number += len(parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line, kill, and print what was killed when."""
+    parser = argparse.ArgumentParser(prog="python -m labs.kills", description=__doc__)
+    parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)}; by default all but the last")
+    parser.add_argument("--kills", type=int, default=200, help="how many, of all cases together")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    options = parser.parse_args(arguments)
+    names = options.cases or list(SHARES)
+    total = sum(SHARES.get(name, 1) for name in names)
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data"
+        write_data(data)
+        for name in names:
+            wanted = max(1, round(options.kills * SHARES.get(name, 1) / total))
+            place = Path(folder) / name
+            place.mkdir()
+            parts = list(kills(name, data, place, wanted, options.seed, options.jobs))
+            tenths = [sum(int(part * 10) == tenth for part in parts) for tenth in range(10)]
+            print(f"{name:14} {len(parts):4} kills, by tenth of a run: {tenths}; all ended alike", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -92,6 +92,7 @@ ADDRESSES = (
 )
 
 
+@pytest.mark.filterwarnings("ignore")  # of clients' own threads, which nobody answers
 @pytest.mark.parametrize("subject", ADDRESSES)
 def test_nothing_that_is_printed_or_kept_holds_a_secret(here: Path, port: int, subject: str) -> None:
     subject = subject.replace("PORT", str(port))

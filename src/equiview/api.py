@@ -14,11 +14,12 @@ from equiview.audits.execute import execute, finish
 from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
 from equiview.benchmarks.release import RELEASES
 from equiview.data.figures import read_figure
+from equiview.data.lock import locked
 from equiview.data.progress import Progress, silent
 from equiview.data.registry import Registry
-from equiview.data.run import Run
+from equiview.data.run import Run, check_folder, check_usable
 from equiview.data.tables import write_bytes, write_parquet
-from equiview.errors import unknown_name
+from equiview.errors import InputError, unknown_name
 from equiview.report import page
 from equiview.report.paper import FORMATS, render
 from equiview.store import readable_part, stored
@@ -49,18 +50,20 @@ def audit(
     With `cache` vectors are kept in the store (`$EQUIVIEW_CACHE`), so that another audit of the same encoder
     encodes nothing again. An image that cannot be read stops the audit, or with
     `on_error="skip"` is left out and named in `left_out.csv` of the folder; what is left is then another
-    benchmark, and says so in its name.
+    benchmark, and says so in its name. InputError while another process writes to `out`.
     """
     subject = load_subject(subject) if isinstance(subject, str) else subject
     subject = stored(subject) if cache and isinstance(subject, Encoder) else subject
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     left_out = None
-    if on_error == "skip":
-        items, left_out = readable_part(subject, items, progress)
-    run = execute(subject, items, audits, out, name=name, seed=seed, settings=settings, progress=progress)
-    if left_out is not None and len(left_out):
-        write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
-    write_report(run)
+    check_usable(out)
+    with locked(out):
+        if on_error == "skip":
+            items, left_out = readable_part(subject, items, progress)
+        run = execute(subject, items, audits, out, name=name, seed=seed, settings=settings, progress=progress)
+        if left_out is not None and len(left_out):
+            write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
+        write_report(run)
     return run
 
 
@@ -82,9 +85,13 @@ def write_report(run: Run, progress: Progress = silent) -> Path:
 
 
 def write_figures(run: Run) -> list[Path]:
-    """Write every figure of a run as SVG and PDF, beside its data in `figures/`; needs matplotlib."""
+    """Write every figure of a run as SVG and PDF, beside its data in `figures/`; needs matplotlib.
+
+    InputError for a run that is not finished.
+    """
+    run.need("draw")
     written = []
-    for path in sorted((run.folder / "figures").glob("*.json")):
+    for path in run.figure_files:
         figure = read_figure(path)
         for kind in FORMATS:
             written.append(path.with_suffix(f".{kind}"))
@@ -97,8 +104,10 @@ def write_comparison(
 ) -> pl.DataFrame:
     """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out` and returns the table.
 
-    With `against` each of the others is compared with that run alone.
+    With `against` each of the others is compared with that run alone. InputError when `out` is a run: its
+    page would be lost.
     """
+    _check_no_run(out)
     runs = runs_against(runs, against)
     for run in runs:
         finish(run, progress)
@@ -112,6 +121,7 @@ def write_comparison(
 
 def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list[Run], pl.DataFrame]:
     """Audit the three embedded encoders on the embedded benchmarks, offline, and compare them in `out`."""
+    _check_no_run(out)
     runs = []
     for benchmark, audits in DEMO.items():
         items = load_benchmark(benchmark)
@@ -125,6 +135,12 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
             runs.append(run)
             progress("runs", len(runs), len(DEMO) * len(DEMO_SUBJECTS))
     return runs, write_comparison(runs, out, progress)
+
+
+def _check_no_run(out: Path) -> None:
+    check_folder(out)
+    if (out / "manifest.json").exists():
+        raise InputError(f"{out}: holds a run, whose page would be overwritten; choose another folder")
 
 
 def catalogue(kind: str = "") -> dict[str, pl.DataFrame]:

@@ -5,10 +5,13 @@ Exit codes: 0 fine, 1 a mistake of the user's, 2 a defect of ours.
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import os
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,31 +34,61 @@ app = typer.Typer(
     add_completion=False,
 )
 
+INTERRUPTED = 130
+"""What typer returns for Ctrl-C."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts instead of tables.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything drawn at random.")]
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    try:
-        code = app(standalone_mode=False)
-    except (typer.Abort, KeyboardInterrupt):
-        _complain("stopped; run the same command again to continue where it was")
-        sys.exit(1)
-    except Exception as error:
-        from equiview.errors import InputError
-
-        if isinstance(error, InputError):
-            _complain(str(error))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # captions are in many scripts, whatever the terminal's is
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    with warnings.catch_warnings():
+        warnings.showwarning = _warn
+        try:
+            _check_words(sys.argv[1:])
+            code = app(standalone_mode=False)
+            if code == INTERRUPTED:
+                raise KeyboardInterrupt
+            sys.stdout.flush()
+        except (typer.Abort, KeyboardInterrupt):
+            _complain("stopped; run the same command again to continue where it was")
             sys.exit(1)
-        # Errors of usage are click's, which typer carries under one module name or another.
-        if hasattr(error, "format_message"):
-            _complain(f"{error.format_message()} (try equiview --help)")
+        except BrokenPipeError:  # whoever read our output, such as `head`, has enough
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - closed with the process
             sys.exit(1)
-        traceback.print_exc()
-        _complain("this is a defect of equiview, not of your input; please report it with the lines above")
-        sys.exit(2)
+        except Exception as error:
+            sys.exit(_say(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(error: Exception) -> int:
+    """Say what went wrong in one line, or with a traceback for a defect of ours; returns the exit code."""
+    from equiview.errors import as_input_error
+
+    # Errors of usage are click's, which typer carries under one module name or another.
+    if hasattr(error, "format_message"):
+        _complain(f"{error.format_message()} (try equiview --help)")
+        return 1
+    if (said := as_input_error(error)) is not None:
+        _complain(str(said))
+        return 1
+    _print_error("".join(traceback.format_exception(error)).rstrip())
+    _complain("this is a defect of equiview, not of your input; please report it with the lines above")
+    return 2
+
+
+def _check_words(words: list[str]) -> None:
+    """InputError for a name in another encoding than UTF-8: no run could keep it."""
+    from equiview.errors import InputError
+
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{word!r} is not UTF-8; rename that file or folder") from None
 
 
 @app.command()
@@ -278,11 +311,11 @@ def _settings(given: list[str]) -> dict[str, dict[str, Any]]:
     for text in given:
         name, equals, value = text.partition("=")
         audit_name, dot, key = name.partition(".")
-        if not (equals and dot and key):
+        if not (audit_name and dot and key and equals):
             raise InputError(f"--setting {text!r} is not of the form AUDIT.NAME=VALUE")
         try:
             parsed = json.loads(f"[{value}]" if "," in value and not value.startswith("[") else value)
-        except ValueError:
+        except (ValueError, RecursionError):
             parsed = value
         read.setdefault(audit_name, {})[key] = parsed
     return read
@@ -397,7 +430,7 @@ def _end_with_failures(runs: list[Run]) -> None:
     for failure in failures:
         _complain(f"audit {failure.audit!r} could not be measured: {failure.message}")
         if failure.trace:
-            print(failure.trace, file=sys.stderr)
+            _print_error(failure.trace)
     if failures:
         raise typer.Exit(2 if any(failure.trace for failure in failures) else 1)
 
@@ -430,5 +463,16 @@ def _finite(content: Any) -> Any:
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    _complain(f"warning: {message}")
+
+
 def _complain(message: str) -> None:
-    print(f"equiview: {message}", file=sys.stderr)
+    """Print one line, whatever line breaks and control characters a file or a library's message has."""
+    _print_error(f"equiview: {' '.join(message.split())}")
+
+
+def _print_error(text: str) -> None:
+    from equiview.data.secrets import redacted
+
+    print(redacted(text), file=sys.stderr)

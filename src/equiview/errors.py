@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import errno
+import os
 from collections.abc import Iterable
 
 LONGEST = 2000
@@ -56,3 +58,55 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return InputError(f"no {kind} is named {name!r}{hint} (known: {', '.join(names) or 'none'})")
+
+
+HINTS = {
+    errno.ENOSPC: "make room and run the same command again",
+    errno.EDQUOT: "make room and run the same command again",
+    errno.EACCES: "choose another place, or allow it",
+    errno.EPERM: "choose another place, or allow it",
+    errno.EROFS: "choose another place",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "the links lead in a circle; name the file itself",
+    errno.EMFILE: "allow more open files (ulimit -n)",
+}
+"""What to do about what an operating system refuses."""
+
+
+def as_input_error(error: BaseException) -> InputError | None:
+    """What a user's machine or files did, as an `InputError` in one line; None for a defect of ours.
+
+    Of these kinds: the disk, a file or the network (OSError), memory, text that is not UTF-8, data that is
+    nested too deeply.
+
+    >>> print(as_input_error(OSError(errno.ENOSPC, "No space left on device", "runs/a")))
+    runs/a: no space left on device; make room and run the same command again
+    >>> as_input_error(ZeroDivisionError()) is None
+    True
+    """
+    if isinstance(error, InputError):
+        return error
+    if isinstance(error, OSError):
+        return InputError(_of_system(error))
+    if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
+        said = _one_line(error)
+        return InputError(
+            f"not enough memory{f' ({said})' if said else ''}; use less data or a smaller batch"
+        )
+    if isinstance(error, UnicodeError):
+        return InputError(f"a name or a text is not UTF-8 ({_one_line(error)})")
+    if isinstance(error, RecursionError):
+        return InputError(f"something in the input is nested too deeply to be read ({_one_line(error)})")
+    return None
+
+
+def _of_system(error: OSError) -> str:
+    where = " and ".join(os.fsdecode(name) for name in (error.filename, error.filename2) if name is not None)
+    said = _one_line(error.strerror or error) or type(error).__name__
+    hint = HINTS.get(error.errno or 0, "")
+    text = f"{where}: {said[0].lower()}{said[1:]}" if where else said
+    return f"{text}; {hint}" if hint else text
+
+
+def _one_line(said: object) -> str:
+    return " ".join(str(said).split())[:200]

@@ -66,7 +66,7 @@ def test_a_stage_that_fails_leaves_no_trace(tmp_path):
 
     with pytest.raises(RuntimeError):
         run.stage("a", produce)
-    assert sorted(path.name for path in run.folder.iterdir()) == ["manifest.json"]
+    assert sorted(path.name for path in run.folder.iterdir()) == [".lock", "manifest.json"]
 
 
 def test_leftovers_of_a_killed_process_are_swept_away(tmp_path):

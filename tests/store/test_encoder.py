@@ -89,7 +89,7 @@ def test_an_error_keeps_what_was_encoded_before_it(store):
                 raise RuntimeError("out of memory")
             return super().encode_texts(texts)
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(InputError, match="Breaks: encode_texts failed with RuntimeError: out of memory"):
         stored(Breaks(), store).embed(many(20))
     encoder = Counting()
     stored(encoder, store).embed(many(20))
@@ -109,7 +109,7 @@ def test_unreadable_pictures_stop_or_are_reported_by_row_and_reason(store, tmp_p
         stored(Counting(), store).embed(items)
     encoder = Counting()
     bad = stored(encoder, store).fill(items)
-    assert bad.select("row", "id").rows() == [(1, "i1"), (6, "i6")]
+    assert bad.select("row", "id").rows() == [(2, "i1"), (7, "i6")]
     assert "cannot be read" in bad["reason"][0]
     again = Counting()
     stored(again, store).embed(items.take([0, 2, 3, 4, 5]))
@@ -148,7 +148,7 @@ def test_what_can_be_read_is_audited_and_the_rest_reported(store, with_store):
     part, bad = readable_part(subject, whole)
     assert part.images.ids.to_list() == ["i0", "i2"]
     assert part.texts.texts == ["one", "three"]
-    assert bad.select("row", "id").rows() == [(1, "i1")]
+    assert bad.select("row", "id").rows() == [(2, "i1")]
     assert len(subject.embed(part.images)) == 2
 
 

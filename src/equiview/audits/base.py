@@ -42,7 +42,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seed: int = 0
+    seed: int = Field(default=0, ge=0)
     replicates: int = Field(default=10_000, ge=100, description="bootstrap and permutation replicates")
     _space: str = PrivateAttr(default="")
 
@@ -120,7 +120,7 @@ class Audit(Generic[Sub, S]):
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
-AUDITS: Registry[Audit[Any, Any]] = Registry("audit", "equiview.audits")
+AUDITS: Registry[Audit[Any, Any]] = Registry("audit", "equiview.audits", Audit)
 
 
 def register(audit: Audit[Sub, S]) -> Audit[Sub, S]:

@@ -12,12 +12,14 @@ from equiview.audits.base import AUDITS, Audit, Settings
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import write_figure
+from equiview.data.lock import locked
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress, silent
-from equiview.data.run import BenchmarkCard, Failure, Manifest, Run, SubjectCard, versions
+from equiview.data.run import BenchmarkCard, Failure, Manifest, Run, SubjectCard, check_usable, versions
+from equiview.data.secrets import redacted
 from equiview.data.tables import write_bytes, write_parquet
 from equiview.data.verdict import Frozen, Verdict
-from equiview.errors import InputError
+from equiview.errors import InputError, as_input_error
 from equiview.subjects import Subject
 
 
@@ -49,24 +51,29 @@ def execute(
     configured = {
         key: audit.configure({"seed": seed} | dict(given.get(key, {}))) for key, audit in chosen.items()
     }
-    run = Run.start(folder, _manifest(name or subject.name, subject, benchmark, chosen, configured, seed))
+    manifest = _manifest(name or subject.name, subject, benchmark, chosen, configured, seed)
+    check_usable(folder)
+    with locked(folder):
+        run = Run.start(folder, manifest)
+        for key, audit in chosen.items():
 
-    for key, audit in chosen.items():
+            def observe(work: Path, audit: Audit[Any, Any] = audit, key: str = key) -> None:
+                observations = audit.observe(subject, benchmark, configured[key], progress)
+                observations.write(work / "observations", key)
 
-        def observe(work: Path, audit: Audit[Any, Any] = audit, key: str = key) -> None:
-            observations = audit.observe(subject, benchmark, configured[key], progress)
-            observations.write(work / "observations", key)
-
-        run.stage(f"observe.{key}", observe)
-    finish(run, progress)
+            run.stage(f"observe.{key}", observe)
+        finish(run, progress)
     return run
 
 
 def finish(run: Run, progress: Progress = silent) -> None:
     """Measure and draw what is observed: everything here can be redone without the subject.
 
-    An audit whose measuring fails costs only itself; InputError when all of them fail.
+    An audit whose measuring fails costs only itself; InputError when all of them fail, or when an audit's
+    observing is not finished.
     """
+    for key in run.manifest.audits:
+        run.need(f"observe.{key}")
 
     def measure(work: Path) -> None:
         parts: list[Estimates] = []
@@ -77,11 +84,8 @@ def finish(run: Run, progress: Progress = silent) -> None:
                 estimates = audit.measure(observations_of(run, key), settings)
                 verdicts.append(audit.judge(estimates, settings).stamped(key, audit.question))
                 parts.append(estimates.stamped(key))
-            except InputError as error:
-                failures.append(Failure(audit=key, message=str(error)))
-            except Exception as error:  # a defect of one audit must not cost the others
-                said = " ".join(f"{type(error).__name__}: {error}".split())
-                failures.append(Failure(audit=key, message=said, trace=traceback.format_exc()))
+            except Exception as error:  # an audit that fails must not cost the others
+                failures.append(_failure(key, error))
             progress("measuring", done, len(run.manifest.audits))
         if not parts:
             raise _all_failed(failures)
@@ -114,6 +118,14 @@ def _audits_of(run: Run) -> Iterator[tuple[str, Audit[Any, Any], Settings]]:
         yield key, audit, audit.configure(run.manifest.settings[key])
 
 
+def _failure(audit: str, error: Exception) -> Failure:
+    """What is kept of an error: one line, and for a defect of ours its traceback."""
+    if (said := as_input_error(error)) is not None:
+        return Failure(audit=audit, message=redacted(str(said)))
+    message = " ".join(f"{type(error).__name__}: {error}".split())
+    return Failure(audit=audit, message=redacted(message), trace=redacted(traceback.format_exc()))
+
+
 def _all_failed(failures: Sequence[Failure]) -> Exception:
     first = failures[0]
     if first.trace:
@@ -138,7 +150,7 @@ def _manifest(
     packages = sorted({package for audit in audits.values() for package in audit.packages})
     return Manifest(
         subject=SubjectCard(
-            name=name, fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
+            name=redacted(name), fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
         ),
         benchmark=BenchmarkCard(
             name=benchmark.name,

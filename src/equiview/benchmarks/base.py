@@ -127,7 +127,7 @@ class Benchmark:
         return fingerprint(*parts)
 
 
-BENCHMARKS: Registry[Callable[[str], Benchmark]] = Registry("benchmark", "equiview.benchmarks")
+BENCHMARKS: Registry[Callable[[str], Benchmark]] = Registry("benchmark", "equiview.benchmarks", Callable)  # type: ignore[arg-type]
 benchmark = BENCHMARKS.register
 
 

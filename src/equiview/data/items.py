@@ -56,7 +56,8 @@ def with_pictures(table: pl.DataFrame) -> pl.DataFrame:
     [{'id': 'a', 'picture': b'JPEG', 'path': None}]
     """
     for name in ("picture", "image"):
-        parts = dict(table.schema[name]) if isinstance(table.schema.get(name), pl.Struct) else {}
+        dtype = table.schema.get(name)
+        parts = dict(dtype) if isinstance(dtype, pl.Struct) else {}
         if parts.get("bytes") != pl.Binary:
             continue
         content = pl.col(name).struct.field("bytes")
@@ -170,7 +171,7 @@ class Items:
             ) from None
 
     def thumbnail(self, row: int, side: int = 96) -> bytes | None:
-        """A picture small enough to keep with results, or None if the image has no picture.
+        """A picture small enough to keep with results, or None if the image has none that can be read.
 
         A stored picture that is small already is returned unchanged; others become WebP of at most `side`
         pixels.
@@ -180,7 +181,10 @@ class Items:
             return bytes(stored)
         if stored is None and ("path" not in self.table.columns or self.table["path"][row] is None):
             return None
-        image = self._picture(row)
+        try:
+            image = self._picture(row)
+        except InputError:  # who needs the picture itself has said so; results are as good without it
+            return None
         image.thumbnail((side, side))
         buffer = io.BytesIO()
         image.save(buffer, "WEBP", quality=75)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
-from typing import Generic, TypeVar
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
 
 from equiview.errors import unknown_name
 
@@ -34,6 +35,8 @@ class Registry(Generic[T]):
 
     kind: str
     package: str
+    holds: type = object
+    """What each is an instance of."""
     entries: dict[str, Entry[T]] = field(default_factory=dict)
     _complete: bool = False
 
@@ -54,12 +57,31 @@ class Registry(Generic[T]):
             for module in pkgutil.walk_packages(package.__path__, f"{self.package}."):
                 importlib.import_module(module.name)
             for point in entry_points(group=self.package):
-                value = point.load()
-                if point.name not in self.entries:
-                    about = (value.__doc__ or "").strip().split("\n")[0]
-                    self.entries[point.name] = Entry(point.name, (point.name,), about, value)
+                self._add(point)
             self._complete = True
         return dict(sorted(self.entries.items()))
+
+    def _add(self, point: EntryPoint) -> None:
+        """Load what another package names; if that fails, only that is missing, and a warning says so."""
+        try:
+            value = self._checked(point.load(), point.value)
+        except Exception as error:  # whatever somebody else's code raises
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            package = point.dist.name if point.dist else point.value
+            warnings.warn(
+                f"{self.kind} {point.name!r} of package {package} cannot be loaded and is left out ({said})",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return
+        if point.name not in self.entries:
+            about = (value.__doc__ or "").strip().split("\n")[0]
+            self.entries[point.name] = Entry(point.name, (point.name,), about, value)
+
+    def _checked(self, value: Any, where: str) -> Any:
+        if not isinstance(value, self.holds):
+            raise TypeError(f"{where} is {type(value).__name__}")
+        return value
 
     def get(self, name: str) -> T:
         """The thing of that name; InputError with the nearest known name otherwise."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import platform
 import shutil
 import time
@@ -24,17 +25,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
+from equiview.data.files import content_of
+from equiview.data.lock import locked
 from equiview.data.tables import checksum, read_table, write_bytes
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError
 
 LAYOUT = 2
+R = TypeVar("R", bound=Frozen)
 CORE_PACKAGES = ("equiview", "numpy", "pillow", "polars", "scipy")
 
 
@@ -81,6 +85,13 @@ class Manifest(Frozen):
     versions: dict[str, str]
     stages: dict[str, dict[str, str]] = Field(default_factory=dict)
 
+    @model_validator(mode="after")
+    def _each_audit_has_settings(self) -> Self:
+        for audit in self.audits:
+            if audit not in self.settings:
+                raise ValueError(f"no settings of audit {audit!r}")
+        return self
+
     def differs_from(self, other: Manifest) -> list[str]:
         """Names of the fields, stages aside, in which the two disagree."""
         return [
@@ -109,8 +120,7 @@ class Run:
     @classmethod
     def start(cls, folder: Path, manifest: Manifest) -> Run:
         """Begin a run in `folder`, or continue the one there if it is the same run."""
-        path = folder / "manifest.json"
-        if path.exists():
+        if (folder / "manifest.json").exists():
             run = cls.open(folder)
             _sweep(folder)
             if different := manifest.differs_from(run.manifest):
@@ -118,8 +128,7 @@ class Run:
                     f"{folder}: holds a run that differs in {', '.join(different)}; choose another folder"
                 )
             return run
-        if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
-            raise InputError(f"{folder}: is not empty and holds no run; choose another folder")
+        check_usable(folder)
         _sweep(folder)
         run = cls(folder, manifest)
         run._save()
@@ -132,19 +141,23 @@ class Run:
         if not path.is_file():
             raise InputError(f"{folder}: holds no run (no manifest.json)")
         try:
-            return cls(folder, Manifest.model_validate_json(path.read_bytes()))
+            return cls(folder, Manifest.model_validate_json(content_of(path)))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{path}: damaged or of another version ({where}: {first['msg']})") from None
+            raise InputError(f"{path}: damaged or of another version ({_first_of(error)})") from None
 
     def stage(self, name: str, produce: Callable[[Path], None]) -> bool:
         """Do one stage unless it is done; `produce` writes its files under the folder it is given.
 
         Returns whether anything was done. Stages that came after it are forgotten, as they rest on it.
+        InputError while another process writes to the folder.
         """
         if self.is_done(name):
             return False
+        with locked(self.folder):
+            self._do(name, produce)
+        return True
+
+    def _do(self, name: str, produce: Callable[[Path], None]) -> None:
         began = time.perf_counter()
         work = self.folder / f".{name}.part"
         shutil.rmtree(work, ignore_errors=True)
@@ -163,7 +176,6 @@ class Run:
         self.manifest = self.manifest.model_copy(update={"stages": earlier | {name: files}})
         self._save()
         self._note_time(name, time.perf_counter() - began)
-        return True
 
     def is_done(self, name: str) -> bool:
         """Whether the stage is finished and its files are still what it left."""
@@ -172,6 +184,17 @@ class Run:
             (self.folder / path).is_file() and checksum(self.folder / path) == expected
             for path, expected in files.items()
         )
+
+    def need(self, name: str) -> None:
+        """InputError unless the stage was finished."""
+        if name in self.manifest.stages:
+            return
+        how = (
+            "give the same `equiview audit` command again"
+            if name.startswith("observe.")
+            else f"`equiview report {self.folder}` finishes it"
+        )
+        raise InputError(f"{self.folder}: this run is not finished (stage {name!r} is missing); {how}")
 
     def _before(self, name: str) -> dict[str, dict[str, str]]:
         stages = self.manifest.stages
@@ -188,7 +211,9 @@ class Run:
 
     def _note_time(self, name: str, seconds: float) -> None:
         path = self.folder / "timings.json"
-        times = json.loads(path.read_bytes()) if path.exists() else {}
+        times = {}
+        with contextlib.suppress(ValueError, RecursionError):  # lost or damaged times are no loss
+            times = dict(json.loads(content_of(path)))
         times[name] = round(seconds, 3)
         write_bytes(json.dumps(times, indent=2).encode() + b"\n", path)
 
@@ -199,30 +224,60 @@ class Run:
 
     @property
     def estimates(self) -> Estimates:
-        """The numbers."""
+        """The numbers; InputError when they are not measured yet, or cannot be read."""
+        self.need("measure")
         path = self.folder / "estimates.parquet"
         return Estimates(read_table(path, SCHEMA), str(path))
 
     @property
     def verdicts(self) -> list[Verdict]:
         """The answers in words, one an audit."""
-        path = self.folder / "verdicts.json"
-        try:
-            return [Verdict.model_validate(entry) for entry in json.loads(path.read_bytes())]
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: cannot be read ({error}); run the audit again") from None
+        self.need("measure")
+        return self._records("verdicts.json", Verdict)
 
     @property
     def failures(self) -> list[Failure]:
         """The audits that could not be measured, with the reason."""
-        path = self.folder / "failures.json"
         if "failures.json" not in self.manifest.stages.get("measure", {}):
             return []
-        return [Failure.model_validate(entry) for entry in json.loads(path.read_bytes())]
+        return self._records("failures.json", Failure)
+
+    def _records(self, name: str, kind: type[R]) -> list[R]:
+        path = self.folder / name
+        try:
+            return TypeAdapter(list[kind]).validate_json(content_of(path))  # type: ignore[valid-type]
+        except ValidationError as error:
+            raise InputError(f"{path}: is damaged ({_first_of(error)}); run the audit again") from None
 
     def figures(self, audit: str) -> list[Figure]:
         """The figures of one audit, in the order they are meant to be read."""
-        return [read_figure(path) for path in sorted((self.folder / "figures").glob(f"{audit}.*.json"))]
+        return [read_figure(path) for path in self.figure_files if path.name.startswith(f"{audit}.")]
+
+    @property
+    def figure_files(self) -> list[Path]:
+        """The figures that the run drew, in the order they are meant to be read; other files are not its."""
+        drawn = [Path(name) for name in sorted(self.manifest.stages.get("draw", {}))]
+        return [self.folder / name for name in drawn if name.suffix == ".json"]
+
+
+def _first_of(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else str(first["msg"])
+
+
+def check_usable(folder: Path) -> None:
+    """InputError when `folder` holds something else than a run: it is left as it is."""
+    check_folder(folder)
+    held = [] if not folder.is_dir() or (folder / "manifest.json").exists() else list(folder.iterdir())
+    if any(not entry.name.startswith(".") for entry in held):
+        raise InputError(f"{folder}: is not empty and holds no run; choose another folder")
+
+
+def check_folder(folder: Path) -> None:
+    """InputError when something else than a folder has that name."""
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise InputError(f"{folder}: is not a folder; choose another name")
 
 
 def _sweep(folder: Path) -> None:

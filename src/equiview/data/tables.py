@@ -7,6 +7,7 @@ it. Writing goes to a temporary name in the same folder and is renamed when comp
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import os
 import tempfile
@@ -214,7 +215,12 @@ def _without_nul(lines: Iterable[str], path: Path) -> Iterator[str]:
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     """Write `frame` whole or not at all; the same frame gives the same bytes."""
     with atomic(path) as temporary:
-        frame.write_parquet(temporary, compression="zstd", compression_level=6, statistics=False)
+        try:
+            frame.write_parquet(temporary, compression="zstd", compression_level=6, statistics=False)
+        except pl.exceptions.PolarsError as error:
+            if "IO error" not in str(error):
+                raise
+            raise OSError(errno.EIO, str(error).rpartition("IO error: ")[2]) from None  # a full disk
 
 
 def write_bytes(content: bytes, path: Path) -> None:
@@ -225,22 +231,31 @@ def write_bytes(content: bytes, path: Path) -> None:
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary name next to `path`, renamed to it if the block succeeds and removed otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
+    """Yield a temporary name next to `path`, renamed to it if the block succeeds and removed otherwise.
+
+    OSError names `path` and not the temporary file.
+    """
+    temporary = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".part")
+        os.close(handle)
+        temporary = Path(name)
         yield temporary
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror or str(error), str(path)) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal; InputError for a pipe or a device."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is not a file")
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

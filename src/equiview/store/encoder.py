@@ -76,7 +76,7 @@ class StoredEncoder(Encoder):
         raise InputError(f"{shelf.folder}: stored vectors are gone again; is another process pruning?")
 
     def fill(self, items: Items, progress: Progress = silent, on_error: OnError = "skip") -> pl.DataFrame:
-        """Encode and store what is missing; returns the items that cannot be read: row, id, reason.
+        """Encode and store what is missing; returns the items that cannot be read: row (from 1), id, reason.
 
         With `stop` the first such item is an InputError.
         """
@@ -111,7 +111,7 @@ class StoredEncoder(Encoder):
             rows = np.asarray([places[key][0] for key in missing], dtype=np.int64)
             with shelf.writing():
                 for part, vectors in self.inner.batches(items, tell, rows=rows, unreadable=unreadable):
-                    checked_vectors(vectors, items, type(self.inner).__name__, part)
+                    checked_vectors(vectors, items, self.inner.called, part)
                     shelf.add([key_of[row] for row in part.tolist()], vectors)
                 shelf.refresh()
         return shelf, bad
@@ -136,7 +136,7 @@ def stored(
 def readable_part(
     subject: Subject, benchmark: Benchmark, progress: Progress = silent
 ) -> tuple[Benchmark, pl.DataFrame]:
-    """The benchmark without the images that cannot be read, and those images: row, id, reason.
+    """The benchmark without the images that cannot be read, and those images: row (from 1), id, reason.
 
     With a store this encodes what is missing, so nothing is decoded twice; without, every picture is decoded
     once to see. A subject that is no model needs no picture, and all of the benchmark is returned.
@@ -161,5 +161,5 @@ def _error_of(images: Items, row: int) -> InputError | None:
 
 
 def _reported(items: Items, bad: Iterable[tuple[int, InputError]]) -> pl.DataFrame:
-    rows = [(row, items.ids[row], str(error)) for row, error in bad]
+    rows = [(row + 1, items.ids[row], str(error)) for row, error in bad]
     return pl.DataFrame(rows, schema={"row": pl.Int64, "id": pl.String, "reason": pl.String}, orient="row")

@@ -32,6 +32,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.data.cache import cache_folder
+from equiview.data.files import content_of, is_file, parse_json
 from equiview.data.items import Items
 from equiview.data.tables import write_bytes
 from equiview.data.vectors import TokenVectors, Vectors, rows_with
@@ -178,12 +179,12 @@ class Store:
             rows.append(
                 {
                     "encoder": folder.name.rpartition(".")[0],
-                    "name": json.loads(about.read_bytes())["name"],
+                    "name": _name_in(about),
                     "precision": shelf.precision,
                     "items": len(shelf.rows),
                     "vectors": shelf.n_vectors,
                     "megabytes": sum(map(_size, folder.iterdir())) / 1e6,
-                    "last_used": time.strftime("%Y-%m-%d %H:%M", time.localtime(about.stat().st_mtime)),
+                    "last_used": time.strftime("%Y-%m-%d %H:%M", time.localtime(about.lstat().st_mtime)),
                 }
             )
         columns = {"encoder": pl.String, "name": pl.String, "precision": pl.String, "items": pl.Int64,
@@ -256,7 +257,7 @@ def _key(kind: bytes, content: bytes) -> bytes:
 
 def vector_files(folder: Path) -> list[Path]:
     """The files of a shelf, those of each process in the order in which it wrote them."""
-    return sorted(folder.glob("[!.]*.vectors"))
+    return sorted(path for path in folder.glob("[!.]*.vectors") if is_file(path))
 
 
 def _gather(
@@ -278,10 +279,18 @@ def _gather(
             values[offsets[place] : offsets[place + 1]] = source[start[place] : start[place] + count]
 
 
+def _name_in(about: Path) -> str:
+    """The name that a shelf was given; "?" where the file that says it is damaged."""
+    try:
+        return str(parse_json(content_of(about), str(about))["name"])
+    except (InputError, TypeError, KeyError):
+        return "?"
+
+
 def _age(path: Path) -> float:
     """Seconds since a file was changed, 0 if it has vanished meanwhile."""
     try:
-        return time.time() - path.stat().st_mtime
+        return time.time() - path.lstat().st_mtime
     except FileNotFoundError:
         return 0.0
 
@@ -289,7 +298,7 @@ def _age(path: Path) -> float:
 def _size(path: Path) -> int:
     """Bytes of a file, 0 if it has vanished meanwhile."""
     try:
-        return path.stat().st_size
+        return path.lstat().st_size
     except FileNotFoundError:
         return 0
 

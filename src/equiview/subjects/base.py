@@ -65,5 +65,5 @@ class Subject(ABC):  # noqa: B024 - each kind of subject says what is abstract
         return None
 
 
-SUBJECTS: Registry[type[Subject]] = Registry("subject", "equiview.subjects")
+SUBJECTS: Registry[type[Subject]] = Registry("subject", "equiview.subjects", type)
 register = SUBJECTS.register

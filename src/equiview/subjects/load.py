@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from equiview.data.secrets import redacted
 from equiview.errors import InputError
 from equiview.subjects.base import SUBJECTS, Subject
 from equiview.subjects.encoders.own import METHODS, OwnModel
@@ -30,7 +31,7 @@ def load_subject(name: str) -> Subject:
         subject = load_class(full)
     else:
         subject = SUBJECTS.get(scheme)(argument)
-    subject.name = name
+    subject.name = redacted(name)  # it stands in the run and on its page
     return subject
 
 
@@ -63,7 +64,7 @@ def load_class(name: str) -> Subject:
         model = kind(argument) if is_subject or argument else kind()
     except InputError:
         raise
-    except Exception as error:  # whatever the user's own code raises
+    except (Exception, SystemExit) as error:  # whatever the user's own code raises
         raise InputError(f"{name}: cannot be created ({type(error).__name__}: {error})") from error
     return model if isinstance(model, Subject) else OwnModel(model, argument)
 
@@ -72,7 +73,7 @@ def _class_of(module_name: str, class_name: str) -> type[Any]:
     with working_folder():
         try:
             module = importlib.import_module(module_name)
-        except Exception as error:  # whatever the user's own code raises
+        except (Exception, SystemExit) as error:  # whatever the user's own code raises
             raise InputError(
                 f"{module_name}: cannot be imported ({type(error).__name__}: {error})"
             ) from error

@@ -14,8 +14,11 @@ What a user types after the colon, as in `mine:large`, is passed to the construc
 
 from __future__ import annotations
 
+import inspect
+import traceback
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -25,7 +28,7 @@ from equiview.data.ahead import ahead
 from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
 from equiview.data.vectors import TokenVectors, Vectors, rows_with
-from equiview.errors import InputError
+from equiview.errors import InputError, as_input_error
 from equiview.subjects.base import Subject
 
 if TYPE_CHECKING:
@@ -79,7 +82,7 @@ class EmbeddingModel(Encoder):
         """
         check_not_empty(items)
         parts = list(self.batches(items, progress))
-        return checked_vectors(in_order(parts, len(items)), items, type(self).__name__)
+        return checked_vectors(in_order(parts, len(items)), items, self.called)
 
     def batches(
         self,
@@ -123,7 +126,7 @@ class EmbeddingModel(Encoder):
                     unreadable(row, image)
             if images:
                 rows = np.fromiter(images, dtype=np.int64)
-                yield rows, self._as_vectors(self.encode_images(list(images.values())), len(rows), "images")
+                yield rows, self._vectors_of(self.encode_images, list(images.values()), "images")
 
     def _text_batches(
         self, items: Items, chosen: NDArray[np.int64], _: Unreadable | None
@@ -134,18 +137,45 @@ class EmbeddingModel(Encoder):
         texts = sorted(places, key=len, reverse=True)
         for start in range(0, len(texts), self.text_batch):
             batch = texts[start : start + self.text_batch]
-            part = self._as_vectors(self.encode_texts(batch), len(batch), "texts")
+            part = self._vectors_of(self.encode_texts, batch, "texts")
             rows = np.asarray([row for text in batch for row in places[text]], dtype=np.int64)
             if len(rows) > len(batch):
                 of_text = np.repeat(np.arange(len(batch)), [len(places[text]) for text in batch])
                 part = part.take(of_text) if isinstance(part, TokenVectors) else part[of_text]
             yield rows, part
 
+    @property
+    def called(self) -> str:
+        """What to call the class in an error."""
+        return type(self).__name__
+
+    def _vectors_of(self, encode: Callable[[Any], Any], batch: list[Any], what: str) -> Vectors:
+        """The vectors of a batch; InputError when a user's own code fails, or returns something else."""
+        try:
+            encoded = encode(batch)
+        except (Exception, SystemExit) as error:
+            if type(self).__module__.startswith("equiview.") and self.called == type(self).__name__:
+                raise  # ours: not the user's mistake
+            known = as_input_error(error) if isinstance(error, InputError | MemoryError) else None
+            raise known or InputError(f"{self.called}: encode_{what} failed with {_said(error)}") from error
+        if inspect.iscoroutine(encoded):
+            encoded.close()
+            raise InputError(f"{self.called}: encode_{what} is async; it must return the vectors themselves")
+        try:
+            return self._as_vectors(encoded, len(batch), what)
+        except (TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{self.called}: encode_{what} returned {type(encoded).__name__}, which is no array of "
+                f"numbers of shape ({len(batch)}, width) ({' '.join(str(error).split())[:200]})"
+            ) from None
+
     def _as_vectors(
         self, encoded: ArrayLike | Iterable[ArrayLike] | TokenVectors, count: int, what: str
     ) -> Vectors:
         """What an encoding method returned as `Vectors` of `count` items; InputError when it is not that."""
-        name = type(self).__name__
+        name = self.called
         if self.similarity == "maxsim":
             several = encoded if isinstance(encoded, TokenVectors) else TokenVectors.of(encoded)  # type: ignore[arg-type]
             if len(several) != count:
@@ -153,6 +183,8 @@ class EmbeddingModel(Encoder):
             return several
         if isinstance(encoded, TokenVectors):
             raise InputError(f"{name} returned one vector a token; its similarity must then be 'maxsim'")
+        if np.iscomplexobj(encoded):  # type: ignore[arg-type]
+            raise InputError(f"{name} returned complex numbers for {what}; expected real ones")
         part = np.asarray(encoded, dtype=np.float32)
         if part.ndim != 2 or len(part) != count:
             raise InputError(
@@ -160,6 +192,14 @@ class EmbeddingModel(Encoder):
                 f"expected ({count}, width)"
             )
         return part
+
+
+def _said(error: BaseException) -> str:
+    """An error of somebody else's code in one line, with the line it is from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = next((frame for frame in reversed(frames) if "site-packages" not in frame.filename), frames[-1])
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return f"{said} ({Path(last.filename).name}, line {last.lineno})"
 
 
 def check_not_empty(items: Items) -> None:

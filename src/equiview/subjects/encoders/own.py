@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from equiview.data.fingerprint import fingerprint
 from equiview.data.tables import checksum
+from equiview.errors import InputError
 from equiview.subjects.encoders.base import EmbeddingModel
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 METHODS = ("encode_images", "encode_texts")
+SIMILARITIES = ("cosine", "dot", "maxsim")
 ATTRIBUTES = ("similarity", "image_batch", "text_batch")
 
 
@@ -27,6 +29,19 @@ class OwnModel(EmbeddingModel):
         for name in ATTRIBUTES:
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
+        if self.similarity not in SIMILARITIES:
+            raise InputError(
+                f"{self.called}: similarity is {self.similarity!r}; expected one of {', '.join(SIMILARITIES)}"
+            )
+        for name in ("image_batch", "text_batch"):
+            size = getattr(self, name)
+            if not isinstance(size, int) or size < 1:
+                raise InputError(f"{self.called}: {name} is {size!r}; expected a whole number from 1")
+
+    @property
+    def called(self) -> str:
+        """The class of the user's own."""
+        return type(self.model).__name__
 
     @property
     def fingerprint(self) -> str:

@@ -1,0 +1,35 @@
+"""Secrets: what must not be printed or kept, wherever it stands in a text."""
+
+from __future__ import annotations
+
+import os
+import re
+
+HIDDEN = "***"
+NAMED = r"(?:[\w-]*[_-])?(?:api[_-]?key|key|token|secret|password|passwd|pwd|signature|sig|auth)"
+IN_ADDRESS = re.compile(r"(?<=://)(?:[^/\s,]|,(?!\w+=))+(?=@)")
+IN_OPTION = re.compile(rf"(?i)\b({NAMED}\s*=\s*)('[^']*'|\"[^\"]*\"|[^\s,&;'\"<>)]+)")
+IN_HEADER = re.compile(r"(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}")
+OF_ENVIRONMENT = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|pgpassword)$")
+LEAST = 6
+"""Characters from which a value in the environment is taken for a secret: a shorter one is in many words."""
+
+
+def redacted(text: str) -> str:
+    """`text` with every secret replaced by `***`.
+
+    Secrets are the user and password of an address, the values of options and queries such as `api_key=` and
+    `password=`, what follows `Bearer`, and the values of variables of the environment such as
+    `OPENAI_API_KEY`.
+
+    >>> redacted("openai:m,url=https://me:pass@host/v1?api_key=abc&page=2")
+    'openai:m,url=https://***@host/v1?api_key=***&page=2'
+    >>> redacted("host=db password='a b' dbname=x")
+    'host=db password=*** dbname=x'
+    """
+    for name, value in os.environ.items():
+        if len(value) >= LEAST and OF_ENVIRONMENT.search(name):
+            text = text.replace(value, HIDDEN)
+    text = IN_ADDRESS.sub(HIDDEN, text)
+    text = IN_HEADER.sub(rf"\g<1>{HIDDEN}", text)
+    return IN_OPTION.sub(rf"\g<1>{HIDDEN}", text)

@@ -1,0 +1,97 @@
+"""Good inputs of every kind, small: each place is a folder that a case copies and spoils."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+from PIL import Image
+
+from equiview.api import audit, write_figures
+from equiview.data.run import Run
+from tests.benchmarks.layouts import LAYOUTS
+from tests.conftest import write_world
+
+LANGUAGES = ("en", "sw")
+IMAGES = 12
+
+
+def vectors(place: Path) -> None:
+    """`world`: stored vectors with their tables as CSV."""
+    write_world(place / "world", images=IMAGES)
+
+
+def parquet(place: Path) -> None:
+    """`world`: stored vectors with their tables as Parquet."""
+    vectors(place)
+    for name in ("images", "texts"):
+        pl.read_csv(place / "world" / f"{name}.csv").write_parquet(place / "world" / f"{name}.parquet")
+        (place / "world" / f"{name}.csv").unlink()
+
+
+def photos(place: Path) -> None:
+    """`photos`: pictures of one colour each, with captions in two languages."""
+    world = place / "photos"
+    world.mkdir()
+    for row in range(IMAGES):
+        Image.new("RGB", (8, 8), (20 * row, 90, 255 - 20 * row)).save(world / f"{row}.png")
+    names = {"id": [f"i{row}" for row in range(IMAGES)], "path": [f"{row}.png" for row in range(IMAGES)]}
+    pl.DataFrame(names).write_csv(world / "images.csv")
+    texts = [
+        (f"i{row}-{code}", f"caption {row} {code}", code, f"i{row}")
+        for row in range(IMAGES)
+        for code in LANGUAGES
+    ]
+    columns = ["id", "text", "language", "image_id"]
+    pl.DataFrame(texts, schema=columns, orient="row").write_csv(world / "texts.csv")
+
+
+def lists(place: Path) -> None:
+    """`lists.txt`, `lists.csv` and `lists.parquet`: one finished run, and the files next to it."""
+    items = [(f"i{row}-{code}", code) for row in range(IMAGES) for code in LANGUAGES]
+    rows = [
+        (f"i{query}", rank, name, 1.0 - rank / 100)
+        for query in range(IMAGES)
+        for rank, (name, _) in enumerate((*items[2 * query :], *items[: 2 * query]), start=1)
+    ]
+    table = pl.DataFrame(rows, schema=["query_id", "rank", "item_id", "score"], orient="row")
+    table.write_csv(place / "lists.csv")
+    table.write_parquet(place / "lists.parquet")
+    lines = (f"{query} Q0 {item} {rank} {score} tag\n" for query, rank, item, score in rows)
+    (place / "lists.txt").write_text("".join(lines))
+    pl.DataFrame(items, schema=["item_id", "language"], orient="row").write_csv(place / "items.csv")
+    pl.DataFrame({"query_id": [f"i{row}" for row in range(IMAGES)]}).write_csv(place / "queries.csv")
+    judged = (f"{name.partition('-')[0]} 0 {name} 1\n" for name, _ in items)
+    (place / "qrels.txt").write_text("".join(judged))
+
+
+def finished(place: Path) -> None:
+    """`out`: a run of `vectors` from beginning to end; `other`: another one, of the same items."""
+    vectors(place)
+    write_world(place / "other-world", images=IMAGES, skew=3)
+    settings = {"prevalence": {"replicates": 100}}
+    for world, out in (("world", "out"), ("other-world", "other")):
+        audit(f"embeddings:{world}", "folder:world", ["prevalence"], Path(out), settings=settings)
+    write_figures(Run.open(Path("out")))
+
+
+def stored(place: Path) -> None:
+    """`photos` whose vectors are in the cache."""
+    photos(place)
+    settings = {"prevalence": {"replicates": 100}}
+    audit("pictogram:aligned", "folder:photos", ["prevalence"], Path("first"), settings=settings)
+    (shelf,) = Path("cache/vectors").iterdir()
+    for number, path in enumerate(sorted(shelf.glob("*.vectors"))):  # a name that a table can hold
+        path.rename(path.with_name(f"{number}.vectors"))
+    Path("shelf").symlink_to(shelf)
+
+
+PLACES: dict[str, Callable[[Path], None]] = {
+    "vectors": vectors,
+    "parquet": parquet,
+    "photos": photos,
+    "lists": lists,
+    "finished": finished,
+    "stored": stored,
+} | {name: (lambda place, layout=layout: layout(place / "data")) for name, layout in LAYOUTS.items()}

@@ -11,6 +11,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.subjects import Subject, load_subject
+from tests.conftest import add_pictures
 
 
 class Talker(Subject):
@@ -96,6 +97,14 @@ def test_what_runs_is_checked_before_anything_is_run(world, tmp_path):
     with pytest.raises(InputError, match="settings are given for parity"):
         audited(world, tmp_path / "run", ["prevalence"], settings={"parity": {}})
     assert not (tmp_path / "run").exists()
+
+
+def test_pictures_replaced_under_the_same_paths_are_another_run(world, tmp_path):
+    add_pictures(world)
+    audited(world, tmp_path / "run", ["prevalence"], settings={"prevalence": {"replicates": 100}})
+    (world / "i0.png").write_bytes((world / "i1.png").read_bytes())
+    with pytest.raises(InputError, match="holds a run that differs in benchmark"):
+        audited(world, tmp_path / "run", ["prevalence"], settings={"prevalence": {"replicates": 100}})
 
 
 def test_every_audit_has_seeds_of_its_own():

@@ -49,6 +49,7 @@ def execute(
     configured = {
         key: audit.configure({"seed": seed} | dict(given.get(key, {}))) for key, audit in chosen.items()
     }
+    benchmark.images.hash_pictures(progress)
     run = Run.start(folder, _manifest(name or subject.name, subject, benchmark, chosen, configured, seed))
 
     for key, audit in chosen.items():

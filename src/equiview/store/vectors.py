@@ -240,14 +240,8 @@ def keys_of(items: Items) -> list[bytes | InputError]:
     """What each item is known by, a hash of its content; or why its content cannot be read."""
     if items.kind == "text":
         return [_key(b"text", text.encode()) for text in items.texts]
-    return [_image_key(items, row) for row in range(len(items))]
-
-
-def _image_key(items: Items, row: int) -> bytes | InputError:
-    try:
-        return _key(b"image", items.encoded(row))
-    except InputError as error:
-        return error
+    hashes = items.hash_pictures()
+    return [known if isinstance(known, InputError) else _key(b"image", known) for known in hashes]
 
 
 def _key(kind: bytes, content: bytes) -> bytes:

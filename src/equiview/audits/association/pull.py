@@ -80,9 +80,9 @@ def _over_languages(trials: pl.DataFrame, won: Floats, settings: AssociationSett
     """Mean, interval, p and number of languages."""
     languages = (
         trials.select("language", "query_id", won=won)
-        .group_by("language")
+        .group_by("language", maintain_order=True)
         .agg(pl.col("won").mean(), queries=pl.col("query_id").n_unique())
-        .sort("won", "queries")
+        .sort("won", "queries", maintain_order=True)
     )
     pulls = languages["won"].to_numpy()
     seed = settings.seed_of("languages")

@@ -80,7 +80,7 @@ def _columns(rows: pl.DataFrame, images: pl.DataFrame, kind: str) -> Iterator[Va
     weighted = {name: (pl.col(name) * weight).sum() / weight.sum() for name in ("gap", "distance", "chord")}
     plain = {name: pl.col(name).mean() for name in MEANS if name not in weighted}
     means = images.join(
-        rows.group_by("query_id").agg(**weighted, **plain),
+        rows.group_by("query_id", maintain_order=True).agg(**weighted, **plain),
         on="query_id",
         how="left",
         maintain_order="left",
@@ -100,7 +100,7 @@ def _levels(captions: pl.DataFrame, images: pl.DataFrame) -> Iterator[ValueColum
     """What one caption says of its language: margin, shift, and what captions of one language differ by."""
     both = pl.col("apart").is_not_null()  # the same languages on either side of the difference
     means = images.join(
-        captions.group_by("query_id").agg(
+        captions.group_by("query_id", maintain_order=True).agg(
             (pl.col("similarity") - pl.col("others")).mean().alias(MARGIN.metric),
             pl.col("same").mean().alias(SAME),
             (pl.col("apart") - pl.col("same")).filter(both).mean().alias(BEYOND.metric),
@@ -207,7 +207,11 @@ def _add_alphas(rows: Rows, observations: Observations) -> None:
         counts = pairings.filter(images=kind)
         n = int((counts["pairs"] - counts["equal"]).sum())
         for vectors, (ratio, _) in VECTORS.items():
-            by_image = table.filter(images=kind).group_by("query_id").agg(pl.col(f"largest_{ratio}").max())
+            by_image = (
+                table.filter(images=kind)
+                .group_by("query_id", maintain_order=True)
+                .agg(pl.col(f"largest_{ratio}").max())
+            )
             largest = by_image[f"largest_{ratio}"].drop_nulls().to_numpy()
             if len(largest):
                 low, high = maximum_interval(largest)

@@ -71,6 +71,7 @@ def write_report(run: Run, progress: Progress = silent) -> Path:
 
 def write_figures(run: Run) -> list[Path]:
     """Write every figure of a run as SVG and PDF, beside its data in `figures/`; needs matplotlib."""
+    run.check("draw")
     written = []
     for path in sorted((run.folder / "figures").glob("*.json")):
         figure = read_figure(path)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from equiview.audits import AUDITS, Settings
-from equiview.audits.execute import execute
+from equiview.audits.execute import execute, finish, observations_of
 from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
 from equiview.data.seeds import seed_for
@@ -105,6 +105,33 @@ def test_pictures_replaced_under_the_same_paths_are_another_run(world, tmp_path)
     (world / "i0.png").write_bytes((world / "i1.png").read_bytes())
     with pytest.raises(InputError, match="holds a run that differs in benchmark"):
         audited(world, tmp_path / "run", ["prevalence"], settings={"prevalence": {"replicates": 100}})
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def test_files_of_a_run_that_were_changed_are_refused_and_made_again(world, tmp_path):
+    few = {"prevalence": {"replicates": 100}}
+    run = audited(world, tmp_path / "run", ["prevalence"], settings=few)
+    before = run.estimates.table
+    flip(run.folder / "estimates.parquet")
+    for read in (lambda: run.estimates, lambda: run.verdicts):
+        with pytest.raises(InputError, match=r"estimates\.parquet: was changed after the run wrote it"):
+            read()
+    flip(run.folder / "observations" / "prevalence.rankings.parquet")
+    for read in (lambda: observations_of(run, "prevalence"), lambda: finish(run)):
+        with pytest.raises(InputError, match=r"prevalence\.rankings\.parquet: was changed"):
+            read()
+    flip(next((run.folder / "figures").glob("*.json")))
+    with pytest.raises(InputError, match=r"\.json: was changed"):
+        run.figures("prevalence")
+    again = audited(world, tmp_path / "run", ["prevalence"], settings=few)
+    assert again.estimates.table.equals(before)
+    assert observations_of(again, "prevalence")["rankings"].height
+    assert again.figures("prevalence")
 
 
 def test_every_audit_has_seeds_of_its_own():

@@ -66,8 +66,11 @@ def execute(
 def finish(run: Run, progress: Progress = silent) -> None:
     """Measure and draw what is observed: everything here can be redone without the subject.
 
-    An audit whose measuring fails costs only itself; InputError when all of them fail.
+    An audit whose measuring fails costs only itself; InputError when all of them fail, and for observations
+    that were changed since.
     """
+    for key in run.manifest.audits:
+        run.check(f"observe.{key}")
 
     def measure(work: Path) -> None:
         parts: list[Estimates] = []
@@ -105,7 +108,8 @@ def finish(run: Run, progress: Progress = silent) -> None:
 
 
 def observations_of(run: Run, audit: str) -> Observations:
-    """What one audit of a run observed."""
+    """What one audit of a run observed; InputError for a table that is not as it was observed."""
+    run.check(f"observe.{audit}")
     return Observations.read(run.folder / "observations", audit, AUDITS.get(audit).schemas)
 
 

@@ -173,6 +173,16 @@ class Run:
             for path, expected in files.items()
         )
 
+    def check(self, stage: str) -> None:
+        """InputError naming the first file of a finished stage that was changed since; one may be missing."""
+        for name, expected in self.manifest.stages.get(stage, {}).items():
+            path = self.folder / name
+            if path.is_file() and checksum(path) != expected:
+                raise InputError(
+                    f"{path}: was changed after the run wrote it (manifest.json has another checksum); "
+                    "delete it and run the same audit again"
+                )
+
     def _before(self, name: str) -> dict[str, dict[str, str]]:
         stages = self.manifest.stages
         if name not in stages:
@@ -199,13 +209,15 @@ class Run:
 
     @property
     def estimates(self) -> Estimates:
-        """The numbers."""
+        """The numbers; InputError when the file is not the one that was measured."""
+        self.check("measure")
         path = self.folder / "estimates.parquet"
         return Estimates(read_table(path, SCHEMA), str(path))
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The answers in words, one an audit."""
+        """The answers in words, one an audit; InputError as for `estimates`."""
+        self.check("measure")
         path = self.folder / "verdicts.json"
         try:
             return [Verdict.model_validate(entry) for entry in json.loads(path.read_bytes())]
@@ -221,7 +233,8 @@ class Run:
         return [Failure.model_validate(entry) for entry in json.loads(path.read_bytes())]
 
     def figures(self, audit: str) -> list[Figure]:
-        """The figures of one audit, in the order they are meant to be read."""
+        """The figures of one audit, in the order they are meant to be read; InputError for a changed one."""
+        self.check("draw")
         return [read_figure(path) for path in sorted((self.folder / "figures").glob(f"{audit}.*.json"))]
 
 

@@ -55,6 +55,7 @@ class Shelf:
         self.mark = folder / f"{self.writer}.writing"
         self.files: list[VectorFile] = []
         self.rows: dict[bytes, int] = {}
+        self.checked: set[Path] = set()
         self.refresh()
 
     def refresh(self) -> None:
@@ -115,10 +116,14 @@ class Shelf:
 
         `(n, width)` float32, or `TokenVectors` in the stored precision; mapped from disk, read-only, where
         they are one file in the order asked for, else copied file by file. KeyError for an item that is not
-        stored, FileNotFoundError where it was pruned meanwhile.
+        stored, FileNotFoundError where it was pruned meanwhile, InputError for a file that is damaged.
         """
         rows = np.fromiter((self.rows[key] for key in keys), dtype=np.int64, count=len(keys))
         number, start, count = (column[rows] for column in self._places())
+        for file in (self.files[index] for index in np.unique(number)):
+            if file.path not in self.checked:
+                file.check()
+                self.checked.add(file.path)
         kinds = {(file.shape[1], file.several) for file in (self.files[index] for index in np.unique(number))}
         if len(kinds) > 1:
             raise InputError(
@@ -298,5 +303,6 @@ def _damage(path: Path) -> tuple[str, int] | None:
         return str(error), 0
     if file.lost:
         return f"{file.lost} of {file.lost + len(file.items)} items lie beyond the end of the file", file.lost
-    bad = file.damaged()
-    return (f"{bad} of {len(file.items)} items differ from their checksum", bad) if bad else None
+    if bad := file.damaged():
+        return f"{bad} of {len(file.items)} items differ from their checksum", bad
+    return None if file.is_whole() else ("the keys of its items differ from their checksum", 0)

@@ -81,7 +81,8 @@ def _over_languages(trials: pl.DataFrame, won: Floats, settings: AssociationSett
     languages = (
         trials.select("language", "query_id", won=won)
         .group_by("language", maintain_order=True)
-        .agg(pl.col("won").mean(), queries=pl.col("query_id").n_unique())
+        .agg("won", queries=pl.col("query_id").n_unique())
+        .with_columns(pl.col("won").list.mean())
         .sort("won", "queries", maintain_order=True)
     )
     pulls = languages["won"].to_numpy()

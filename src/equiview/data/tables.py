@@ -18,6 +18,9 @@ import polars as pl
 
 from equiview.errors import InputError
 
+GZIP = b"\x1f\x8b"
+"""What a file compressed with gzip begins with."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -103,15 +106,28 @@ def read_table(path: Path, schema: Schema) -> pl.DataFrame:
         raise InputError(f"{path}: no such file")
     try:
         if path.suffix == ".parquet":
-            frame = pl.read_parquet(path)
+            frame = pl.read_parquet(path, glob=False)  # a name with [ ] * or ? is a name
         elif path.suffix == ".csv":
-            frame = pl.read_csv(path, infer_schema=False)
+            frame = pl.read_csv(_plain_text(path), infer_schema=False)
         else:
             raise InputError(f"{path}: expected a .csv or .parquet file")
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read, is it cut off? ({reason[:160]})") from None
     return schema.check(frame, str(path))
+
+
+def _plain_text(path: Path) -> bytes:
+    """The content of a .csv file; InputError when it is compressed, or holds what no text does."""
+    content = path.read_bytes()
+    if content.startswith(GZIP):
+        raise InputError(f"{path}: is compressed with gzip; unpack it (gunzip) and try again")
+    if (place := content.find(b"\0")) >= 0:
+        line = content.count(b"\n", 0, place) + 1
+        raise InputError(
+            f"{path}, line {line}: holds a NUL byte, so it is damaged or not UTF-8; save it as UTF-8"
+        )
+    return content
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

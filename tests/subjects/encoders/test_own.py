@@ -11,7 +11,7 @@ from equiview.errors import InputError
 from equiview.store import stored
 from equiview.store.encoder import StoredEncoder
 from equiview.subjects import EmbeddingModel, load_subject
-from tests.conftest import add_pictures, write_world
+from tests.conftest import add_pictures
 
 SOURCE = """
 import numpy as np
@@ -96,14 +96,3 @@ def test_a_subclass_without_a_fingerprint_is_known_by_its_vectors():
     assert other.fingerprint != Scaled().fingerprint
     assert not other.declares_fingerprint
     assert Broken().fingerprint == Broken().fingerprint
-
-
-def test_stored_vectors_are_known_by_arrays_and_ids(tmp_path):
-    before = load_subject(f"embeddings:{write_world(tmp_path / 'a')}").fingerprint
-    other = write_world(tmp_path / "b")
-    assert load_subject(f"embeddings:{other}").fingerprint == before
-    (other / "notes.txt").write_text("not read")
-    assert load_subject(f"embeddings:{other}").fingerprint == before
-    lines = (other / "images.csv").read_text().splitlines()
-    (other / "images.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]))
-    assert load_subject(f"embeddings:{other}").fingerprint != before

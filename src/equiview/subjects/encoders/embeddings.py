@@ -60,6 +60,13 @@ def _load(path: Path) -> NDArray[np.float32]:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read as .npy, is it cut off? ({error})") from None
+    if not isinstance(array, np.memmap):
+        raise InputError(f"{path}: holds several arrays, as .npz does; save one array with numpy.save")
+    if (extra := path.stat().st_size - array.offset - array.nbytes) > 0:
+        raise InputError(
+            f"{path}: goes on for {extra} bytes after its array of shape {array.shape}, as if something was "
+            "appended; save the array again"
+        )
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
         raise InputError(f"{path}: holds {array.dtype} of shape {array.shape}; expected floats (n, width)")
     return np.asarray(array, dtype=np.float32)

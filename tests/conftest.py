@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
+from PIL import Image
 
 # A busy machine is slow, not wrong; and the same tests try the same examples everywhere.
 settings.register_profile(
@@ -37,6 +38,15 @@ def write_world(folder: Path, *, images: int = 40, width: int = 8, skew: float =
     np.save(folder / "images.npy", seen)
     np.save(folder / "texts.npy", np.asarray(vectors, dtype=np.float32))
     return folder
+
+
+def add_pictures(folder: Path) -> None:
+    """Give each image of a world a picture of its own, in a file beside its table."""
+    table = pl.read_csv(folder / "images.csv").with_columns(path=pl.col("id") + ".png")
+    table.write_csv(folder / "images.csv")
+    rng = np.random.default_rng(0)
+    for name in table["path"]:
+        Image.fromarray(rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)).save(folder / name)
 
 
 @pytest.fixture

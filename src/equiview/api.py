@@ -90,6 +90,7 @@ def write_figures(run: Run) -> list[Path]:
     InputError for a run that is not finished.
     """
     run.need("draw")
+    run.check("draw")
     written = []
     for path in run.figure_files:
         figure = read_figure(path)

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from equiview.audits import AUDITS, Settings
-from equiview.audits.execute import execute
+from equiview.audits.execute import execute, finish, observations_of
 from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.subjects import Subject, load_subject
+from tests.conftest import add_pictures
 
 
 class Talker(Subject):
@@ -96,6 +97,41 @@ def test_what_runs_is_checked_before_anything_is_run(world, tmp_path):
     with pytest.raises(InputError, match="settings are given for parity"):
         audited(world, tmp_path / "run", ["prevalence"], settings={"parity": {}})
     assert not (tmp_path / "run").exists()
+
+
+def test_pictures_replaced_under_the_same_paths_are_another_run(world, tmp_path):
+    add_pictures(world)
+    audited(world, tmp_path / "run", ["prevalence"], settings={"prevalence": {"replicates": 100}})
+    (world / "i0.png").write_bytes((world / "i1.png").read_bytes())
+    with pytest.raises(InputError, match="holds a run that differs in benchmark"):
+        audited(world, tmp_path / "run", ["prevalence"], settings={"prevalence": {"replicates": 100}})
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def test_files_of_a_run_that_were_changed_are_refused_and_made_again(world, tmp_path):
+    few = {"prevalence": {"replicates": 100}}
+    run = audited(world, tmp_path / "run", ["prevalence"], settings=few)
+    before = run.estimates.table
+    flip(run.folder / "estimates.parquet")
+    for read in (lambda: run.estimates, lambda: run.verdicts):
+        with pytest.raises(InputError, match=r"estimates\.parquet: was changed after the run wrote it"):
+            read()
+    flip(run.folder / "observations" / "prevalence.rankings.parquet")
+    for read in (lambda: observations_of(run, "prevalence"), lambda: finish(run)):
+        with pytest.raises(InputError, match=r"prevalence\.rankings\.parquet: was changed"):
+            read()
+    flip(next((run.folder / "figures").glob("*.json")))
+    with pytest.raises(InputError, match=r"\.json: was changed"):
+        run.figures("prevalence")
+    again = audited(world, tmp_path / "run", ["prevalence"], settings=few)
+    assert again.estimates.table.equals(before)
+    assert observations_of(again, "prevalence")["rankings"].height
+    assert again.figures("prevalence")
 
 
 def test_every_audit_has_seeds_of_its_own():

@@ -30,6 +30,14 @@ def ids(benchmark, rows):
     return [[None if row < 0 else benchmark.texts.ids[int(row)] for row in slot] for slot in rows]
 
 
+def test_an_attribute_may_be_called_as_anything_inside():
+    texts = captioned().texts
+    for name in ("row", "place", "length", "image", "slots"):
+        named = Items("text", texts.table.with_columns(pl.lit("x").alias(name)))
+        benchmark = Benchmark("b", IMAGES, named, same_image(IMAGES, named))
+        assert (captions_of(benchmark, "each").rows == captions_of(captioned(), "each").rows).all()
+
+
 def test_every_slot_is_a_layer_and_missing_captions_are_marked():
     benchmark = captioned()
     captions = captions_of(benchmark, "each")

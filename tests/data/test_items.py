@@ -73,6 +73,19 @@ def test_fingerprints_tell_what_is_alike_in_print_apart():
     assert images(id=["a"], path=["here.png"]).fingerprint == images(id=["a"]).fingerprint
 
 
+def test_a_fingerprint_covers_pictures_in_files_wherever_these_are(tmp_path):
+    here, there = tmp_path / "here.png", tmp_path / "there.png"
+    here.write_bytes(b"red")
+    there.write_bytes(b"red")
+    before = images(id=["a"], path=[str(here)]).fingerprint
+    assert images(id=["a"], path=[str(there)]).fingerprint == before
+    assert images(id=["a"], picture=[b"red"]).fingerprint == before
+    here.write_bytes(b"sky")
+    assert images(id=["a"], path=[str(here)]).fingerprint != before
+    here.unlink()
+    assert images(id=["a"], path=[str(here)]).fingerprint != before
+
+
 def test_rows_are_found_by_id():
     items = images(id=["1", "2", "3"])
     assert items.rows_of(pl.Series([3, 1, None, 4, 3])).to_list() == [2, 0, None, None, 2]

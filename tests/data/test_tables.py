@@ -69,6 +69,32 @@ def test_a_cut_off_parquet_says_so(tmp_path):
         read_table(path, SCHEMA)
 
 
+@pytest.mark.parametrize("folder", ["a[1]b", "star*", "who?", "{x,y}"])
+def test_a_folder_whose_name_reads_as_a_pattern_is_a_folder(tmp_path, folder):
+    frame = pl.DataFrame({"id": ["a"], "age": [1], "height": [1.5]})
+    path = tmp_path / folder / "people.parquet"
+    write_parquet(frame, path)
+    frame.write_csv(path.with_suffix(".csv"))
+    for decoy in ("a1b", "start", "whom"):
+        write_parquet(pl.concat([frame, frame]), tmp_path / decoy / "people.parquet")
+    assert read_table(path, SCHEMA).equals(frame)
+    assert read_table(path.with_suffix(".csv"), SCHEMA).equals(frame)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"id,age,height\na,1,2\nb\0,1,2\n", "people.csv, line 3: holds a NUL byte"),
+        ("id,age,height\na,1,2\n".encode("utf-16"), "people.csv, line 1: holds a NUL byte"),
+        (gzip.compress(b"id,age,height\na,1,2\n"), "people.csv: is compressed with gzip; unpack it"),
+    ],
+)
+def test_what_is_no_plain_text_is_refused(tmp_path, content, message):
+    (tmp_path / "people.csv").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / "people.csv", SCHEMA)
+
+
 def test_missing_file_and_unknown_suffix(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_table(tmp_path / "absent.csv", SCHEMA)

@@ -101,6 +101,16 @@ def test_the_closed_form_is_the_simple_slope_when_small() -> None:
     assert gap_bound([0.5], [0.5]) == pytest.approx(np.sqrt(2))
 
 
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1e300])
+def test_vectors_of_any_size_have_the_gap_of_ordinary_ones(scale: float) -> None:
+    image, text, other = np.random.default_rng(0).normal(size=(3, 5, 4))
+    expected = similarity_gap(image, text, other)
+    np.testing.assert_allclose(similarity_gap(image * scale, text * scale, other), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        text_distance(text * scale, other, unit=True), text_distance(text, other, unit=True)
+    )
+
+
 @pytest.mark.parametrize("tiny", [1e-155, 8e-232, 5e-324])
 def test_captions_closer_than_squares_can_tell_keep_the_bound(tiny: float) -> None:
     image, text, other = np.ones((1, 3)), np.array([[0.0, 1.0, 1.0]]), np.array([[tiny, 1.0, 1.0]])

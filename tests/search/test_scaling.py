@@ -6,7 +6,7 @@ import pytest
 
 from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors
-from equiview.search import comparable, top_k, unit
+from equiview.search import comparable, ready, top_k, unit
 from equiview.search.scaling import CHUNK
 from equiview.subjects import load_subject
 from tests.conftest import write_world
@@ -84,3 +84,25 @@ def test_scaling_a_long_row_leaves_the_bytes_of_others():
     beside = np.vstack([rows, rows[:1] * np.float32(1e30)])
     assert unit(beside)[:5].tobytes() == unit(rows).tobytes()
     assert unit(rows * np.float32(2.0**100)).tobytes() == unit(rows).tobytes()
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "maxsim"])
+@pytest.mark.parametrize("power", [-110, -75, 66, 120])
+def test_vectors_of_any_size_have_the_order_of_ordinary_ones(similarity, power):
+    rng = np.random.default_rng(0)
+    queries, gallery = rng.normal(size=(2, 60, 9)).astype(np.float32)
+
+    def ranked(exponent):
+        offsets = np.arange(0, 61, 3)
+        scaled = [np.ldexp(part, exponent) for part in (queries, gallery)]
+        if similarity == "maxsim":
+            scaled = [TokenVectors(part, offsets) for part in scaled]
+        return top_k(*(ready(part, similarity) for part in scaled), 5)
+
+    assert np.isfinite(ranked(power).scores).all()
+    np.testing.assert_array_equal(ranked(power).items, ranked(0).items)
+
+
+def test_what_is_neither_long_nor_short_is_not_copied():
+    vectors = np.ones((3, 4), dtype=np.float32)
+    assert ready(vectors, "dot") is vectors

@@ -9,7 +9,7 @@ from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.store import Store, readable_part, stored
-from equiview.subjects import Subject, load_subject
+from equiview.subjects import EmbeddingModel, load_subject
 from tests.conftest import write_world
 from tests.store.counting import Counting, Tokens, images, many, picture, texts
 
@@ -127,7 +127,7 @@ def test_progress_counts_what_was_there_already(store):
 
 def test_encoders_that_cannot_vouch_for_themselves_are_not_stored(store, tmp_path):
     class Anonymous(Counting):
-        fingerprint = Subject.fingerprint
+        fingerprint = EmbeddingModel.fingerprint
 
     kept = stored(Counting(), store)
     assert kept is not None

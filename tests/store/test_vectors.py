@@ -217,6 +217,21 @@ def test_damage_is_found_counted_and_pruned(store, kind):
     assert encoder.encoded == 12
 
 
+@pytest.mark.parametrize("kind", [Counting, Tokens])
+@pytest.mark.parametrize("of", ["a vector", "a key"])
+def test_damage_is_refused_when_vectors_are_read(store, kind, of):
+    one_batch(kind(), store)
+    path = only_file(store)
+    content = bytearray(path.read_bytes())
+    content[-5 if of == "a vector" else content.index(b"\n") + 3] ^= 1  # a header ends in a new line
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"\.vectors: stored vectors differ from their checksum; delete"):
+        stored(kind(), store).embed(many(12))
+    path.unlink()
+    vectors = stored(kind(), store).embed(many(12))
+    assert len(vectors) == 12
+
+
 def test_a_shortened_file_loses_only_what_it_no_longer_holds(store):
     one_batch(Counting(), store)
     path = only_file(store)

@@ -19,7 +19,7 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     """Add the languages' names and tiers, and sort from most to least written on the web."""
     return (
         rows.drop("tier", strict=False)
-        .join(known_languages(), left_on="language", right_on="code", how="left")
+        .join(known_languages(), left_on="language", right_on="code", how="left", maintain_order="left")
         .with_columns(pl.col("name").fill_null(pl.col("language")), pl.col("tier").fill_null("unknown"))
         .sort(
             "commoncrawl_percent", "language", descending=[True, False], nulls_last=True, maintain_order=True
@@ -68,7 +68,7 @@ def square(rows: pl.DataFrame, *, sign: int) -> pl.DataFrame:
         "n",
     )
     both = pl.concat([rows.select(mirrored.columns), mirrored])
-    diagonal = both.select("language", other="language").unique()
+    diagonal = both.select("language", other="language").unique(maintain_order=True)
     place = by_family()
     at = [pl.col(name).replace_strict(place, default=len(place)) for name in ("language", "other")]
     table = pl.concat([both, diagonal], how="diagonal").sort(at[0], "language", at[1], "other")

@@ -51,6 +51,7 @@ def execute(
     configured = {
         key: audit.configure({"seed": seed} | dict(given.get(key, {}))) for key, audit in chosen.items()
     }
+    benchmark.images.hash_pictures(progress)
     manifest = _manifest(name or subject.name, subject, benchmark, chosen, configured, seed)
     check_usable(folder)
     with locked(folder):
@@ -69,11 +70,12 @@ def execute(
 def finish(run: Run, progress: Progress = silent) -> None:
     """Measure and draw what is observed: everything here can be redone without the subject.
 
-    An audit whose measuring fails costs only itself; InputError when all of them fail, or when an audit's
-    observing is not finished.
+    An audit whose measuring fails costs only itself; InputError when all of them fail, and when an audit's
+    observing is not finished or its observations were changed since.
     """
     for key in run.manifest.audits:
         run.need(f"observe.{key}")
+        run.check(f"observe.{key}")
 
     def measure(work: Path) -> None:
         parts: list[Estimates] = []
@@ -108,7 +110,8 @@ def finish(run: Run, progress: Progress = silent) -> None:
 
 
 def observations_of(run: Run, audit: str) -> Observations:
-    """What one audit of a run observed."""
+    """What one audit of a run observed; InputError for a table that is not as it was observed."""
+    run.check(f"observe.{audit}")
     return Observations.read(run.folder / "observations", audit, AUDITS.get(audit).schemas)
 
 

@@ -117,10 +117,10 @@ def _judgements_of_items(run: Path, texts: Items) -> pl.DataFrame:
             f"{run.parent}: nothing says what is relevant: holds no qrels.txt nor {run.stem}.qrels, and "
             f"{texts.source} has no column query_id or image_id"
         )
-    pairs = texts.table.with_row_index("row", offset=1).select(
+    pairs = texts.table.select(
         pl.col(columns[0]).cast(pl.String).alias("query_id"),
         pl.col("id").alias("item_id"),
         pl.lit(texts.source).alias("source"),
-        pl.col("row").cast(pl.Int64),
+        row=pl.int_range(1, pl.len() + 1, dtype=pl.Int64),
     )
     return pairs.drop_nulls("query_id")

@@ -54,14 +54,14 @@ def captions_of(benchmark: Benchmark, choice: Choice, languages: tuple[str, ...]
         raise InputError(
             f"benchmark {benchmark.name!r} has no text in {', '.join(absent)}; it has {', '.join(known)}"
         )
+    described = texts.select(
+        "language",
+        row=pl.int_range(pl.len(), dtype=pl.Int64),
+        length=pl.col("text").str.len_chars().clip(1).log(),
+        place=pl.col("slot") if "slot" in texts.columns else pl.lit(0),
+    )
     pairs = pl.DataFrame({"image": relevance.queries, "row": relevance.items}).join(
-        texts.with_row_index("row").select(
-            pl.col("row").cast(pl.Int64),
-            "language",
-            length=pl.col("text").str.len_chars().clip(1).log(),
-            place=pl.col("slot") if "slot" in texts.columns else pl.lit(0),
-        ),
-        on="row",
+        described, on="row", maintain_order="left"
     )
     if languages:
         pairs = pairs.filter(pl.col("language").is_in(languages))

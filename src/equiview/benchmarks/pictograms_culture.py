@@ -70,7 +70,11 @@ def _concepts() -> pl.DataFrame:
     """
     spoken = spoken_names()
     ambiguous = spoken.filter(pl.struct("language", "text").is_duplicated())["concept"]
-    complete = spoken.group_by("concept").len().filter(pl.col("len") == spoken["language"].n_unique())
+    complete = (
+        spoken.group_by("concept", maintain_order=True)
+        .len()
+        .filter(pl.col("len") == spoken["language"].n_unique())
+    )
     usable = (
         drawings()
         .filter(pl.col("concept").is_in(complete["concept"].to_list()))

@@ -197,7 +197,9 @@ def _incomplete(prompts: Prompts) -> list[str]:
     problems = []
     counts = {
         (language, paraphrase, value): n
-        for language, paraphrase, value, n in prompts.table.group_by("language", "paraphrase", "value")
+        for language, paraphrase, value, n in prompts.table.group_by(
+            "language", "paraphrase", "value", maintain_order=True
+        )
         .len()
         .iter_rows()
     }

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from equiview.data.files import content_of
 from equiview.data.fingerprint import fingerprint
+from equiview.data.hashes import hash_bytes, hash_files
 from equiview.data.pictures import decoded
+from equiview.data.progress import Progress, silent
 from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 
@@ -153,22 +155,27 @@ class Items:
         """The picture of a row as it is stored, not decoded; InputError if there is none."""
         if "picture" in self.table.columns and self.table["picture"][row] is not None:
             return bytes(self.table["picture"][row])
-        where = f"{self.source}, row {row + 1}: "
         if "path" not in self.table.columns or self.table["path"][row] is None:
-            raise InputError(f"{where}image {self.ids[row]!r} has no picture and no path")
+            raise self._no_picture(row)
         try:
             return content_of(Path(self.table["path"][row]))
         except InputError as error:
-            raise InputError(f"{where}picture of {self.ids[row]!r} cannot be read ({error})") from None
+            raise self._unreadable(row, error) from None
+
+    def _no_picture(self, row: int) -> InputError:
+        return InputError(f"{self.source}, row {row + 1}: image {self.ids[row]!r} has no picture and no path")
+
+    def _unreadable(self, row: int, error: Exception) -> InputError:
+        return InputError(
+            f"{self.source}, row {row + 1}: picture of {self.ids[row]!r} cannot be read ({error})"
+        )
 
     def _picture(self, row: int) -> Image:
         content = self.encoded(row)
         try:
             return decoded(content)
         except ValueError as error:
-            raise InputError(
-                f"{self.source}, row {row + 1}: picture of {self.ids[row]!r} cannot be read ({error})"
-            ) from None
+            raise self._unreadable(row, error) from None
 
     def thumbnail(self, row: int, side: int = 96) -> bytes | None:
         """A picture small enough to keep with results, or None if the image has none that can be read.
@@ -190,11 +197,41 @@ class Items:
         image.save(buffer, "WEBP", quality=75)
         return buffer.getvalue()
 
+    def hash_pictures(self, progress: Progress = silent) -> list[bytes | InputError]:
+        """A hash of each picture as it is stored, or why it cannot be read; computed once.
+
+        `progress` is told only where the files are so many or large that it takes long.
+        """
+        hashes: list[bytes | InputError] | None = self.__dict__.get("_hashes")
+        if hashes is None:
+            hashes = self._picture_hashes(progress)
+            object.__setattr__(self, "_hashes", hashes)
+        return hashes
+
+    def _picture_hashes(self, progress: Progress) -> list[bytes | InputError]:
+        hashes: list[bytes | InputError] = []
+        filed: dict[int, str] = {}
+        missing = [None] * len(self)
+        stored = self.table["picture"] if "picture" in self.table.columns else missing
+        paths = self.table["path"] if "path" in self.table.columns else missing
+        for row, (picture, path) in enumerate(zip(stored, paths, strict=True)):
+            if picture is None and path is not None:
+                filed[row] = path
+            hashes.append(self._no_picture(row) if picture is None else hash_bytes(picture))
+        for row, content in zip(filed, hash_files(list(filed.values()), progress), strict=True):
+            hashes[row] = self._unreadable(row, content) if isinstance(content, OSError) else content
+        return hashes
+
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of all that the items hold, in order, but not of where pictures are on a machine."""
+        """A hash of all that the items hold, in order: pictures by content, wherever they are stored."""
         parts: list[object] = [self.kind]
-        for name in sorted(set(self.table.columns) - {"path"}):
+        hashed = {"path", "picture"} if self.kind == "image" else set()
+        known = self.hash_pictures() if hashed else []
+        pictures = ["" if isinstance(entry, InputError) else entry.hex() for entry in known]
+        if any(pictures):
+            parts += ["picture", *pictures]
+        for name in sorted(set(self.table.columns) - hashed):
             column = self.table[name]
             if column.dtype == pl.Binary:
                 content = fingerprint(*map(fingerprint, column))

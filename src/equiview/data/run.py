@@ -196,6 +196,16 @@ class Run:
         )
         raise InputError(f"{self.folder}: this run is not finished (stage {name!r} is missing); {how}")
 
+    def check(self, stage: str) -> None:
+        """InputError naming the first file of a finished stage that was changed since; one may be missing."""
+        for name, expected in self.manifest.stages.get(stage, {}).items():
+            path = self.folder / name
+            if path.is_file() and checksum(path) != expected:
+                raise InputError(
+                    f"{path}: was changed after the run wrote it (manifest.json has another checksum); "
+                    "delete it and run the same audit again"
+                )
+
     def _before(self, name: str) -> dict[str, dict[str, str]]:
         stages = self.manifest.stages
         if name not in stages:
@@ -224,15 +234,17 @@ class Run:
 
     @property
     def estimates(self) -> Estimates:
-        """The numbers; InputError when they are not measured yet, or cannot be read."""
+        """The numbers; InputError when they are not measured yet, or are not those that were measured."""
         self.need("measure")
+        self.check("measure")
         path = self.folder / "estimates.parquet"
         return Estimates(read_table(path, SCHEMA), str(path))
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The answers in words, one an audit."""
+        """The answers in words, one an audit; InputError as for `estimates`."""
         self.need("measure")
+        self.check("measure")
         return self._records("verdicts.json", Verdict)
 
     @property
@@ -250,7 +262,8 @@ class Run:
             raise InputError(f"{path}: is damaged ({_first_of(error)}); run the audit again") from None
 
     def figures(self, audit: str) -> list[Figure]:
-        """The figures of one audit, in the order they are meant to be read."""
+        """The figures of one audit, in the order they are meant to be read; InputError for a changed one."""
+        self.check("draw")
         return [read_figure(path) for path in self.figure_files if path.name.startswith(f"{audit}.")]
 
     @property

@@ -26,6 +26,7 @@ from equiview.data.files import not_utf8, readable
 from equiview.errors import InputError
 
 GZIP = b"\x1f\x8b"
+"""What a file compressed with gzip begins with."""
 TOGETHER = 50_000
 """Rows of a CSV file that are held as Python's strings at a time."""
 

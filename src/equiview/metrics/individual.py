@@ -23,8 +23,8 @@ from equiview.metrics._check import as_table
 
 TOLERANCE = 1e-9
 """Share of the chord by which rounding may exceed it: far above 2**-52 x width, far below any finding."""
-SQUARES = 1e-140
-"""Lengths below which squares lose digits, or all of them."""
+SQUARES = (1e-140, 1e140)
+"""Lengths beyond which squares lose digits, or all of them, or overflow."""
 
 
 def similarity_gap(
@@ -160,13 +160,14 @@ def gap_bound(distances: ArrayLike, lengths: ArrayLike) -> NDArray[np.float64]:
 
 
 def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Euclidean length of each row, right even where its squares are too small to be numbers."""
-    lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    tiny = np.flatnonzero(lengths < SQUARES)
-    if len(tiny):
-        largest = np.abs(vectors[tiny]).max(axis=1)
-        scaled = vectors[tiny] / np.where(largest > 0, largest, 1.0)[:, None]
-        lengths[tiny] = largest * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    """Euclidean length of each row, right even where its squares are too small or large to be numbers."""
+    with np.errstate(over="ignore"):
+        lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    extreme = np.flatnonzero((lengths < SQUARES[0]) | (lengths > SQUARES[1]))
+    if len(extreme):
+        largest = np.abs(vectors[extreme]).max(axis=1)
+        scaled = vectors[extreme] / np.where(largest > 0, largest, 1.0)[:, None]
+        lengths[extreme] = largest * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
     return lengths
 
 
@@ -190,7 +191,13 @@ def _vectors(table: NDArray[Any], name: str, unit: bool) -> NDArray[np.float64]:
     if not np.isfinite(vectors).all():
         row = int((~np.isfinite(vectors).all(axis=1)).argmax())
         raise MetricInputError(f"{name}: the vector of pair {row} has a value that is not finite")
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths = _lengths(vectors)[:, None]
     if not lengths.all():
         raise UndefinedMetricError(f"{name}: the vector of pair {int((lengths == 0).argmax())} is all zero")
-    return vectors / lengths if unit else vectors
+    if not unit:
+        return vectors
+    # The reciprocal of a length may be no number, so extreme rows are brought near 1 first.
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    extreme = (largest < SQUARES[0]) | (largest > SQUARES[1])
+    factor = np.where(extreme, largest, 1.0)
+    return (vectors / factor) / (lengths / factor)

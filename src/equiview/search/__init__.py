@@ -1,7 +1,7 @@
 """Search: the best items of a gallery for each query. It knows vectors, and no model."""
 
 from equiview.search.pairs import pair_scores
-from equiview.search.scaling import comparable, unit
+from equiview.search.scaling import comparable, ready, unit
 from equiview.search.topk import best, ranks_within, score_blocks, top_k
 
-__all__ = ["best", "comparable", "pair_scores", "ranks_within", "score_blocks", "top_k", "unit"]
+__all__ = ["best", "comparable", "pair_scores", "ranks_within", "ready", "score_blocks", "top_k", "unit"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -31,10 +32,29 @@ class Embeds(Protocol):
 def comparable(encoder: Embeds, items: Items, progress: Progress = silent) -> Vectors:
     """Vectors of `items` in row order, ready for `top_k`, `score_blocks` and `pair_scores`.
 
-    `(len(items), width)` float32, of length 1 if the encoder compares by cosine, or `TokenVectors`.
+    `(len(items), width)` float32, or `TokenVectors`, as `ready` gives them.
     """
-    vectors = encoder.embed(items, progress)
-    return unit(vectors) if encoder.similarity == "cosine" else vectors
+    return ready(encoder.embed(items, progress), encoder.similarity)
+
+
+def ready(vectors: V, similarity: str) -> V:
+    """Vectors whose dot products order items as `similarity` does, and neither overflow nor vanish.
+
+    Of length 1 for cosine. For dot and maxsim as they are, unless they are very long or short: then all are
+    multiplied by one power of two, which changes no order.
+
+    >>> ready(np.array([[3e30, 0.0], [1e30, 0.0]]), "dot").round(2).tolist()
+    [[0.59, 0.0], [0.2, 0.0]]
+    """
+    if similarity == "cosine":
+        return unit(vectors)
+    values = vectors.values if isinstance(vectors, TokenVectors) else vectors
+    largest = max((_largest(part).max() for _, part in _pieces(values)), default=0.0)
+    if not largest or SAFE[0] <= largest <= SAFE[1]:
+        return vectors
+    exponent = int(np.frexp(largest)[1])
+    scaled = np.concatenate([_times_two_to(part, np.int32(-exponent)) for _, part in _pieces(values)])
+    return TokenVectors(scaled, vectors.offsets) if isinstance(vectors, TokenVectors) else scaled
 
 
 def unit(vectors: V) -> V:
@@ -50,12 +70,27 @@ def unit(vectors: V) -> V:
 
 def _unit(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     scaled = np.empty(vectors.shape, dtype=np.float32)
-    # In pieces, since squares of the whole would take as much memory again.
-    step = max(1, 2 * CHUNK // vectors.shape[1])
-    for start in range(0, len(vectors), step):
-        part = np.asarray(_near_one(vectors[start : start + step]), dtype=np.float32)
-        np.divide(part, np.linalg.norm(part, axis=1, keepdims=True), out=scaled[start : start + step])
+    for start, vectors_there in _pieces(vectors):
+        part = np.asarray(_near_one(vectors_there), dtype=np.float32)
+        np.divide(part, np.linalg.norm(part, axis=1, keepdims=True), out=scaled[start : start + len(part)])
     return scaled
+
+
+def _pieces(vectors: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """First row and rows, a part at a time: squares of the whole would take as much memory again."""
+    step = max(1, 2 * CHUNK // vectors.shape[1])
+    return ((start, vectors[start : start + step]) for start in range(0, len(vectors), step))
+
+
+def _largest(vectors: NDArray[Any]) -> NDArray[Any]:
+    """The size of the largest entry of each row."""
+    return np.asarray(np.maximum(vectors.max(axis=1), -vectors.min(axis=1)))
+
+
+def _times_two_to(vectors: NDArray[Any], exponents: NDArray[np.int32] | np.int32) -> NDArray[Any]:
+    """Multiplied in two steps, as 2**149 is more than a float32 holds; rounds nothing."""
+    halves = exponents // 2
+    return np.asarray(np.ldexp(np.ldexp(vectors, halves), exponents - halves))
 
 
 def _near_one(vectors: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
@@ -63,12 +98,11 @@ def _near_one(vectors: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
 
     By a power of two, which rounds nothing.
     """
-    largest = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))
+    largest = _largest(vectors)
     extreme = (largest > 0) & ((largest < SAFE[0]) | (largest > SAFE[1]))
     if not extreme.any():
         return vectors
     vectors = np.array(vectors)
     exponents = np.frexp(largest[extreme])[1]
-    halves = -exponents // 2  # twice, as 2**149 is more than a float32 holds
-    vectors[extreme] = np.ldexp(np.ldexp(vectors[extreme], halves[:, None]), (-exponents - halves)[:, None])
+    vectors[extreme] = _times_two_to(vectors[extreme], -exponents[:, None])
     return vectors

@@ -12,6 +12,7 @@ import polars as pl
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.partial import without_images
 from equiview.data.items import Items
+from equiview.data.notices import notice
 from equiview.data.progress import Progress, silent
 from equiview.data.vectors import Vectors
 from equiview.errors import InputError
@@ -123,12 +124,15 @@ def stored(
     """`encoder` with a store, or as it is where a store would be wrong.
 
     A model that does not say what it is made of (`fingerprint`) may change unnoticed, so its vectors are not
-    kept; an encoder with its own `embed` has its vectors already.
+    kept, and a notice says so; an encoder with its own `embed` has its vectors already.
     """
-    kind = type(encoder)
-    if not isinstance(encoder, EmbeddingModel) or kind.fingerprint is Subject.fingerprint:
+    if not isinstance(encoder, EmbeddingModel) or type(encoder).embed is not EmbeddingModel.embed:
         return encoder
-    if kind.embed is not EmbeddingModel.embed:
+    if not encoder.declares_fingerprint:
+        notice(
+            f"{encoder.name}: its class declares no `fingerprint`, so its vectors are not kept and every run "
+            "encodes again; declare a hash of the weights, or a revision, to keep them"
+        )
         return encoder
     return StoredEncoder(encoder, store, precision=precision, name=name)
 

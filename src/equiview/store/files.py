@@ -1,7 +1,9 @@
 """Files of the store: each holds the vectors of some items, is written whole, and is never changed.
 
-A file holds two arrays, one after the other, as `numpy.save` writes them: a row for each item (its key, the
-CRC-32 of its vectors, and where an item has several vectors their number), then the vectors, `(n, width)`.
+A file holds three arrays, one after the other, as `numpy.save` writes them: a row for each item (its key, the
+CRC-32 of its vectors, and where an item has several vectors their number), one number, the CRC-32 of all that
+and of all vectors, then the vectors, `(n, width)`. The one number is compared whenever vectors are read, as
+that costs a tenth of the time; those of the items tell which are damaged.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ class VectorFile:
     dtype: np.dtype[Any]
     start: int
     """Where the vectors begin, in bytes."""
+    crc: int
+    """The CRC-32 of the items and their vectors when they were written."""
     lost: int = 0
     """Items at the end of the file whose vectors it no longer holds, because it was shortened."""
 
@@ -54,6 +58,18 @@ class VectorFile:
         counts = self.items["count"] if self.several else np.ones(len(self.items))
         return np.asarray(counts, dtype=np.int64)
 
+    def is_whole(self) -> bool:
+        """Whether items and vectors, of a shortened file those that are left, are what was written."""
+        return not self.damaged() if self.lost else self.crc == _checksum(self.items, self.values)
+
+    def check(self) -> None:
+        """InputError when the file does not hold what was written; FileNotFoundError when it is gone."""
+        if not self.is_whole():
+            raise InputError(
+                f"{self.path}: stored vectors differ from their checksum; delete this file (or all like it "
+                "with `equiview cache prune --damaged`) and run again"
+            )
+
     def damaged(self) -> int:
         """How many items differ from their checksum."""
         return int(np.count_nonzero(self.items["crc"] != checksums(self.values, self.counts)))
@@ -65,6 +81,10 @@ def checksums(values: NDArray[np.floating[Any]], counts: NDArray[np.int64]) -> N
     ends = (np.cumsum(counts) * values.itemsize * values.shape[1]).tolist()
     sums = [zlib.crc32(content[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
     return np.asarray(sums, dtype=np.uint32)
+
+
+def _checksum(items: NDArray[np.void], values: NDArray[np.floating[Any]]) -> int:
+    return zlib.crc32(values.data.cast("B"), zlib.crc32(items.tobytes()))
 
 
 def write(
@@ -84,6 +104,7 @@ def write(
     items["crc"] = checksums(values, np.ones(len(keys), dtype=np.int64) if counts is None else counts)
     with atomic(path) as temporary, temporary.open("wb") as stream:
         np.save(stream, items)
+        np.save(stream, np.array([_checksum(items, values)], dtype="<u4"))
         np.save(stream, values)
 
 
@@ -92,6 +113,7 @@ def read(path: Path) -> VectorFile:
     try:
         with path.open("rb") as stream:
             items = npy.read_array(stream, allow_pickle=False)
+            (crc,) = npy.read_array(stream, allow_pickle=False).tolist()
             npy.read_magic(stream)
             (count, width), _, dtype = npy.read_array_header_1_0(stream)
             start, size = stream.tell(), os.fstat(stream.fileno()).st_size
@@ -101,7 +123,7 @@ def read(path: Path) -> VectorFile:
         raise
     except (ValueError, TypeError, OSError) as error:
         raise InputError(f"cannot be read ({str(error).splitlines()[0]})") from None
-    file = VectorFile(path, items, (count, width), dtype, start)
+    file = VectorFile(path, items, (count, width), dtype, start, crc)
     ends = np.cumsum(file.counts)
     kept = int(np.searchsorted(ends, (size - start) // (dtype.itemsize * width), side="right"))
     if kept == len(items):

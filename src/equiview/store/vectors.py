@@ -56,6 +56,7 @@ class Shelf:
         self.mark = folder / f"{self.writer}.writing"
         self.files: list[VectorFile] = []
         self.rows: dict[bytes, int] = {}
+        self.checked: set[Path] = set()
         self.refresh()
 
     def refresh(self) -> None:
@@ -116,10 +117,14 @@ class Shelf:
 
         `(n, width)` float32, or `TokenVectors` in the stored precision; mapped from disk, read-only, where
         they are one file in the order asked for, else copied file by file. KeyError for an item that is not
-        stored, FileNotFoundError where it was pruned meanwhile.
+        stored, FileNotFoundError where it was pruned meanwhile, InputError for a file that is damaged.
         """
         rows = np.fromiter((self.rows[key] for key in keys), dtype=np.int64, count=len(keys))
         number, start, count = (column[rows] for column in self._places())
+        for file in (self.files[index] for index in np.unique(number)):
+            if file.path not in self.checked:
+                file.check()
+                self.checked.add(file.path)
         kinds = {(file.shape[1], file.several) for file in (self.files[index] for index in np.unique(number))}
         if len(kinds) > 1:
             raise InputError(
@@ -241,14 +246,8 @@ def keys_of(items: Items) -> list[bytes | InputError]:
     """What each item is known by, a hash of its content; or why its content cannot be read."""
     if items.kind == "text":
         return [_key(b"text", text.encode()) for text in items.texts]
-    return [_image_key(items, row) for row in range(len(items))]
-
-
-def _image_key(items: Items, row: int) -> bytes | InputError:
-    try:
-        return _key(b"image", items.encoded(row))
-    except InputError as error:
-        return error
+    hashes = items.hash_pictures()
+    return [known if isinstance(known, InputError) else _key(b"image", known) for known in hashes]
 
 
 def _key(kind: bytes, content: bytes) -> bytes:
@@ -313,5 +312,6 @@ def _damage(path: Path) -> tuple[str, int] | None:
         return str(error), 0
     if file.lost:
         return f"{file.lost} of {file.lost + len(file.items)} items lie beyond the end of the file", file.lost
-    bad = file.damaged()
-    return (f"{bad} of {len(file.items)} items differ from their checksum", bad) if bad else None
+    if bad := file.damaged():
+        return f"{bad} of {len(file.items)} items differ from their checksum", bad
+    return None if file.is_whole() else ("the keys of its items differ from their checksum", 0)

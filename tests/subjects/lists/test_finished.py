@@ -1,6 +1,7 @@
 """Finished runs: what is read, what is refused by file and row, and that lists say what their model says."""
 
 import gzip
+import logging
 
 import polars as pl
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from equiview import api
 from equiview.audits.prevalence import PREVALENCE, SCHEMAS, PrevalenceSettings, observe
 from equiview.benchmarks import load_benchmark
+from equiview.data.notices import notice
 from equiview.data.progress import silent
 from equiview.errors import InputError
 from equiview.subjects import load_subject
@@ -219,3 +221,17 @@ def test_released_lists_without_a_column_name_it(tmp_path):
     (tmp_path / "x.csv").write_text("query_id,result_id\nq,a\n")
     with pytest.raises(InputError, match=r"x\.csv: column 'result_rank' .* is missing"):
         read_lists(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(("scores", "warned"), [((0.9, 0.5, 0.5), False), ((0.9, 0.5, 0.7), True)])
+def test_scores_that_rise_with_rank_are_said_and_ranks_kept(tmp_path, caplog, scores, warned):
+    notice.cache_clear()
+    rows = [("q", rank, f"i{rank}", score) for rank, score in enumerate(scores, start=1)]
+    rows += [("r", 1, "i1", 1.0)]
+    path = tmp_path / "run.csv"
+    pl.DataFrame(rows, schema=["query_id", "rank", "item_id", "score"], orient="row").write_csv(path)
+    with caplog.at_level(logging.WARNING):
+        lists = read_lists(path)
+    assert lists["item_id"].to_list() == ["i1", "i2", "i3", "i1"]
+    said = "scores rise with rank in 1 of 2 lists (row 3"
+    assert [said in message for message in caplog.messages] == [True] * warned

@@ -129,7 +129,7 @@ def _silhouettes(observations: Observations, settings: AssociationSettings) -> E
     The texts of a country are those of its language, as in P's Table 8.
     """
     rows = Rows()
-    language_of = observations["trials"].select("country", "language").unique().sort("country")
+    language_of = observations["trials"].select("country", "language").unique().sort("country", "language")
     for space, key in SPACES.items():
         points = observations[space].filter(pl.col("silhouette").is_not_null())
         if not len(points):

@@ -19,8 +19,7 @@ from equiview.data.progress import Progress
 from equiview.data.tables import Column, Schema
 from equiview.data.vectors import Vectors, one_each
 from equiview.errors import InputError
-from equiview.search import unit
-from equiview.search.pairs import pair_scores
+from equiview.search import pair_scores, ready
 from equiview.subjects import Encoder
 
 MAPPED_PICTURES = 240
@@ -74,12 +73,11 @@ def observe(
     images, texts = benchmark.images, _queries(benchmark.need_texts(), trials)
     # The spaces are described by the vectors as they are, the scores are of comparable ones.
     image_vectors, text_vectors = subject.embed(images, progress), subject.embed(texts, progress)
-    cosine = subject.similarity == "cosine"
-    gallery = unit(image_vectors) if cosine else image_vectors
+    gallery = ready(image_vectors, subject.similarity)
     image_rows = _rows(images)
     queries: dict[Direction, tuple[Vectors, NDArray[np.int64]]] = {
         "text-to-image": (
-            unit(text_vectors) if cosine else text_vectors,
+            ready(text_vectors, subject.similarity),
             _look_up(trials["query_id"], _rows(texts), "text"),
         ),
         "image-to-image": (gallery, _look_up(trials["query_image_id"], image_rows, "image")),

@@ -80,9 +80,10 @@ def _over_languages(trials: pl.DataFrame, won: Floats, settings: AssociationSett
     """Mean, interval, p and number of languages."""
     languages = (
         trials.select("language", "query_id", won=won)
-        .group_by("language")
-        .agg(pl.col("won").mean(), queries=pl.col("query_id").n_unique())
-        .sort("won", "queries")
+        .group_by("language", maintain_order=True)
+        .agg("won", queries=pl.col("query_id").n_unique())
+        .with_columns(pl.col("won").list.mean())
+        .sort("won", "queries", maintain_order=True)
     )
     pulls = languages["won"].to_numpy()
     seed = settings.seed_of("languages")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from equiview.audits.association.settings import Silhouette
 from equiview.data.seeds import seed_for
@@ -37,9 +38,10 @@ def describe_space(
     embeddings as stored.
     """
     columns: dict[str, Any] = {"silhouette": pl.Series([None] * len(vectors), dtype=pl.Float64)}
-    if 1 < groups.n_unique() < len(groups):
-        columns["silhouette"] = silhouette_samples(vectors, groups.rank("dense").to_numpy(), metric)
-    columns |= dict(zip(("pca_x", "pca_y"), principal(vectors).T, strict=True))
+    with threadpool_limits(1, user_api="blas"):  # the last digits of products depend on the number of threads
+        if 1 < groups.n_unique() < len(groups):
+            columns["silhouette"] = silhouette_samples(vectors, groups.rank("dense").to_numpy(), metric)
+        columns |= dict(zip(("pca_x", "pca_y"), principal(vectors).T, strict=True))
     if (umap := _umap(vectors, seed)) is not None:
         columns |= dict(zip(("umap_x", "umap_y"), umap.T, strict=True))
     return pl.DataFrame(columns)

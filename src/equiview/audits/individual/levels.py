@@ -12,6 +12,7 @@ from itertools import permutations
 
 import numpy as np
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from equiview.audits.individual.pairs import Block, Floats
 
@@ -34,7 +35,9 @@ class Levels:
         own = np.where(block.exists, block.similarity("matched"), np.nan)
         self._own[block.slot][:, block.images] = own
         n_others = self._own.shape[-1] - 1
-        self._others[block.slot][:, block.images] = (block.units @ self.total - own) / n_others
+        with threadpool_limits(1, user_api="blas"):  # the last digits depend on the number of threads
+            together = block.units @ self.total
+        self._others[block.slot][:, block.images] = (together - own) / n_others
 
     def table(self, query_ids: pl.Series) -> pl.DataFrame:
         """A row for each language of each image that is captioned in two or more."""

@@ -77,14 +77,15 @@ def values(observations: Observations, settings: IndividualSettings) -> Values:
 def _columns(rows: pl.DataFrame, images: pl.DataFrame, kind: str) -> Iterator[ValueColumn]:
     """Means of each image over its languages, and, for its own image, of each language."""
     weight = pl.col("pairs")
-    weighted = {name: (pl.col(name) * weight).sum() / weight.sum() for name in ("gap", "distance", "chord")}
-    plain = {name: pl.col(name).mean() for name in MEANS if name not in weighted}
-    means = images.join(
-        rows.group_by("query_id").agg(**weighted, **plain),
-        on="query_id",
-        how="left",
-        maintain_order="left",
+    weighted = {name: pl.col(name) * weight for name in ("gap", "distance", "chord")}
+    plain = [name for name in MEANS if name not in weighted]
+    # Of lists, since sums and means of groups depend on the number of threads.
+    by_image = rows.group_by("query_id", maintain_order=True).agg(weight, *plain, **weighted)
+    by_image = by_image.with_columns(
+        *(pl.col(name).list.sum() / weight.list.sum() for name in weighted),
+        *(pl.col(name).list.mean() for name in plain),
     )
+    means = images.join(by_image, on="query_id", how="left", maintain_order="left")
     for name, (metric, keys) in MEANS.items():
         if kind == "matched" or name not in MATCHED_ALONE:
             yield column(metric, means[name].to_numpy(), images=kind, **keys)
@@ -99,16 +100,13 @@ def _columns(rows: pl.DataFrame, images: pl.DataFrame, kind: str) -> Iterator[Va
 def _levels(captions: pl.DataFrame, images: pl.DataFrame) -> Iterator[ValueColumn]:
     """What one caption says of its language: margin, shift, and what captions of one language differ by."""
     both = pl.col("apart").is_not_null()  # the same languages on either side of the difference
-    means = images.join(
-        captions.group_by("query_id").agg(
-            (pl.col("similarity") - pl.col("others")).mean().alias(MARGIN.metric),
-            pl.col("same").mean().alias(SAME),
-            (pl.col("apart") - pl.col("same")).filter(both).mean().alias(BEYOND.metric),
-        ),
-        on="query_id",
-        how="left",
-        maintain_order="left",
+    by_image = captions.group_by("query_id", maintain_order=True).agg(
+        (pl.col("similarity") - pl.col("others")).alias(MARGIN.metric),
+        pl.col("same").alias(SAME),
+        (pl.col("apart") - pl.col("same")).filter(both).alias(BEYOND.metric),
     )
+    by_image = by_image.with_columns(pl.exclude("query_id").list.mean())
+    means = images.join(by_image, on="query_id", how="left", maintain_order="left")
     for metric in (MARGIN.metric, SAME, BEYOND.metric):
         yield column(metric, means[metric].to_numpy())
     similarity = _wide(captions, images, "similarity")
@@ -207,7 +205,11 @@ def _add_alphas(rows: Rows, observations: Observations) -> None:
         counts = pairings.filter(images=kind)
         n = int((counts["pairs"] - counts["equal"]).sum())
         for vectors, (ratio, _) in VECTORS.items():
-            by_image = table.filter(images=kind).group_by("query_id").agg(pl.col(f"largest_{ratio}").max())
+            by_image = (
+                table.filter(images=kind)
+                .group_by("query_id", maintain_order=True)
+                .agg(pl.col(f"largest_{ratio}").max())
+            )
             largest = by_image[f"largest_{ratio}"].drop_nulls().to_numpy()
             if len(largest):
                 low, high = maximum_interval(largest)

@@ -67,7 +67,8 @@ class Answers:
 
     def by_image(self, rows: pl.DataFrame, key: str = "language") -> Correct:
         """Mean of the column `correct` by image and `key`."""
-        means = rows.group_by("query_id", key).agg(pl.col("correct").mean())
+        means = rows.group_by("query_id", key, maintain_order=True).agg("correct")
+        means = means.with_columns(pl.col("correct").list.mean())  # a mean of groups depends on threads
         names = sorted(means[key].unique())
         places = pl.DataFrame({"query_id": self.ids}).with_row_index("place")
         images = means.select("query_id").join(places, on="query_id", how="left", maintain_order="left")
@@ -114,21 +115,21 @@ class Answers:
         keys = ["language", "paraphrase"]
         rows = self.predictions.filter(task=task)
         shares = [
-            rows.group_by(*keys, pl.col(name).alias("value")).agg(pl.len().alias(name))
+            rows.group_by(*keys, pl.col(name).alias("value"), maintain_order=True).agg(pl.len().alias(name))
             for name in ("truth", "predicted")
         ]
-        asked = rows.group_by(keys).len()
+        asked = rows.group_by(keys, maintain_order=True).len()
         alike = (
             shares[0]
-            .join(shares[1], on=[*keys, "value"])
-            .group_by(keys)
+            .join(shares[1], on=[*keys, "value"], maintain_order="left")
+            .group_by(keys, maintain_order=True)
             .agg(pl.col("truth").dot("predicted"))
         )
-        joined = asked.join(alike, on=keys, how="left").with_columns(
+        joined = asked.join(alike, on=keys, how="left", maintain_order="left").with_columns(
             blind=pl.col("truth").fill_null(0) / pl.col("len").cast(pl.Float64) ** 2
         )
-        means = joined.group_by("language").agg(pl.col("blind").mean())
-        return dict(means.select("language", "blind").iter_rows())
+        means = joined.group_by("language", maintain_order=True).agg("blind")
+        return dict(means.select("language", pl.col("blind").list.mean()).iter_rows())
 
     def replicates(self, matrix: Floats) -> Replicates:
         """Means of columns with their draws; images are the clusters, and every call draws the same ones."""

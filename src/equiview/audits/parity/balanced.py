@@ -21,7 +21,7 @@ def balanced(answers: Answers, groups: pl.DataFrame, values: list[str]) -> tuple
     groups are left.
     """
     rows = answers.matches.filter(direction=DIRECTION).join(
-        groups.select("query_id", "attribute", "value"), on="query_id"
+        groups.select("query_id", "attribute", "value"), on="query_id", maintain_order="left"
     )
     if not len(rows):
         return None

@@ -225,7 +225,7 @@ def _membership(images: Items, groups: pl.DataFrame) -> tuple[pl.DataFrame, NDAr
     values = groups.select("attribute", "value").unique(maintain_order=True)
     members = np.zeros((len(images), len(values)), dtype=np.float32)
     places = pl.DataFrame({"query_id": images.ids}).with_row_index("image")
-    at = groups.join(places, on="query_id").join(
+    at = groups.join(places, on="query_id", maintain_order="left").join(
         values.with_row_index("column"), on=["attribute", "value"], maintain_order="left"
     )
     members[at["image"].to_numpy(), at["column"].to_numpy()] = 1

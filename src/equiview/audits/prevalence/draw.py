@@ -116,7 +116,9 @@ def _tier_by_rank(observations: Observations) -> Chart | None:
         return None
     ranked = observations["rankings"].join(observations["items"].select("item_id", "tier"), on="item_id")
     total = len(observations["queries"])
-    counts = ranked.group_by("rank", "tier").len().with_columns(share=pl.col("len") / total)
+    counts = (
+        ranked.group_by("rank", "tier", maintain_order=True).len().with_columns(share=pl.col("len") / total)
+    )
     ranks = counts.select(pl.col("rank").unique()).join(pl.DataFrame({"tier": TIERS}), how="cross")
     table = (
         ranks.join(counts.select("rank", "tier", "share"), on=["rank", "tier"], how="left")
@@ -238,7 +240,7 @@ def _examples(observations: Observations, settings: PrevalenceSettings) -> Galle
     chosen = pl.DataFrame({"spot": list(places), "row": list(places.values())})
     chosen = chosen.unique("row", maintain_order=True)
     chosen = chosen.with_columns(ordered[chosen["row"]])
-    labels = observations["queries"].join(chosen, on="query_id").with_columns(
+    labels = observations["queries"].join(chosen, on="query_id", maintain_order="left").with_columns(
         heading=pl.concat_str(
             pl.col("label").fill_null(pl.col("query_id")), pl.lit(": "), "spot", pl.lit(", "),
             pl.lit(f"DLBKL@{shown.k} "), pl.col("score").round(2).cast(pl.String),
@@ -249,7 +251,7 @@ def _examples(observations: Observations, settings: PrevalenceSettings) -> Galle
         .filter(pl.col("rank") <= EXAMPLE_DEPTH)
         .join(labels.select("query_id", "heading", order="score"), on="query_id")
         .join(observations["items"], on="item_id")
-        .sort("order", "query_id", "rank")
+        .sort("order", "query_id", "rank", maintain_order=True)
         .select("heading", "rank", "text", "language", "tier", "score", group="query_id", correct="relevant")
     )
     pictures = {

@@ -48,7 +48,8 @@ class Lists:
         self.settings = settings
         # In the order of ids, so that what is drawn does not depend on the order of rows.
         items = observations["items"].sort("item_id").with_row_index("item")
-        rankings = observations["rankings"].join(items.select("item_id", "item"), on="item_id", how="left")
+        places = items.select("item_id", "item")
+        rankings = observations["rankings"].join(places, on="item_id", how="left", maintain_order="left")
         rankings = rankings.with_columns(pl.col("query_id").cast(pl.Categorical)).sort("query_id", "rank")
         self.query_ids = rankings["query_id"].unique(maintain_order=True).cast(pl.String)
         shape = (len(self.query_ids), -1)
@@ -65,11 +66,13 @@ class Lists:
         self.tier_of: dict[str, str | None] = dict(zip(items["language"], items["tier"], strict=True))
         self.tier = _tiers(items)
         self.group = Grouping.of(items["group"], sorted(items["group"].unique())) if self._own else None
-        known = observations["targets"].join(items.select("item_id", "item"), on="item_id")
+        known = observations["targets"].join(places, on="item_id", maintain_order="left")
         self.image = _images(known, self.pool_size)
         finished = observations["targets"]["language_rank"].null_count() > 0
         self.matched = not finished or bool((self.image >= 0).mean() >= KNOWN)
-        self.targets = observations["targets"].join(items.select("item_id", "language", "tier"), on="item_id")
+        self.targets = observations["targets"].join(
+            items.select("item_id", "language", "tier"), on="item_id", maintain_order="left"
+        )
         self.n_relevant = self._counted()
 
     @property
@@ -148,7 +151,7 @@ def _images(known: pl.DataFrame, pool_size: int) -> Integers:
 
     A caption of several images shares its number with those of just the same ones: they are equally right.
     """
-    owners = known.group_by("item").agg(pl.col("query_id").sort())
+    owners = known.group_by("item", maintain_order=True).agg(pl.col("query_id").sort())
     numbers = owners["query_id"].list.join("\n").rank("dense").to_numpy().astype(np.int64) - 1
     image = np.full(pool_size, -1, dtype=np.int64)
     image[owners["item"].to_numpy()] = numbers

@@ -18,6 +18,7 @@ import inspect
 import traceback
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.data.ahead import ahead
+from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.progress import Progress, silent
 from equiview.data.vectors import TokenVectors, Vectors, rows_with
@@ -36,6 +38,14 @@ if TYPE_CHECKING:
 
 Unreadable = Callable[[int, InputError], None]
 V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
+PROBE_TEXTS = (
+    "a red hat on a chair",
+    "kofia nyekundu juu ya kiti",
+    "椅子上的红帽子",
+)
+"""Texts whose vectors tell a model from another that has the same code."""
+PROBE_SIDE = 224
+"""Side, in pixels, of the pictures that do so."""
 
 
 class Encoder(Subject):
@@ -64,6 +74,38 @@ class EmbeddingModel(Encoder):
     """Images handed to `encode_images` at a time, while as many more are being decoded."""
     text_batch: int = 1024
     """Texts handed to `encode_texts` at a time: distinct ones of like length."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of its class, its argument and the vectors of a few texts and pictures.
+
+        It tells a run whose model was retrained from its continuation. It is not enough to keep vectors by:
+        for that override it with a hash of the weights, or a revision.
+        """
+        return fingerprint(super().fingerprint, self._probed)
+
+    @property
+    def declares_fingerprint(self) -> bool:
+        """Whether it says itself what tells it from every other model, so that its vectors may be kept."""
+        return type(self).fingerprint is not EmbeddingModel.fingerprint
+
+    @cached_property
+    def _probed(self) -> str:
+        """A hash of the vectors of `PROBE_TEXTS` and two pictures."""
+        from PIL import Image
+
+        rng = np.random.default_rng(0)
+        sides = (PROBE_SIDE, PROBE_SIDE, 3)
+        noise = rng.integers(0, 256, sides, dtype=np.uint8)
+        ramp = np.broadcast_to(np.arange(PROBE_SIDE, dtype=np.uint8)[:, None, None], sides)
+        try:
+            texts = self._as_vectors(self.encode_texts(list(PROBE_TEXTS)), len(PROBE_TEXTS), "texts")
+            pictures = [Image.fromarray(np.ascontiguousarray(pixels)) for pixels in (noise, ramp)]
+            images = self._as_vectors(self.encode_images(pictures), len(pictures), "images")
+        except Exception:  # the audit meets the same error, and says of which item
+            return ""
+        arrays = [part.values if isinstance(part, TokenVectors) else part for part in (texts, images)]
+        return fingerprint(*(array.tobytes() for array in arrays))
 
     @abstractmethod
     def encode_images(self, images: Sequence[Image]) -> ArrayLike | TokenVectors | Iterable[ArrayLike]:

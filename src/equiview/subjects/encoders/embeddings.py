@@ -23,6 +23,8 @@ from equiview.errors import InputError
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import Encoder, checked_vectors
 
+FILES = {f"{kind}.{ending}" for kind in ("images", "texts") for ending in ("npy", "csv", "parquet")}
+
 
 @register(
     "embeddings", usage=("embeddings:DIR",), about="vectors you already have, in a folder of .npy files"
@@ -40,8 +42,9 @@ class Embeddings(Encoder):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the arrays."""
-        return fingerprint(*(checksum(path) for path in sorted(self.folder.glob("*.npy"))))
+        """A hash of the arrays and of the tables that say which row is whose."""
+        paths = sorted(path for path in self.folder.iterdir() if path.name in FILES and path.is_file())
+        return fingerprint(*(part for path in paths for part in (path.name, checksum(path))))
 
     def embed(self, items: Items, progress: Progress = silent) -> NDArray[np.float32]:
         """The stored vector of each item; InputError names an item that has none."""

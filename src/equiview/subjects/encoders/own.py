@@ -45,12 +45,18 @@ class OwnModel(EmbeddingModel):
 
     @property
     def fingerprint(self) -> str:
-        """That of the class if it has one, else a hash of its source file and argument."""
+        """That of the class if it has one, else a hash of its source file, its argument and a few vectors."""
         stated = getattr(self.model, "fingerprint", None)
         if stated is not None:
             return str(stated)
         kind = type(self.model)
-        return fingerprint(kind.__qualname__, checksum(Path(inspect.getfile(kind))), self.argument)
+        source = checksum(Path(inspect.getfile(kind)))
+        return fingerprint(kind.__qualname__, source, self.argument, self._probed)
+
+    @property
+    def declares_fingerprint(self) -> bool:
+        """Whether the class has a fingerprint."""
+        return getattr(self.model, "fingerprint", None) is not None
 
     @property
     def versions(self) -> Mapping[str, str]:

@@ -20,6 +20,7 @@ from equiview.benchmarks import Benchmark
 from equiview.data.arguments import split_argument
 from equiview.data.files import read_lines
 from equiview.data.fingerprint import fingerprint
+from equiview.data.notices import notice
 from equiview.data.tables import Column, Schema, checksum, read_table
 from equiview.errors import InputError
 from equiview.subjects.base import register
@@ -122,7 +123,20 @@ def read_lists(path: Path) -> pl.DataFrame:
             f"{path}, row {first['row']}: query {first['query_id']!r} has rank {first['rank']}, but not all "
             "the ranks before it"
         )
+    _warn_of_rising(ordered, path)
     return lists.select("query_id", "rank", "item_id", "score", "row")
+
+
+def _warn_of_rising(ordered: pl.DataFrame, path: Path) -> None:
+    """A notice where a score is higher than one at a better rank: ranks may be upside down."""
+    rising = ordered.filter(pl.col("score") > pl.col("score").shift(1).over("query_id"))
+    if len(rising):
+        first = rising.row(0, named=True)
+        notice(
+            f"{path}: scores rise with rank in {rising['query_id'].n_unique()} of "
+            f"{ordered['query_id'].n_unique()} lists (row {first['row']}: query {first['query_id']!r}, rank "
+            f"{first['rank']}); ranks are taken as they are, so check them unless scores are distances"
+        )
 
 
 def _table(path: Path) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from equiview.data.run import Run
 from equiview.data.tables import write_bytes, write_parquet
 from equiview.errors import unknown_name
 from equiview.report import page
+from equiview.report.domains import with_domains
 from equiview.report.paper import FORMATS, render
 from equiview.store import readable_part, stored
 from equiview.studies import compare, runs_against
@@ -72,8 +73,8 @@ def write_report(run: Run, progress: Progress = silent) -> Path:
 def write_figures(run: Run) -> list[Path]:
     """Write every figure of a run as SVG and PDF, beside its data in `figures/`; needs matplotlib."""
     written = []
-    for path in sorted((run.folder / "figures").glob("*.json")):
-        figure = read_figure(path)
+    paths = sorted((run.folder / "figures").glob("*.json"))
+    for path, figure in zip(paths, with_domains([read_figure(path) for path in paths]), strict=True):
         for kind in FORMATS:
             written.append(path.with_suffix(f".{kind}"))
             write_bytes(render(figure, kind, [run.name]), written[-1])

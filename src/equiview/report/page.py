@@ -15,9 +15,11 @@ import polars as pl
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from equiview.data.figures import Figure
 from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.report import colours, embed, figures, opening, published
+from equiview.report.domains import with_domains
 from equiview.report.explorer import explorers_of
 from equiview.report.tables import estimates_table
 from equiview.report.words import counted, number
@@ -58,9 +60,16 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     pictures = embed.Pictures()
     # Before the figures, so that the pictures of a screenful of queries lie in one piece.
     explorers = explorers_of(runs, pictures)
+    cards = opening.cards(runs, comparison)
+    drawn = _figures(runs, cards)
     sections = [
-        _section(card, [run for run in runs if card.audit in run.manifest.audits], comparison, pictures)
-        for card in opening.cards(runs, comparison)
+        _section(
+            card,
+            [run for run in runs if card.audit in run.manifest.audits],
+            comparison,
+            figures.blocks(card.audit, drawn[card.audit], pictures),
+        )
+        for card in cards
     ]
     subjects = list({run.name: run for run in runs}.values())
     html = (
@@ -123,17 +132,34 @@ def _title(runs: Sequence[Run]) -> str:
     )
 
 
+def _figures(runs: Sequence[Run], cards: Sequence[opening.Card]) -> dict[str, list[tuple[str, Figure]]]:
+    """The figures of each audit with their subjects; a category has one colour in all of them."""
+    places = []
+    for card in cards:
+        failed = {answer.subject for answer in card.answers if answer.finding == "failed"}
+        places += [
+            (card.audit, run.name, figure)
+            for run in runs
+            if card.audit in run.manifest.audits and run.name not in failed
+            for figure in run.figures(card.audit)
+        ]
+    drawn: dict[str, list[tuple[str, Figure]]] = {card.audit: [] for card in cards}
+    settled = with_domains([figure for _, _, figure in places])
+    for (audit, name, _), figure in zip(places, settled, strict=True):
+        drawn[audit].append((name, figure))
+    return drawn
+
+
 def _section(
-    card: opening.Card, runs: Sequence[Run], comparison: pl.DataFrame | None, pictures: embed.Pictures
+    card: opening.Card,
+    runs: Sequence[Run],
+    comparison: pl.DataFrame | None,
+    blocks: Sequence[figures.Block],
 ) -> Section:
-    failed = {answer.subject for answer in card.answers if answer.finding == "failed"}
-    drawn = [
-        (run.name, figure) for run in runs if run.name not in failed for figure in run.figures(card.audit)
-    ]
     table = estimates_table(runs, card.audit)
     return Section(
         card=card,
-        figures=tuple(figures.blocks(card.audit, drawn, pictures)),
+        figures=tuple(blocks),
         estimates=embed.packed_json(embed.columns(table)),
         rows=len(table),
         settings=_settings(runs, card.audit),

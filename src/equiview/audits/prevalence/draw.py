@@ -140,6 +140,7 @@ def _tier_by_rank(observations: Observations) -> Chart | None:
         y="share",
         color="tier",
         palette="tier",
+        domain=TIERS,
         x_title="rank in the merged pool",
         y_title="share of images",
         percent=True,

@@ -112,7 +112,7 @@ def test_an_audit_of_two_runs_that_failed_in_one_has_the_answer_of_the_other(
     assert "Why there is no answer" not in page([failed, measured]).decode()
 
 
-def test_a_scale_with_values_below_zero_has_zero_in_its_middle(
+def test_a_scale_with_values_below_zero_reaches_as_far_below_as_they_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     below = Estimates.of_rows(
@@ -121,10 +121,10 @@ def test_a_scale_with_values_below_zero_has_zero_in_its_middle(
     run = make_run(tmp_path / "r", "mine", 0.5)
     monkeypatch.setattr(Run, "estimates", below.stamped("exposure"))
     (card,) = opening.cards([run], None)
-    assert card.ticks == ((0.0, "−0.3"), (50.0, "0"), (100.0, "0.3"))
+    assert card.ticks == ((0.0, "−0.3"), (75.0, "0"), (100.0, "0.1"))
     effect = card.answers[0].effect
     assert effect is not None
-    assert (effect["low"], effect["at"], effect["width"]) == pytest.approx((0, 33.33, 66.67))
+    assert (effect["low"], effect["at"], effect["width"]) == pytest.approx((0, 50, 100))
 
 
 def test_readings_are_together_by_title(tmp_path: Path, runs: list[Run]) -> None:

@@ -106,20 +106,21 @@ def fitted(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]
 
 def hover(chart: Chart, row: dict[str, Any]) -> list[str]:
     """The lines shown when the pointer is over a mark."""
+    unit = "share" if chart.percent else ""
     lines = [str(row[chart.label])] if chart.label and row[chart.label] is not None else []
     if chart.color and chart.mark != "heatmap" and not any(str(row[chart.color]) in line for line in lines):
         lines.append(str(row[chart.color]))
     x, y = row[chart.x], row[chart.y]
     if chart.picture is None or chart.mark != "scatter":
         lines.append(f"{chart.x_title}: {number(x)}")
-        value = f"{chart.y_title}: {number(y, chart.percent and isinstance(y, float))}"
+        value = f"{chart.y_title}: {number(y, unit)}"
         if chart.low and chart.high and row[chart.low] is not None and row[chart.high] is not None:
-            value += f" [{number(row[chart.low], chart.percent)}, {number(row[chart.high], chart.percent)}]"
+            value += f" [{number(row[chart.low], unit)}, {number(row[chart.high], unit)}]"
         lines.append(value)
     if chart.marker and row[chart.marker] is not None:
-        lines.append(f"{title_of(chart.marker)}: {number(row[chart.marker], chart.percent)}")
+        lines.append(f"{title_of(chart.marker)}: {number(row[chart.marker], unit)}")
     if chart.mark == "heatmap" and chart.color:
-        lines.append(f"{title_of(chart.color)}: {number(row[chart.color], chart.percent)}")
+        lines.append(f"{title_of(chart.color)}: {number(row[chart.color], unit)}")
     return lines
 
 

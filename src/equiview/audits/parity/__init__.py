@@ -111,8 +111,8 @@ PARITY = register(
         schemas=SCHEMAS,
         metrics=METRICS,
         headlines=(
-            Headline(quantity("R", 1, task=DIRECTIONS[0])),
             Headline(quantity("gap to pivot", task=DIRECTIONS[0])),
+            Headline(quantity("R", 1, task=DIRECTIONS[0])),
             Headline(quantity("R", 1, task=DIRECTIONS[0], tier="low")),
             Headline(quantity("R", 1, task=DIRECTIONS[1])),
             *(

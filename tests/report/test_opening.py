@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from report_runs import BROKEN, EVIL, EXPOSURE, Skew, comparison, make_run
+from several_systems import of_trials, of_world
 
 from equiview.audits import AUDITS
 from equiview.data.estimates import Estimates
@@ -244,3 +245,37 @@ def test_where_all_are_alike_nobody_is_worst() -> None:
 
 def test_an_empty_comparison_is_no_comparison(runs: list[Run]) -> None:
     assert opening.compared(pl.DataFrame(), "exposure") == []
+
+
+def test_a_card_plots_what_its_verdict_rests_on_beside_the_tolerance(tmp_path: Path) -> None:
+    runs = of_world(tmp_path, ("prevalence", "parity", "individual"))
+    cards = {card.audit: card for card in opening.cards(runs, None)}
+    assert cards["parity"].metric.startswith("gap to pivot, against English")
+    assert cards["prevalence"].metric.startswith("exposure ratio")
+    for card in cards.values():
+        assert card.tolerance
+        for answer in card.answers:
+            effect = answer.effect
+            assert effect is not None
+            beyond = not effect["fair_at"] <= effect["at"] <= effect["fair_at"] + effect["fair_width"]
+            assert beyond is (float(effect["times"].split()[0]) > 1)
+            if answer.finding == "biased":
+                assert beyond
+    skewed, _, even = cards["parity"].answers
+    assert skewed.effect is not None
+    assert skewed.effect["value"].startswith("+")
+    assert skewed.effect["value"].endswith(" points")
+    assert "largest of" in skewed.effect["of"]
+    assert even.effect is not None
+    assert float(skewed.effect["times"].split()[0]) > 5 > float(even.effect["times"].split()[0])
+
+
+def test_the_pull_is_plotted_with_its_sign(tmp_path: Path) -> None:
+    (card,) = opening.cards(of_trials(tmp_path), None)
+    pulled, _ = card.answers
+    assert card.metric == "mean pull of languages, text to image"
+    assert pulled.finding == "biased"
+    assert pulled.effect is not None
+    assert pulled.effect["value"][0] == "+"
+    assert "%" not in pulled.effect["value"] + pulled.effect["interval"] + pulled.effect["tolerance"]
+    assert {group["title"] for group in pulled.worst} == {"by language", "by country"}

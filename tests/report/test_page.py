@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from report_runs import EVIL, WORDS, comparison, make_run
+from several_systems import of_trials, of_world
 
+from equiview.data.figures import Gallery
 from equiview.data.run import Run
 from equiview.report import page
 
@@ -280,3 +282,17 @@ def test_landmarks_names_and_focus(window: Page, one: Path) -> None:
     assert levels.count(1) == 1
     window.command("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
     assert window.run("return document.activeElement.className") == "skip"
+
+
+def test_examples_are_of_the_same_queries_for_every_system(tmp_path: Path) -> None:
+    for runs in (of_world(tmp_path / "a", ("prevalence",)), of_trials(tmp_path / "b")):
+        galleries = [
+            figure
+            for run in runs
+            for figure in run.figures(run.manifest.audits[0])
+            if isinstance(figure, Gallery)
+        ]
+        shown = [gallery.table["group"].unique(maintain_order=True).to_list() for gallery in galleries]
+        assert len(shown) == len(runs)
+        assert len(shown[0]) >= 3
+        assert shown[1:] == shown[:-1]

@@ -200,7 +200,7 @@ def _examples(observations: Observations, settings: AssociationSettings) -> Gall
     """Trials as pictures, the winner marked."""
     trials = scored(observations, settings)
     direction = settings.directions[0]
-    chosen = example_trials(trials.filter(direction=direction), settings.seed)
+    chosen = example_trials(trials.filter(direction=direction))
     texts = dict(observations["texts"].select("text_id", "text").iter_rows())
     images = {row["image_id"]: row for row in observations["images"].iter_rows(named=True)}
     rows = []
@@ -223,7 +223,8 @@ def _examples(observations: Observations, settings: AssociationSettings) -> Gall
     return Gallery(
         name="examples",
         title="Six trials as pictures",
-        see="A trial from each of six countries, drawn by seed and not by hand. The semantic image is right.",
+        see="A trial from each of six countries, drawn by lot and the same for every system. The semantic "
+        "image is right.",
         table=pl.from_dicts(rows, schema_overrides={"item_picture": pl.Binary}, infer_schema_length=None),
         pictures={},
     )

@@ -15,6 +15,7 @@ import polars as pl
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from equiview.audits import label_of
 from equiview.data.figures import Figure
 from equiview.data.run import Run
 from equiview.errors import InputError
@@ -22,7 +23,8 @@ from equiview.report import colours, embed, figures, opening, published
 from equiview.report.domains import with_domains
 from equiview.report.explorer import explorers_of
 from equiview.report.tables import estimates_table
-from equiview.report.words import counted, number
+from equiview.report.words import counted, interval, metric_of, number
+from equiview.studies.averages import averages, mean_of
 
 SCRIPTS = ("start.js", "table.js", "figures.js", "explorer.js")
 
@@ -37,6 +39,7 @@ class Section:
     rows: int
     settings: tuple[tuple[str, str, str], ...]
     comparison: tuple[dict[str, Any], ...]
+    means: tuple[tuple[str, str, str, str], ...]
     failed: bool
 
 
@@ -163,9 +166,21 @@ def _section(
         estimates=embed.packed_json(embed.columns(table)),
         rows=len(table),
         settings=_settings(runs, card.audit),
+        means=_means(runs, card.audit),
         comparison=tuple(row for _, row in opening.compared(comparison, card.audit)),
         failed=all(answer.finding == "failed" for answer in card.answers),
     )
+
+
+def _means(runs: Sequence[Run], audit: str) -> tuple[tuple[str, str, str, str], ...]:
+    """What the audit averages over systems: its name, the mean, the interval and how many systems."""
+    entries = []
+    for row in averages(runs).filter(pl.col("audit") == audit).iter_rows(named=True):
+        mean = mean_of(row)
+        unit = metric_of(audit, mean.quantity.metric).unit
+        words = number(mean.value, unit), interval(mean.low, mean.high, unit), number(mean.n)
+        entries.append((label_of(audit, mean.quantity), *words))
+    return tuple(entries)
 
 
 def _settings(runs: Sequence[Run], audit: str) -> tuple[tuple[str, str, str], ...]:

@@ -11,7 +11,7 @@ from equiview.data.estimates import BASE, SCHEMA, Estimate, Estimates
 from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.errors import unknown_name
-from equiview.report.grids import MARKDOWN, escaped, latex_grid, markdown_grid
+from equiview.report.grids import MARKDOWN, escaped, latex_grid, markdown_grid, safe_csv
 from equiview.report.words import interval, metric_of, number, probability
 
 TOO_FEW = "too few to judge"
@@ -52,7 +52,7 @@ def estimates_table(runs: Sequence[Run], audit: str) -> pl.DataFrame:
 
 
 def _csv(run: Run) -> str:
-    return run.estimates.table.write_csv()
+    return safe_csv(run.estimates.table)
 
 
 def _json(run: Run) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from equiview.audits.judging import decide, in_points, largest, shows_bias, with_interval
+from equiview.audits.parity.coverage import about_coverage, warning_of
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
     DIRECTIONS,
@@ -57,6 +58,7 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
         "unclear": f"Not decided: {missing or _undecided(settings)}.",
     }[finding]
     evidence = [
+        about_coverage(estimates, common=settings.common),
         *(_spread(estimates, task) for task in tasks),
         *(_worst(estimates, task) for task in tasks if task in DIRECTIONS),
         *(_paraphrases(estimates, task) for task in classified(tasks)),
@@ -65,7 +67,7 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     ]
     return Verdict(
         finding=finding,
-        answer=answer,
+        answer=answer + warning_of(estimates, common=settings.common),
         evidence=tuple(dict.fromkeys(line for line in evidence if line and line not in answer)),
         advice=_advice(large, unfair),
         limits=LIMITS + (LABELS if classified(tasks) else ()),

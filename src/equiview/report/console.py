@@ -123,7 +123,9 @@ def _print_differences(console: Console, comparison: pl.DataFrame, names: Mappin
     for metric, of_metric in itertools.groupby(sorted(rows, key=_first_place(rows)), key=lambda row: row[0]):
         _print_line(console, metric)
         for _, pair, values, difference, p in of_metric:
-            _print_indented(console, f"{pair}: {values}; {difference}, p {p}")
+            _print_indented(
+                console, f"{pair}: {values}; {difference}, p {p if p.startswith('<') else f'= {p}'}"
+            )
     console.print()
 
 
@@ -159,7 +161,7 @@ def _print_indented(console: Console, text: str, *, style: str = "", indent: int
     from rich.padding import Padding
     from rich.text import Text
 
-    console.print(Padding(Text(text, style=style, overflow="fold"), (0, 0, 0, indent)))
+    console.print(Padding(Text(text, style=style, overflow="fold"), (0, 0, 0, indent), expand=False))
 
 
 def _console() -> Console:

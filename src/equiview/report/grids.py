@@ -45,9 +45,15 @@ def safe_csv(table: pl.DataFrame) -> str:
     '=1+1,-1.5
     plain,2.0
     """
-    words = pl.col(pl.String)
-    formula = words.str.contains(FORMULA)
-    safe = table.with_columns(pl.when(formula).then(pl.concat_str(pl.lit("'"), words)).otherwise(words))
+    safe = table.with_columns(
+        pl.when(words.str.contains(FORMULA))
+        .then(pl.concat_str(pl.lit("'"), words))
+        .otherwise(words)
+        .alias(name)
+        for name, words in (
+            (name, pl.col(name)) for name, dtype in table.schema.items() if dtype == pl.String
+        )
+    )
     header = {name: f"'{name}" for name in table.columns if re.match(FORMULA, name)}
     return safe.rename(header).write_csv()
 

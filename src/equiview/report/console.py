@@ -123,9 +123,8 @@ def _print_differences(console: Console, comparison: pl.DataFrame, names: Mappin
     for metric, of_metric in itertools.groupby(sorted(rows, key=_first_place(rows)), key=lambda row: row[0]):
         _print_line(console, metric)
         for _, pair, values, difference, p in of_metric:
-            _print_indented(
-                console, f"{pair}: {values}; {difference}, p {p if p.startswith('<') else f'= {p}'}"
-            )
+            equals = "" if p.startswith("<") else "= "
+            _print_indented(console, f"{pair}: {values}; {difference}, p {equals}{p}")
     console.print()
 
 

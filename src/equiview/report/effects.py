@@ -120,7 +120,7 @@ def _ends(shown: Sequence[Plotted]) -> tuple[float, float]:
         places += [row.value, row.low, row.high, entry.reference - limit, entry.reference + limit]
     finite = [place for place in places if math.isfinite(place)]
     low, high = _round(-min(finite)), _round(max(finite))
-    return (-low, high) if low or high else (0.0, 1.0)
+    return (0.0 - low, high) if low or high else (0.0, 1.0)
 
 
 def _round(size: float) -> float:
@@ -151,12 +151,12 @@ def _row(audit: str, entry: Plotted, about: Quantity, ends: tuple[float, float])
     left, right = (row.low, row.high) if row.has_interval else (row.value, row.value)
     other_keys = tuple(item for item in row.quantity.items if item not in about.items)
     own = Quantity(
-        "" if about.metric else row.quantity.metric, None if about.metric else row.quantity.k, other_keys
+        "" if about.metric else row.quantity.metric, None if about.k else row.quantity.k, other_keys
     )
     fair = (entry.reference - (tolerance or 0.0), entry.reference + (tolerance or 0.0))
     most = f"largest of {entry.among}" if entry.among > 1 else ""
     return {
-        "of": ", ".join(filter(None, [named(audit, own) if own.metric or own.items else "", most])),
+        "of": ", ".join(filter(None, [named(audit, own) if own != Quantity("") else "", most])),
         "value": signed(row.value, unit) if unit == "points" else number(row.value, unit),
         "interval": interval(row.low, row.high, unit),
         "chance": None if not row.chance else number(row.chance, unit),

@@ -45,14 +45,11 @@ def safe_csv(table: pl.DataFrame) -> str:
     '=1+1,-1.5
     plain,2.0
     """
+    words = [name for name, dtype in table.schema.items() if dtype == pl.String]
+    formula = {name: pl.col(name).str.contains(FORMULA) for name in words}
     safe = table.with_columns(
-        pl.when(words.str.contains(FORMULA))
-        .then(pl.concat_str(pl.lit("'"), words))
-        .otherwise(words)
-        .alias(name)
-        for name, words in (
-            (name, pl.col(name)) for name, dtype in table.schema.items() if dtype == pl.String
-        )
+        pl.when(formula[name]).then(pl.concat_str(pl.lit("'"), name)).otherwise(name).alias(name)
+        for name in words
     )
     header = {name: f"'{name}" for name in table.columns if re.match(FORMULA, name)}
     return safe.rename(header).write_csv()

@@ -118,7 +118,7 @@ def _gaps(estimates: Estimates, task: str, settings: ParitySettings) -> Chart | 
         domain=answers,
         label="language",
         x_title="language, from most to least written on the web",
-        y_title=f"{accuracy_name(task)} of {pivot} less that of the language",
+        y_title=f"gap to {pivot}, {accuracy_name(task)}",
         points=True,
         reference={"equal": 0.0, "tolerance": settings.tolerance},
     )

@@ -241,7 +241,7 @@ def _examples(observations: Observations, settings: PrevalenceSettings) -> Galle
         heading=pl.concat_str(
             pl.col("label").fill_null(pl.col("query_id")),
             pl.format(
-                ": DLBKL@{} {}, below {}% of all lists",
+                ": DLBKL@{} {}, more even than {}% of lists",
                 pl.lit(shown.k), pl.col("score").round(2), (100 * pl.col("evener")).round().cast(pl.Int64),
             ),
         )
@@ -262,8 +262,8 @@ def _examples(observations: Observations, settings: PrevalenceSettings) -> Galle
     return Gallery(
         name="examples",
         title=f"What {len(chosen)} images return",
-        see="Drawn by lot, the same images for every system. A list whose divergence (DLBKL) is below that "
-        "of most is more even than most.",
+        see="Drawn by lot, the same images for every system. The lower its divergence (DLBKL), the more "
+        "even a list is.",
         table=table,
         pictures=pictures,
     )

@@ -84,7 +84,7 @@ def test_all_of_it_is_in_the_report(compared: Path) -> None:
         page.until("return document.querySelectorAll('#explorer [data-part=lists] li').length > 10")
         problems = page.problems()
     assert problems == []
-    for said in (QUESTION, "preference", "is no preference (lower is better)", "Worst off", "by language"):
+    for said in (QUESTION, "preference", "is no preference", "× the tolerance", "Worst off", "by language"):
         assert said in card, said
     for said in ("Returned captions are", "length ratio", "Length of the first caption", "Mass on the left"):
         assert said in section, said

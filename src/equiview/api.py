@@ -21,6 +21,7 @@ from equiview.data.run import Run, check_folder, check_usable
 from equiview.data.tables import write_bytes, write_parquet
 from equiview.errors import InputError, unknown_name
 from equiview.report import page
+from equiview.report.domains import with_domains
 from equiview.report.paper import FORMATS, render
 from equiview.store import readable_part, stored
 from equiview.studies import compare, runs_against
@@ -92,8 +93,8 @@ def write_figures(run: Run) -> list[Path]:
     run.need("draw")
     run.check("draw")
     written = []
-    for path in run.figure_files:
-        figure = read_figure(path)
+    paths = run.figure_files
+    for path, figure in zip(paths, with_domains([read_figure(path) for path in paths]), strict=True):
         for kind in FORMATS:
             written.append(path.with_suffix(f".{kind}"))
             write_bytes(render(figure, kind, [run.name]), written[-1])

@@ -350,17 +350,9 @@ def _show(
 ) -> None:
     if as_json:
         return _print_json(_as_data(runs, comparison, path, means))
-    from rich.table import Table
+    from equiview.report.console import print_results
 
-    table = Table("subject", "audit", "finding", "answer", title="Verdicts", title_justify="left")
-    for run in runs:
-        for verdict in run.verdicts:
-            table.add_row(run.name, verdict.audit, verdict.finding, verdict.answer)
-    _console().print(table)
-    if comparison is not None:
-        _show_comparison(comparison)
-    if means is not None and len(means):
-        _show_means(means)
+    print_results(runs, comparison, means)
     print(f"Report: {path}")
     return None
 
@@ -385,45 +377,6 @@ def _as_data(
     }
 
 
-def _show_comparison(comparison: pl.DataFrame) -> None:
-    from rich.table import Table
-
-    from equiview.audits import label_of
-    from equiview.data.comparison import quantity_of
-
-    paired = Table("metric", "a", "b", "a", "b", "difference [95% interval]", "p (Holm)",
-                   title="Paired differences", title_justify="left")  # fmt: skip
-    for row in comparison.iter_rows(named=True):
-        paired.add_row(
-            label_of(row["audit"], quantity_of(row)), row["a"], row["b"],
-            f"{row['value_a']:.3f}", f"{row['value_b']:.3f}", _difference(row), f"{row['p_holm']:.2g}",
-        )  # fmt: skip
-    _console().print(paired)
-
-
-def _show_means(means: pl.DataFrame) -> None:
-    from rich.table import Table
-
-    from equiview.audits import label_of
-    from equiview.studies.averages import mean_of
-
-    averaged = Table("metric", "mean [95% interval]", "systems",
-                     title="Means over systems", title_justify="left")  # fmt: skip
-    for row in means.iter_rows(named=True):
-        mean = mean_of(row)
-        averaged.add_row(label_of(row["audit"], mean.quantity), f"{mean:.3f}", str(mean.n))
-    _console().print(averaged)
-
-
-def _difference(row: dict[str, Any]) -> str:
-    """A difference with its interval; two infinite values have none, too few queries no interval."""
-    if row["difference"] is None:
-        return "none: both are infinite"
-    if row["low"] is None:
-        return f"{row['difference']:+.3f}"
-    return f"{row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})"
-
-
 def _end_with_failures(runs: list[Run]) -> None:
     """Name the audits that could not be measured, and exit with 1, or with 2 for a defect of ours."""
     failures = [failure for run in runs for failure in run.failures]
@@ -436,18 +389,9 @@ def _end_with_failures(runs: list[Run]) -> None:
 
 
 def _print_table(frame: pl.DataFrame, title: str) -> None:
-    from rich.table import Table
+    from equiview.report.console import print_table
 
-    table = Table(*frame.columns, title=title, title_justify="left")
-    for row in frame.iter_rows():
-        table.add_row(*(f"{value:.1f}" if isinstance(value, float) else str(value) for value in row))
-    _console().print(table)
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console()
+    print_table(frame, title)
 
 
 def _print_json(content: Any) -> None:

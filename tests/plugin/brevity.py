@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from equiview.audits import Audit, Settings, decide, register
+from equiview.audits import Audit, Settings, decide, largest, register
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
@@ -153,6 +153,7 @@ def judge(estimates: Estimates, settings: BrevitySettings) -> Verdict:
             f"Returned captions are {estimates.one('length ratio'):.2f} times as long as all captions.",
         ),
         limits=("Captions may be short because the right ones are.",),
+        effect=largest([row.above_chance()], settings.tolerance),
     )
 
 

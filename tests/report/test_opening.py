@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from report_runs import BROKEN, EVIL, EXPOSURE, Skew, comparison, make_run
+from several_systems import of_trials, of_world
 
 from equiview.audits import AUDITS
 from equiview.data.estimates import Estimates
@@ -112,7 +113,7 @@ def test_an_audit_of_two_runs_that_failed_in_one_has_the_answer_of_the_other(
     assert "Why there is no answer" not in page([failed, measured]).decode()
 
 
-def test_a_scale_with_values_below_zero_has_zero_in_its_middle(
+def test_a_scale_with_values_below_zero_reaches_as_far_below_as_they_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     below = Estimates.of_rows(
@@ -121,10 +122,10 @@ def test_a_scale_with_values_below_zero_has_zero_in_its_middle(
     run = make_run(tmp_path / "r", "mine", 0.5)
     monkeypatch.setattr(Run, "estimates", below.stamped("exposure"))
     (card,) = opening.cards([run], None)
-    assert card.ticks == ((0.0, "−0.3"), (50.0, "0"), (100.0, "0.3"))
+    assert card.ticks == ((0.0, "−0.3"), (75.0, "0"), (100.0, "0.1"))
     effect = card.answers[0].effect
     assert effect is not None
-    assert (effect["low"], effect["at"], effect["width"]) == pytest.approx((0, 33.33, 66.67))
+    assert (effect["low"], effect["at"], effect["width"]) == pytest.approx((0, 50, 100))
 
 
 def test_readings_are_together_by_title(tmp_path: Path, runs: list[Run]) -> None:
@@ -244,3 +245,37 @@ def test_where_all_are_alike_nobody_is_worst() -> None:
 
 def test_an_empty_comparison_is_no_comparison(runs: list[Run]) -> None:
     assert opening.compared(pl.DataFrame(), "exposure") == []
+
+
+def test_a_card_plots_what_its_verdict_rests_on_beside_the_tolerance(tmp_path: Path) -> None:
+    runs = of_world(tmp_path, ("prevalence", "parity", "individual"))
+    cards = {card.audit: card for card in opening.cards(runs, None)}
+    assert cards["parity"].metric.startswith("gap to pivot, against English")
+    assert cards["prevalence"].metric.startswith("exposure ratio")
+    for card in cards.values():
+        assert card.tolerance
+        for answer in card.answers:
+            effect = answer.effect
+            assert effect is not None
+            beyond = not effect["fair_at"] <= effect["at"] <= effect["fair_at"] + effect["fair_width"]
+            assert beyond is (float(effect["times"].split()[0]) > 1)
+            if answer.finding == "biased":
+                assert beyond
+    skewed, _, even = cards["parity"].answers
+    assert skewed.effect is not None
+    assert skewed.effect["value"].startswith("+")
+    assert skewed.effect["value"].endswith(" points")
+    assert "largest of" in skewed.effect["of"]
+    assert even.effect is not None
+    assert float(skewed.effect["times"].split()[0]) > 5 > float(even.effect["times"].split()[0])
+
+
+def test_the_pull_is_plotted_with_its_sign(tmp_path: Path) -> None:
+    (card,) = opening.cards(of_trials(tmp_path), None)
+    pulled, _ = card.answers
+    assert card.metric == "mean pull of languages, text to image"
+    assert pulled.finding == "biased"
+    assert pulled.effect is not None
+    assert pulled.effect["value"][0] == "+"
+    assert "%" not in pulled.effect["value"] + pulled.effect["interval"] + pulled.effect["tolerance"]
+    assert {group["title"] for group in pulled.worst} == {"by language", "by country"}

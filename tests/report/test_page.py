@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from PIL import Image
 from report_runs import EVIL, WORDS, comparison, make_run
+from several_systems import of_trials, of_world
 
+from equiview.data.figures import Gallery
 from equiview.data.run import Run
 from equiview.report import page
+from equiview.report.embed import Pictures, small
+from equiview.report.words import number
+from equiview.studies.averages import averages, mean_of
 
 if TYPE_CHECKING:
     from browser import Page
@@ -280,3 +288,39 @@ def test_landmarks_names_and_focus(window: Page, one: Path) -> None:
     assert levels.count(1) == 1
     window.command("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
     assert window.run("return document.activeElement.className") == "skip"
+
+
+def test_examples_are_of_the_same_queries_for_every_system(tmp_path: Path) -> None:
+    for runs in (of_world(tmp_path / "a", ("prevalence",)), of_trials(tmp_path / "b")):
+        galleries = [
+            figure
+            for run in runs
+            for figure in run.figures(run.manifest.audits[0])
+            if isinstance(figure, Gallery)
+        ]
+        shown = [gallery.table["group"].unique(maintain_order=True).to_list() for gallery in galleries]
+        assert len(shown) == len(runs)
+        assert len(shown[0]) >= 3
+        assert shown[1:] == shown[:-1]
+
+
+def test_means_over_systems_stand_on_the_page(tmp_path: Path) -> None:
+    runs = of_trials(tmp_path)
+    text = page(runs).decode()
+    assert "Means over systems" in text
+    (mean,) = (mean_of(row) for row in averages(runs).head(1).iter_rows(named=True))
+    assert f'<td class="num">{number(mean.value)}</td>' in text
+    assert "Means over systems" not in page(runs[:1]).decode()
+
+
+def test_pictures_of_a_page_are_small_and_what_is_no_picture_is_kept() -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (96, 96, 3), dtype=np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(noise).save(stream, "PNG")
+    shrunk = small(stream.getvalue())
+    assert len(shrunk) < len(stream.getvalue()) / 4
+    with Image.open(io.BytesIO(shrunk)) as image:
+        assert (image.format, max(image.size)) == ("WEBP", 72)
+    assert small(b"no picture" * 100) == b"no picture" * 100
+    pictures = Pictures()
+    assert pictures.add(stream.getvalue()) == pictures.add(stream.getvalue()) == 0

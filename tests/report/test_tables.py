@@ -14,7 +14,7 @@ from report_runs import make_run
 from equiview.data.run import Run
 from equiview.data.tables import write_parquet
 from equiview.errors import InputError
-from equiview.report import FORMATS, export
+from equiview.report import FORMATS, export, export_layout
 from equiview.report.tables import TOO_FEW, estimates_table
 
 NASTY = r"50%_of|a&b\c{d}#$^~<i>"
@@ -100,3 +100,18 @@ def test_every_format_ends_with_a_line_and_repeats(run: Run, format: str) -> Non
 def test_an_unknown_format_names_the_nearest(run: Run) -> None:
     with pytest.raises(InputError, match="did you mean 'latex'"):
         export(run, "latx")
+
+
+def test_no_cell_of_a_csv_is_a_formula_and_numbers_stay_numbers(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", "=cmd|' /C calc'!A0", 0.5, audits=("preference",))
+    begins = ["=1+1", "+1", "-1", "@sum", "\tx", "plain", None]
+    table = run.estimates.table.head(7).with_columns(
+        pl.Series("country", begins), value=pl.Series([-1.5, 2.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    )
+    write_parquet(table, run.folder / "estimates.parquet")
+    rows = list(csv.DictReader(io.StringIO(export(run, "csv"))))
+    safe = [f"'{word}" for word in begins[:5] if word]
+    assert [row["country"] for row in rows] == [*safe, "plain", ""]
+    assert [float(row["value"]) for row in rows][:2] == [-1.5, 2.0]
+    laid_out = export_layout([make_run(tmp_path / "other", "=x", 0.5)], "table-1", "csv")
+    assert laid_out.splitlines()[1].startswith("'=x,")

@@ -8,8 +8,11 @@ tolerance (equivalence). Unclear otherwise. `labs/error_rates.py` measures how o
 
 from __future__ import annotations
 
-from equiview.data.estimates import Estimate
-from equiview.data.verdict import Finding
+import math
+from collections.abc import Sequence
+
+from equiview.data.estimates import TOO_SMALL, Estimate
+from equiview.data.verdict import Effect, Finding
 
 ALPHA = 0.05
 
@@ -47,3 +50,36 @@ def decide(*effects: Estimate, tolerance: float, missing: str = "") -> Finding:
     if any(shows_bias(effect, tolerance) for effect in effects):
         return "biased"
     return "fair" if all(excludes_bias(effect, tolerance) for effect in effects) else "unclear"
+
+
+def largest(effects: Sequence[Estimate], tolerance: float) -> Effect | None:
+    """What the page plots for a verdict over `effects`: the largest that shows bias, else the largest of all.
+
+    None where there is no effect that there is enough to judge by.
+    """
+    judged = [effect for effect in effects if effect.judged is not False and not math.isnan(effect.value)]
+    shown = [effect for effect in judged if shows_bias(effect, tolerance)]
+    if not judged:
+        return None
+    most = max(shown or judged, key=lambda effect: abs(effect.value))
+    return Effect(quantity=most.quantity, tolerance=tolerance, among=len(judged))
+
+
+def in_points(value: float, spec: str = ".1f") -> str:
+    """A difference of shares as it is said in words.
+
+    >>> in_points(0.538), in_points(0.05, ".3g"), in_points(-0.02, "+.1f")
+    ('53.8 points', '5 points', '-2.0 points')
+    """
+    return f"{100 * value:{spec}} points"
+
+
+def with_interval(effect: Estimate, spec: str = ".1f") -> str:
+    """A difference of shares in points, with its interval.
+
+    >>> from equiview.data.metric import quantity
+    >>> with_interval(Estimate(quantity("gap"), value=0.2, low=0.1, high=0.3, n=100))
+    '20.0 points [10.0, 30.0]'
+    """
+    ends = f"{100 * effect.low:{spec}}, {100 * effect.high:{spec}}" if effect.has_interval else TOO_SMALL
+    return f"{in_points(effect.value, spec)} [{ends}]"

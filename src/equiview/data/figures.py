@@ -27,8 +27,13 @@ class Chart:
 
     `x`, `y`, `color`, `low`, `high`, `marker` and `label` name columns of `table`. `low` and `high` are the
     ends of an interval around `y`; `marker` is a second value drawn as a tick at the same x; `label` is said
-    on hovering; `picture` holds encoded images shown on hovering. `palette` says what `color` stands for, so
-    that the same thing has the same colour in every figure. `reference` draws level lines, by label.
+    on hovering; `picture` holds encoded images shown on hovering. `reference` draws level lines, by label; a
+    heat map with one, or with values below 0, has a scale with two sides, centred there. `points` says that
+    values are differences of shares, shown times 100.
+
+    `palette` says what `color` stands for, and `domain` which categories it may have, in order, whether or
+    not `table` has rows of each: together they give a category one colour in every figure. Without a domain,
+    the categories of all figures with the same column of colours count, in alphabetical order.
     """
 
     name: str
@@ -42,12 +47,14 @@ class Chart:
     y_title: str
     color: str | None = None
     palette: Literal["tier", "subject", "outcome", "group"] = "group"
+    domain: tuple[str, ...] = ()
     low: str | None = None
     high: str | None = None
     marker: str | None = None
     label: str | None = None
     picture: str | None = None
     percent: bool = False
+    points: bool = False
     log: bool = False
     fit: bool = False
     reference: Mapping[str, float] = field(default_factory=dict)
@@ -57,6 +64,7 @@ class Chart:
         missing = {name for name in named if name is not None} - set(self.table.columns)
         if missing or not len(self.table):
             raise InputError(f"figure {self.name!r}: empty table or missing columns {sorted(missing)}")
+        object.__setattr__(self, "domain", tuple(self.domain))
 
 
 @dataclass(frozen=True)

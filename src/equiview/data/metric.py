@@ -26,11 +26,6 @@ class Metric:
     unit: str = ""
     range: tuple[float | None, float | None] = (None, None)
 
-    @property
-    def percent(self) -> bool:
-        """Whether values are written as percent."""
-        return self.unit in {"share", "points"}
-
 
 SHARE = (0.0, 1.0)
 DIFFERENCE = (-1.0, 1.0)

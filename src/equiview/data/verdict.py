@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from equiview.data.metric import Quantity
+
 Finding = Literal["biased", "fair", "unclear"]
 
 
@@ -22,12 +24,25 @@ class Reading(Frozen):
     sentence: str
 
 
+class Effect(Frozen):
+    """The estimate that a verdict is shown by: how large a difference is beside what would still be fair.
+
+    `quantity` names a row of the estimates. It is fair as long as its distance from its chance floor, or from
+    0 where it has none, is at most `tolerance`, in the unit of its metric. `among` is how many the verdict
+    reads, of which this is the largest.
+    """
+
+    quantity: Quantity
+    tolerance: float
+    among: int = 1
+
+
 class Verdict(Frozen):
     """An audit's answer in words: one plain sentence, then what it rests on, then what may be done.
 
     `finding` is what the sentence says: "biased" (Yes), "fair" (No), or "unclear" when the numbers do not
-    decide. `audit` is filled in when audits are executed, and so is `question`, unless the verdict brings one
-    that its settings make more exact.
+    decide. `effect` is what the page plots for it. `audit` is filled in when audits are executed, and so is
+    `question`, unless the verdict brings one that its settings make more exact.
     """
 
     finding: Finding
@@ -36,6 +51,7 @@ class Verdict(Frozen):
     advice: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     readings: tuple[Reading, ...] = ()
+    effect: Effect | None = None
     audit: str = ""
     question: str = ""
 

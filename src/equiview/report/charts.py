@@ -15,6 +15,8 @@ import polars as pl
 
 from equiview.data.figures import Chart
 from equiview.report import colours
+from equiview.report.domains import categories, ordered
+from equiview.report.scales import HeatScale, heat_scale, in_points
 from equiview.report.words import number
 
 FEW = 40  # labelled points up to which labels are drawn beside them, where there is room
@@ -34,22 +36,26 @@ class Series:
     table: pl.DataFrame
 
 
-def spec(chart: Chart, subjects: Sequence[str] = ()) -> Spec:
+def spec(chart: Chart, subjects: Sequence[str] = (), heat: HeatScale | None = None) -> Spec:
     """A chart as `{data, layout, flip, cards}`.
 
-    `subjects` fixes the colours of audited systems. `flip` says that a narrow screen should lay the chart on
-    its side; `cards` holds, row by row, the lines shown for marks that have pictures.
+    `subjects` fixes the colours of audited systems, `heat` the scale of a heat map. `flip` says that a narrow
+    screen should lay the chart on its side; `cards` holds, row by row, the lines shown for marks that have
+    pictures.
     """
-    draw = {
-        "bars": _bars,
-        "stacked": _bars,
-        "lines": _lines,
-        "points": _points,
-        "scatter": _scatter,
-        "heatmap": _heatmap,
-    }[chart.mark]
+    chart = in_points(chart)
     coloured = series(chart, subjects)
-    data = [trace for rows in coloured for trace in draw(chart, rows)]
+    if chart.mark == "heatmap":
+        data = [_heatmap(chart, heat or heat_scale([chart]))]
+    else:
+        draw = {
+            "bars": _bars,
+            "stacked": _bars,
+            "lines": _lines,
+            "points": _points,
+            "scatter": _scatter,
+        }[chart.mark]
+        data = [trace for rows in coloured for trace in draw(chart, rows)]
     if chart.marker:
         data += _markers(chart)
     categories = _categories(chart.table[chart.x])
@@ -62,13 +68,13 @@ def spec(chart: Chart, subjects: Sequence[str] = ()) -> Spec:
 
 
 def series(chart: Chart, subjects: Sequence[str] = ()) -> list[Series]:
-    """The chart's rows by colour, in the order in which the colours first appear."""
+    """The chart's rows by colour, in the order of its domain, or of `subjects` where colours are systems."""
     if chart.color is None or chart.mark == "heatmap":
         lone = colours.GROUPS[0]
         return [Series(chart.y_title, lone, "circle", list(range(len(chart.table))), chart.table)]
-    names = chart.table[chart.color].cast(pl.String).fill_null("–")
+    names = categories(chart)
     order = list(subjects) if chart.palette == "subject" else []
-    order += [name for name in names.unique(maintain_order=True) if name not in order]
+    order += [name for name in ordered(chart, names) if name not in order]
     rows = {name: (names == name).arg_true().to_list() for name in order}
     return [
         Series(
@@ -100,20 +106,21 @@ def fitted(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]
 
 def hover(chart: Chart, row: dict[str, Any]) -> list[str]:
     """The lines shown when the pointer is over a mark."""
+    unit = "share" if chart.percent else ""
     lines = [str(row[chart.label])] if chart.label and row[chart.label] is not None else []
     if chart.color and chart.mark != "heatmap" and not any(str(row[chart.color]) in line for line in lines):
         lines.append(str(row[chart.color]))
     x, y = row[chart.x], row[chart.y]
     if chart.picture is None or chart.mark != "scatter":
         lines.append(f"{chart.x_title}: {number(x)}")
-        value = f"{chart.y_title}: {number(y, chart.percent and isinstance(y, float))}"
+        value = f"{chart.y_title}: {number(y, unit)}"
         if chart.low and chart.high and row[chart.low] is not None and row[chart.high] is not None:
-            value += f" [{number(row[chart.low], chart.percent)}, {number(row[chart.high], chart.percent)}]"
+            value += f" [{number(row[chart.low], unit)}, {number(row[chart.high], unit)}]"
         lines.append(value)
     if chart.marker and row[chart.marker] is not None:
-        lines.append(f"{title_of(chart.marker)}: {number(row[chart.marker], chart.percent)}")
+        lines.append(f"{title_of(chart.marker)}: {number(row[chart.marker], unit)}")
     if chart.mark == "heatmap" and chart.color:
-        lines.append(f"{title_of(chart.color)}: {number(row[chart.color], chart.percent)}")
+        lines.append(f"{title_of(chart.color)}: {number(row[chart.color], unit)}")
     return lines
 
 
@@ -237,7 +244,7 @@ def _scatter(chart: Chart, rows: Series) -> list[Spec]:
     return traces
 
 
-def _heatmap(chart: Chart, _: Series) -> list[Spec]:
+def _heatmap(chart: Chart, heat: HeatScale) -> Spec:
     value = chart.color or chart.y
     columns, rows = _categories_or_values(chart.table[chart.x]), _categories_or_values(chart.table[chart.y])
     cells: dict[tuple[Any, Any], tuple[Any, str]] = {}
@@ -245,21 +252,21 @@ def _heatmap(chart: Chart, _: Series) -> list[Spec]:
     for key, row in zip(keys, chart.table.iter_rows(named=True), strict=True):
         cells[key] = (row[value], "<br>".join(map(_safe, hover(chart, row))))
     empty = (None, "")
-    scale = [[i / (len(colours.SEQUENCE) - 1), colour] for i, colour in enumerate(colours.SEQUENCE)]
-    return [
-        {
-            "type": "heatmap",
-            "x": columns,
-            "y": rows,
-            "z": [[cells.get((x, y), empty)[0] for x in columns] for y in rows],
-            "text": [[cells.get((x, y), empty)[1] for x in columns] for y in rows],
-            "hoverinfo": "text",
-            "colorscale": scale,
-            "xgap": 1,
-            "ygap": 1,
-            "colorbar": {"thickness": 10, "outlinewidth": 0, "tickformat": ".0%" if chart.percent else ""},
-        }
-    ]
+    last = len(heat.colours) - 1
+    return {
+        "type": "heatmap",
+        "x": columns,
+        "y": rows,
+        "z": [[cells.get((x, y), empty)[0] for x in columns] for y in rows],
+        "text": [[cells.get((x, y), empty)[1] for x in columns] for y in rows],
+        "hoverinfo": "text",
+        "colorscale": [[place / last, colour] for place, colour in enumerate(heat.colours)],
+        "zmin": heat.low,
+        "zmax": heat.high,
+        "xgap": 1,
+        "ygap": 1,
+        "colorbar": {"thickness": 10, "outlinewidth": 0, "tickformat": ".0%" if chart.percent else ""},
+    }
 
 
 def _categories_or_values(column: pl.Series) -> list[Any]:
@@ -301,7 +308,8 @@ def _layout(chart: Chart, coloured: list[Series], categories: list[str] | None) 
         y_axis |= {"type": "log", "dtick": 1}
     elif chart.mark in {"bars", "stacked"}:
         y_axis["rangemode"] = "tozero"
-    named = len(coloured) > 1 or chart.marker is not None or chart.fit
+    levels = {} if chart.mark == "heatmap" else chart.reference
+    named = chart.color is not None or chart.marker is not None or chart.fit
     return {
         "barmode": barmode,
         # Thin bars with gaps shimmer: a hundred ranks are drawn as one surface.
@@ -323,8 +331,8 @@ def _layout(chart: Chart, coloured: list[Series], categories: list[str] | None) 
         },
         "xaxis": x_axis,
         "yaxis": y_axis,
-        "shapes": [_reference_line(value) for value in chart.reference.values()],
-        "annotations": [_reference_word(label, value, chart.log) for label, value in chart.reference.items()],
+        "shapes": [_reference_line(value) for value in levels.values()],
+        "annotations": [_reference_word(label, value, chart.log) for label, value in levels.items()],
     }
 
 

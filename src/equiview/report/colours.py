@@ -15,7 +15,7 @@ Palette = Literal["tier", "subject", "outcome", "group"]
 GROUNDS = {"light": "#ffffff", "dark": "#16191d"}
 
 # Okabe and Ito's blue, bluish green and vermilion.
-TIERS = {"high": "#0072b2", "medium": "#009e73", "low": "#d55e00"}
+TIERS = {"high": "#0072b2", "medium": "#009e73", "low": "#d55e00", "unknown": "#6f6f7f"}
 OUTCOMES = {"sem": "#ad7f00", "cul": "#8b4fc0", "non": "#858585"}
 SUBJECTS = ("#4a6fe3", "#b8860b", "#c62863", "#2f9e8f", "#c8553d", "#7a8450", "#4f8fcc", "#6b7a8c")
 GROUPS = ("#3d7ea6", "#c2701c", "#8a63d2", "#4f8f4f", "#b5407e", "#7f8790", "#a67c00", "#1b8a8f")
@@ -23,6 +23,8 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star", "trian
 
 # Dark to light through blue and yellow, as cividis does: readable in grey and without red or green.
 SEQUENCE = ("#00306e", "#3f4c6d", "#6b6d77", "#97907a", "#c8b46b", "#fee838")
+# From below the centre to above it: blue, nearly white, orange.
+DIVERGING = ("#0a4a8f", "#5b93c9", "#b9d0e6", "#f5f3ee", "#f2c899", "#d98a3a", "#8f4700")
 
 
 def colour_of(palette: Palette, name: str, order: Sequence[str]) -> str:
@@ -37,6 +39,7 @@ def colour_of(palette: Palette, name: str, order: Sequence[str]) -> str:
         return TIERS[name]
     if palette == "outcome" and outcome(name) in OUTCOMES:
         return OUTCOMES[outcome(name)]
+    # What a palette does not know has the colour of its place in the order.
     cycle = SUBJECTS if palette == "subject" else GROUPS
     return cycle[_place(name, order) % len(cycle)]
 

@@ -10,14 +10,19 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import io
 import json
 import math
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
 import polars as pl
 
+SIDE, QUALITY = 72, 75
+"""The longer side, in pixels, and the WebP quality of pictures on a page."""
+LEAST = 600
+"""Bytes up to which a picture is not encoded again."""
 _KINDS = (
     (b"\x89PNG", "image/png"),
     (b"\xff\xd8", "image/jpeg"),
@@ -36,6 +41,27 @@ def packed_json(value: Any) -> str:
     return packed(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode())
 
 
+@lru_cache(maxsize=20_000)
+def small(content: bytes) -> bytes:
+    """A picture no larger than a page shows it, as WebP, or as it is where that is no smaller.
+
+    What cannot be read as a picture is returned as it is.
+    """
+    from PIL import Image
+
+    if len(content) <= LEAST:
+        return content
+    stream = io.BytesIO()
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            shown = image.convert("RGBA" if image.has_transparency_data else "RGB")
+            shown.thumbnail((SIDE, SIDE))
+            shown.save(stream, "WEBP", quality=QUALITY)
+    except (OSError, ValueError):
+        return content
+    return min(content, stream.getvalue(), key=len)
+
+
 def picture(content: bytes) -> str:
     """An encoded picture as a data URI."""
     kind = next((kind for start, kind in _KINDS if content.startswith(start)), "application/octet-stream")
@@ -52,7 +78,9 @@ class Pictures:
 
     def add(self, content: bytes | None) -> int | None:
         """The number by which the page's script finds this picture."""
-        return None if content is None else self._numbers.setdefault(content, len(self._numbers))
+        if content is None:
+            return None
+        return self._numbers.setdefault(small(content), len(self._numbers))
 
     def pieces(self) -> list[tuple[str, str]]:
         """(element id, compressed text) of every piece."""

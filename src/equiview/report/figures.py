@@ -1,7 +1,7 @@
 """An audit's figures as the page shows them: those of several runs joined, each with its table beside it.
 
 A chart without colours becomes one chart with a colour for each run; a coloured chart is drawn
-once a run, side by side on the same scale. The numbers travel with the picture.
+once a run, side by side on the same scale and in the same colours. The numbers travel with the picture.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import polars as pl
 
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.report import charts
-from equiview.report.embed import Pictures, columns, packed_json, picture
+from equiview.report.embed import Pictures, columns, packed_json, picture, small
+from equiview.report.scales import HeatScale, heat_scale
 from equiview.report.words import language, number
 
 SUBJECT = "subject"
@@ -44,7 +45,8 @@ class Block:
 def blocks(audit: str, figures: Sequence[tuple[str, Figure]], pictures: Pictures) -> list[Block]:
     """The figures of one audit, given as (subject, figure), in the order in which they first appear.
 
-    Pictures shown on hovering are added to `pictures`.
+    Charts come with their domains (`with_domains` over the page). Pictures shown on hovering are added to
+    `pictures`.
     """
     subjects = list(dict.fromkeys(subject for subject, _ in figures))
     names = list(dict.fromkeys(figure.name for _, figure in figures))
@@ -86,8 +88,9 @@ def _chart_block(
         else [(subject if len(drawn) > 1 else "", chart) for subject, chart in drawn]
     )
     table = together.table if together else _stacked(drawn)
+    heat = heat_scale([chart for _, chart in shown]) if first.mark == "heatmap" else None
     payload = {
-        "panels": [_panel(chart, subjects, pictures) for _, chart in shown],
+        "panels": [_panel(chart, subjects, pictures, heat) for _, chart in shown],
         "shared": len(shown) > 1,
         "table": columns(table),
     }
@@ -96,8 +99,10 @@ def _chart_block(
     return Block(identity, "chart", first.title, see, panels, packed_json(payload), len(table))
 
 
-def _panel(chart: Chart, subjects: Sequence[str], pictures: Pictures) -> dict[str, Any]:
-    spec = charts.spec(chart, subjects)
+def _panel(
+    chart: Chart, subjects: Sequence[str], pictures: Pictures, heat: HeatScale | None
+) -> dict[str, Any]:
+    spec = charts.spec(chart, subjects, heat)
     if spec["cards"] and chart.picture:
         numbers = [pictures.add(content) for content in chart.table[chart.picture]]
         spec["cards"] = [
@@ -132,7 +137,7 @@ def _lists(gallery: Gallery) -> list[dict[str, Any]]:
         lists.append(
             {
                 "heading": str(rows["heading"][0]) if "heading" in rows.columns else str(group),
-                "picture": None if shown is None else picture(shown),
+                "picture": None if shown is None else picture(small(shown)),
                 "entries": entries,
                 "pictorial": any(entry["picture"] for entry in entries),
             }
@@ -154,6 +159,6 @@ def _entry(row: dict[str, Any]) -> dict[str, Any]:
         "score": None if row.get("score") is None else number(float(row["score"])),
         "correct": row.get("correct"),
         "note": row.get("note"),
-        "picture": None if shown is None else picture(shown),
+        "picture": None if shown is None else picture(small(shown)),
         "winner": bool(row["winner"]) if "winner" in row else row["rank"] == 1,
     }

@@ -13,7 +13,7 @@ from equiview.audits import installed
 from equiview.data.estimates import Estimates
 from equiview.data.run import Run
 from equiview.errors import InputError, unknown_name
-from equiview.report.grids import Header, Rows, latex_grid, markdown_grid
+from equiview.report.grids import Header, Rows, latex_grid, markdown_grid, safe_csv
 from equiview.report.words import number
 
 SYSTEM = "system"
@@ -85,7 +85,7 @@ def _chosen(known: dict[str, Layout], name: str) -> tuple[str, Layout]:
 
 
 def _csv(_: str, table: pl.DataFrame) -> str:
-    return table.write_csv()
+    return safe_csv(table)
 
 
 def _json(title: str, table: pl.DataFrame) -> str:

@@ -1,12 +1,11 @@
 """The opening: per audit the question, the answer, the size of the effect against chance, who is worst off.
 
-Made to be read in a minute. What is shown is picked by rule, never by hand: the first of the audit's
-headlines that was measured, and the five at the bad end of each list that the audit names.
+Made to be read in a minute. What is shown is picked by rule, never by hand: the effect that each verdict
+rests on beside its tolerance, and the five at the bad end of each list that the audit names.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,8 @@ from equiview.data.comparison import quantity_of
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.metric import Metric, Quantity
 from equiview.data.run import Run
-from equiview.report.words import interval, language, metric_of, number, probability
+from equiview.report.effects import plotted, scale
+from equiview.report.words import interval, language, metric_of, number, probability, signed
 
 FINDINGS = {"biased": ("▲", "biased"), "fair": ("✓", "fair"), "unclear": ("?", "not decided")}
 WORST = 5
@@ -27,7 +27,7 @@ SURE = 0.05
 
 @dataclass(frozen=True)
 class Answer:
-    """One run's answer, and its effect on the audit's scale (places in percent of the scale's width).
+    """One run's answer, and its effect on the card's scale (places in percent of the scale's width).
 
     `finding` is that of the verdict, or "failed" for an audit that could not be measured; `text` then says
     why.
@@ -55,6 +55,8 @@ class Card:
     metric: str
     meaning: Metric | None
     chance: bool
+    tolerance: bool
+    largest: bool
     answers: tuple[Answer, ...]
     ticks: tuple[tuple[float, str], ...]
     worst_title: str
@@ -77,19 +79,6 @@ def readings(runs: Sequence[Run]) -> dict[str, list[tuple[str, str]]]:
         for reading in (reading for verdict in run.verdicts for reading in verdict.readings):
             by_title.setdefault(reading.title, []).append((run.name, reading.sentence))
     return by_title
-
-
-def headline(audit: str, estimates: Estimates) -> Estimate | None:
-    """The one estimate that sums an audit up: its first headline that was measured.
-
-    Without one, as when the audit is not installed, the first estimate with a chance floor and fewest keys.
-    """
-    known = installed(audit)
-    measured = (estimates.at(entry.quantity) for entry in (known.headlines if known else ()))
-    with_floor = sorted(
-        (row for row in estimates if row.chance is not None), key=lambda row: len(row.quantity.keys)
-    )
-    return next((row for row in (*measured, *with_floor) if row is not None), None)
 
 
 def worst(audit: str, estimates: Estimates) -> list[tuple[str, Quantity, list[Estimate]]]:
@@ -125,7 +114,8 @@ def compared(comparison: pl.DataFrame | None, audit: str) -> list[tuple[Quantity
 
 def _compared(audit: str, about: Quantity, row: dict[str, Any]) -> dict[str, Any]:
     metric = metric_of(audit, about.metric)
-    percent, difference = metric.percent, row["difference"]
+    unit, difference = metric.unit, row["difference"]
+    of_difference = "points" if unit in {"share", "points"} else unit
     sure = row["p_holm"] is not None and row["p_holm"] < SURE and difference is not None
     better = None
     if sure and metric.better and difference:
@@ -134,10 +124,10 @@ def _compared(audit: str, about: Quantity, row: dict[str, Any]) -> dict[str, Any
         "metric": label_of(audit, about),
         "a": row["a"],
         "b": row["b"],
-        "value_a": number(row["value_a"], percent),
-        "value_b": number(row["value_b"], percent),
-        "difference": ("+" if (difference or 0) > 0 else "") + number(difference, percent),
-        "interval": "" if difference is None else interval(row["low"], row["high"], percent),
+        "value_a": number(row["value_a"], unit),
+        "value_b": number(row["value_b"], unit),
+        "difference": "–" if difference is None else signed(difference, of_difference),
+        "interval": "" if difference is None else interval(row["low"], row["high"], of_difference),
         "p": probability(row["p_holm"]),
         "n": number(row["n"]),
         "sure": sure,
@@ -146,38 +136,35 @@ def _compared(audit: str, about: Quantity, row: dict[str, Any]) -> dict[str, Any
 
 
 def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> Card:
-    tables = [run.estimates.of(audit) for run in runs]
-    headlines = [headline(audit, table) for table in tables]
-    about = next((row.quantity for row in headlines if row is not None), None)
-    effects = [row if row is not None and row.quantity == about else None for row in headlines]
-    metric = metric_of(audit, about.metric) if about else None
-    ends = _scale([row for row in effects if row is not None])
-    bad_ends = [worst(audit, table) for table in tables]
+    axis = scale(audit, plotted(runs, audit))
+    bad_ends = [worst(audit, run.estimates.of(audit)) for run in runs]
     answers = [
         _answer(
             run,
             audit,
-            effect=_effect(row, ends, metric.percent) if row is not None and metric is not None else None,
+            effect=row,
             worst=tuple(_worst_list(audit, *entries) for entries in lists),
         )
-        for run, row, lists in zip(runs, effects, bad_ends, strict=True)
+        for run, row, lists in zip(runs, axis.rows, bad_ends, strict=True)
     ]
     titles = [f"{label_of(audit, wanted)} by {key}" for lists in bad_ends for key, wanted, _ in lists]
     known = installed(audit)
     questions = [verdict.question for run in runs for verdict in run.verdicts if verdict.audit == audit]
     differences = compared(comparison, audit)
-    of_headline = tuple(row for quantity_, row in differences if quantity_ == about)
+    same = tuple(row for wanted, row in differences if axis.about and wanted.metric == axis.about.metric)
     return Card(
         audit=audit,
         question=next(iter(questions), known.question if known else audit),
-        metric=label_of(audit, about) if about else "",
-        meaning=metric,
-        chance=any(row is not None and row.chance is not None for row in effects),
+        metric=axis.label or "effect" if axis.about else "",
+        meaning=axis.meaning,
+        chance=any(row is not None and row["chance_at"] is not None for row in axis.rows),
+        tolerance=any(row is not None and row["tolerance"] is not None for row in axis.rows),
+        largest=any(row is not None and row["among"] > 1 for row in axis.rows),
         answers=tuple(answer for answer in answers if answer is not None),
-        ticks=_ticks(ends, metric.percent if metric else False),
+        ticks=axis.ticks,
         worst_title="; ".join(dict.fromkeys(titles)),
         advice=_advice([answer for answer in answers if answer is not None]),
-        comparison=of_headline or tuple(row for _, row in differences[:3]),
+        comparison=same or tuple(row for _, row in differences[:3]),
     )
 
 
@@ -206,44 +193,8 @@ def _answer(
     return None
 
 
-def _scale(rows: Sequence[Estimate]) -> tuple[float, float]:
-    """The ends of a scale that holds every value, interval and chance floor, 0 included; both are round."""
-    places = [place or 0.0 for row in rows for place in (row.value, row.low, row.high, row.chance)]
-    places = [place for place in places if not math.isnan(place)]  # no interval
-    sizes = [abs(place) for place in places if math.isfinite(place)]
-    rounds = (step * 10.0**power for power in range(-6, 9) for step in (1, 1.5, 2, 3, 4, 5, 6, 8))
-    top = next((end for end in rounds if end >= max(sizes, default=1.0)), 1.0)
-    return (-top if min(places, default=0.0) < 0 else 0.0), top
-
-
-def _ticks(ends: tuple[float, float], percent: bool) -> tuple[tuple[float, str], ...]:
-    low, high = ends
-    values = (low, (low + high) / 2, high)
-    words = [f"{100 * value:.0f}%" if percent else f"{value:g}" for value in values]
-    return tuple(zip((0.0, 50.0, 100.0), (word.replace("-", "−") for word in words), strict=True))
-
-
-def _effect(row: Estimate, ends: tuple[float, float], percent: bool) -> dict[str, Any]:
-    low, high = ends
-    left, right = (row.low, row.high) if row.has_interval else (row.value, row.value)
-
-    def at(value: float) -> float:
-        return round(100 * min(max((value - low) / (high - low), 0.0), 1.0), 2)
-
-    return {
-        "value": number(row.value, percent),
-        "interval": interval(row.low, row.high, percent),
-        "chance": None if row.chance is None else number(row.chance, percent),
-        "n": number(row.n),
-        "at": at(row.value),
-        "low": at(left),
-        "width": round(at(right) - at(left), 2),
-        "chance_at": None if row.chance is None else at(row.chance),
-    }
-
-
 def _worst_list(audit: str, key: str, wanted: Quantity, rows: Sequence[Estimate]) -> dict[str, Any]:
-    percent = metric_of(audit, wanted.metric).percent
+    unit = metric_of(audit, wanted.metric).unit
     entries = []
     for row in rows:
         value = row.quantity.keys[key]
@@ -251,8 +202,8 @@ def _worst_list(audit: str, key: str, wanted: Quantity, rows: Sequence[Estimate]
             {
                 "name": language(value).name if key == "language" else value,
                 "tier": language(value).tier if key == "language" else None,
-                "value": number(row.value, percent),
-                "interval": interval(row.low, row.high, percent),
+                "value": signed(row.value, unit) if unit == "points" else number(row.value, unit),
+                "interval": interval(row.low, row.high, unit),
             }
         )
     return {"title": f"by {key}", "entries": entries}

@@ -15,12 +15,16 @@ import polars as pl
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from equiview.audits import label_of
+from equiview.data.figures import Figure
 from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.report import colours, embed, figures, opening, published
+from equiview.report.domains import with_domains
 from equiview.report.explorer import explorers_of
 from equiview.report.tables import estimates_table
-from equiview.report.words import counted, number
+from equiview.report.words import counted, interval, metric_of, number
+from equiview.studies.averages import averages, mean_of
 
 SCRIPTS = ("start.js", "table.js", "figures.js", "explorer.js")
 
@@ -35,6 +39,7 @@ class Section:
     rows: int
     settings: tuple[tuple[str, str, str], ...]
     comparison: tuple[dict[str, Any], ...]
+    means: tuple[tuple[str, str, str, str], ...]
     failed: bool
 
 
@@ -58,9 +63,16 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     pictures = embed.Pictures()
     # Before the figures, so that the pictures of a screenful of queries lie in one piece.
     explorers = explorers_of(runs, pictures)
+    cards = opening.cards(runs, comparison)
+    drawn = _figures(runs, cards)
     sections = [
-        _section(card, [run for run in runs if card.audit in run.manifest.audits], comparison, pictures)
-        for card in opening.cards(runs, comparison)
+        _section(
+            card,
+            [run for run in runs if card.audit in run.manifest.audits],
+            comparison,
+            figures.blocks(card.audit, drawn[card.audit], pictures),
+        )
+        for card in cards
     ]
     subjects = list({run.name: run for run in runs}.values())
     html = (
@@ -123,23 +135,52 @@ def _title(runs: Sequence[Run]) -> str:
     )
 
 
+def _figures(runs: Sequence[Run], cards: Sequence[opening.Card]) -> dict[str, list[tuple[str, Figure]]]:
+    """The figures of each audit with their subjects; a category has one colour in all of them."""
+    places = []
+    for card in cards:
+        failed = {answer.subject for answer in card.answers if answer.finding == "failed"}
+        places += [
+            (card.audit, run.name, figure)
+            for run in runs
+            if card.audit in run.manifest.audits and run.name not in failed
+            for figure in run.figures(card.audit)
+        ]
+    drawn: dict[str, list[tuple[str, Figure]]] = {card.audit: [] for card in cards}
+    settled = with_domains([figure for _, _, figure in places])
+    for (audit, name, _), figure in zip(places, settled, strict=True):
+        drawn[audit].append((name, figure))
+    return drawn
+
+
 def _section(
-    card: opening.Card, runs: Sequence[Run], comparison: pl.DataFrame | None, pictures: embed.Pictures
+    card: opening.Card,
+    runs: Sequence[Run],
+    comparison: pl.DataFrame | None,
+    blocks: Sequence[figures.Block],
 ) -> Section:
-    failed = {answer.subject for answer in card.answers if answer.finding == "failed"}
-    drawn = [
-        (run.name, figure) for run in runs if run.name not in failed for figure in run.figures(card.audit)
-    ]
     table = estimates_table(runs, card.audit)
     return Section(
         card=card,
-        figures=tuple(figures.blocks(card.audit, drawn, pictures)),
+        figures=tuple(blocks),
         estimates=embed.packed_json(embed.columns(table)),
         rows=len(table),
         settings=_settings(runs, card.audit),
+        means=_means(runs, card.audit),
         comparison=tuple(row for _, row in opening.compared(comparison, card.audit)),
         failed=all(answer.finding == "failed" for answer in card.answers),
     )
+
+
+def _means(runs: Sequence[Run], audit: str) -> tuple[tuple[str, str, str, str], ...]:
+    """What the audit averages over systems: its name, the mean, the interval and how many systems."""
+    entries = []
+    for row in averages(runs).filter(pl.col("audit") == audit).iter_rows(named=True):
+        mean = mean_of(row)
+        unit = metric_of(audit, mean.quantity.metric).unit
+        words = number(mean.value, unit), interval(mean.low, mean.high, unit), number(mean.n)
+        entries.append((label_of(audit, mean.quantity), *words))
+    return tuple(entries)
 
 
 def _settings(runs: Sequence[Run], audit: str) -> tuple[tuple[str, str, str], ...]:

@@ -18,6 +18,7 @@ from equiview.data.languages import languages
 from equiview.errors import InputError
 from equiview.report import colours
 from equiview.report.charts import FEW, MANY, Series, fitted, series, title_of
+from equiview.report.scales import heat_scale, in_points
 from equiview.report.words import number
 
 FORMATS: tuple[Literal["svg", "pdf"], ...] = ("svg", "pdf")
@@ -95,6 +96,7 @@ def _families() -> list[str]:
 
 
 def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
+    chart = in_points(chart)
     coloured = series(chart, subjects)
     places = _places(chart)
     draw = {
@@ -117,7 +119,7 @@ def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
             mew=1.2,
             label=title_of(chart.marker),
         )
-    for label, value in chart.reference.items():
+    for label, value in ({} if chart.mark == "heatmap" else chart.reference).items():
         axes.axhline(value, color=INK, linewidth=0.7, linestyle=(0, (4, 3)), zorder=1)
         axes.text(1, value, label, transform=axes.get_yaxis_transform(), ha="right", va="bottom", fontsize=6)
     axes.set_xlabel(chart.x_title)
@@ -131,7 +133,7 @@ def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
         if chart.percent:
             axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
     handles, _ = axes.get_legend_handles_labels()
-    if (len(coloured) > 1 or chart.marker or chart.fit) and handles:
+    if (chart.color or chart.marker or chart.fit) and handles:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0.2, handlelength=1.4)
 
 
@@ -245,8 +247,9 @@ def _heatmap(chart: Chart, axes: Any, _: list[Series], places: dict[str, int]) -
     for row in chart.table.iter_rows(named=True):
         if row[value] is not None:
             grid[y_names.index(str(row[chart.y]))][x_names.index(str(row[chart.x]))] = float(row[value])
-    scale = LinearSegmentedColormap.from_list("equiview", colours.SEQUENCE)
-    shown = axes.imshow(grid, cmap=scale, aspect="auto")
+    heat = heat_scale([chart])
+    scale = LinearSegmentedColormap.from_list("equiview", heat.colours)
+    shown = axes.imshow(grid, cmap=scale, aspect="auto", vmin=heat.low, vmax=heat.high)
     axes.set_xticks(range(len(x_names)), x_names, rotation=90 if len(x_names) > 6 else 0)
     axes.set_yticks(range(len(y_names)), y_names)
     bar = axes.figure.colorbar(shown, ax=axes)

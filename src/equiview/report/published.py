@@ -61,14 +61,14 @@ def beside(runs: Sequence[Run]) -> list[PublishedTable]:
 
 def _beside(runs: Sequence[Run], table: dict[str, Any], paper: str) -> PublishedTable:
     columns = [(_audit_of(column, runs) or table["audit"], column) for column in quantities(table)]
-    percents = [metric_of(audit, column.metric).percent for audit, column in columns]
+    units = [metric_of(audit, column.metric).unit for audit, column in columns]
     values = [(run.name, True, [_value(run, *column) for column in columns]) for run in runs]
     values += [(name, False, numbers) for name, numbers in table["rows"].items()]
     return PublishedTable(
         paper,
         table["title"],
         tuple(label_of(*column) for column in columns),
-        tuple((name, mine, tuple(map(number, row, percents))) for name, mine, row in values),
+        tuple((name, mine, tuple(map(number, row, units))) for name, mine, row in values),
         table["note"],
     )
 

@@ -11,7 +11,7 @@ from equiview.data.estimates import BASE, SCHEMA, Estimate, Estimates
 from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.errors import unknown_name
-from equiview.report.grids import MARKDOWN, escaped, latex_grid, markdown_grid
+from equiview.report.grids import MARKDOWN, escaped, latex_grid, markdown_grid, safe_csv
 from equiview.report.words import interval, metric_of, number, probability
 
 TOO_FEW = "too few to judge"
@@ -52,7 +52,7 @@ def estimates_table(runs: Sequence[Run], audit: str) -> pl.DataFrame:
 
 
 def _csv(run: Run) -> str:
-    return run.estimates.table.write_csv()
+    return safe_csv(run.estimates.table)
 
 
 def _json(run: Run) -> str:
@@ -116,7 +116,7 @@ def _printed(audit: str, estimates: Estimates) -> tuple[list[tuple[str, bool]], 
     header += [names[name] for name in names if optional[name]]
 
     def cells(row: Estimate) -> list[str]:
-        percent = metric_of(audit, row.quantity.metric).percent
+        unit = metric_of(audit, row.quantity.metric).unit
         last = {
             "p": "" if row.p is None else probability(row.p),
             "p_holm": "" if row.p_holm is None else probability(row.p_holm),
@@ -125,9 +125,9 @@ def _printed(audit: str, estimates: Estimates) -> tuple[list[tuple[str, bool]], 
         return [
             Quantity(row.quantity.metric, row.quantity.k).label(),
             *(row.quantity.keys.get(key, "") for key in estimates.keys),
-            number(row.value, percent),
-            interval(row.low, row.high, percent),
-            "" if row.chance is None else number(row.chance, percent),
+            number(row.value, unit),
+            interval(row.low, row.high, unit),
+            "" if row.chance is None else number(row.chance, unit),
             number(row.n),
             *(last[name] for name in last if optional[name]),
         ]

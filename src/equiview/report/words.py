@@ -47,8 +47,8 @@ def language(code: str) -> Language:
 def metric_of(audit: str, name: str) -> Metric:
     """A metric of an audit; without a meaning when it is not known.
 
-    >>> metric_of("not installed", "R").percent
-    False
+    >>> metric_of("not installed", "R").unit
+    ''
     """
     known = installed(audit)
     return (known.metric(name) if known else None) or Metric(name, "")
@@ -64,14 +64,16 @@ def counted(counts: Mapping[str, int]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
-def number(value: object, percent: bool = False) -> str:
+def number(value: object, unit: str = "") -> str:
     """A value in three significant digits; the same rule on the page, in exports and on paper.
 
-    >>> number(0.11713), number(12.3456), number(0.5, percent=True), number(1234.5), number(None)
-    ('0.117', '12.3', '50.0%', '1,234', '–')
+    A share is written in percent, a difference of shares in points (`Metric.unit`).
+
+    >>> number(0.11713), number(12.3456), number(0.5, "share"), number(0.5, "points"), number(None)
+    ('0.117', '12.3', '50.0%', '50.0 points', '–')
     """
     if isinstance(value, float):
-        return _decimal(value, percent)
+        return _decimal(value, unit) + (" points" if unit == "points" and not math.isnan(value) else "")
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -79,14 +81,23 @@ def number(value: object, percent: bool = False) -> str:
     return "–" if value is None else str(value)
 
 
-def _decimal(value: float, percent: bool) -> str:
+def signed(value: float, unit: str = "") -> str:
+    """A difference, with its sign.
+
+    >>> signed(0.1234), signed(-0.5, "points")
+    ('+0.123', '−50.0 points')
+    """
+    return ("+" if value > 0 else "") + number(value, unit)
+
+
+def _decimal(value: float, unit: str) -> str:
     size = abs(value)
     if math.isnan(value):
         return "–"
     if math.isinf(value):
         text = "∞" if value > 0 else "-∞"
-    elif percent:
-        text = f"{100 * value:.1f}%"
+    elif unit in {"share", "points"}:
+        text = f"{100 * value:.1f}{'%' if unit == 'share' else ''}"
     elif 0 < size < 0.0005:
         text = f"{value:.1e}"
     else:
@@ -94,15 +105,15 @@ def _decimal(value: float, percent: bool) -> str:
     return text.replace("-", "−")
 
 
-def interval(low: float | None, high: float | None, percent: bool = False) -> str:
-    """An interval in brackets, or why there is none.
+def interval(low: float | None, high: float | None, unit: str = "") -> str:
+    """An interval in brackets, or why there is none; points are not named again.
 
-    >>> interval(0.1, 0.25), interval(None, None)
-    ('[0.100, 0.250]', 'n too small for an interval')
+    >>> interval(0.1, 0.25), interval(0.1, 0.25, "points"), interval(None, None)
+    ('[0.100, 0.250]', '[10.0, 25.0]', 'n too small for an interval')
     """
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return TOO_SMALL
-    return f"[{number(low, percent)}, {number(high, percent)}]"
+    return f"[{_decimal(low, unit)}, {_decimal(high, unit)}]"
 
 
 def probability(p: float | None) -> str:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from equiview.audits.association import ASSOCIATION
+from equiview.audits.judging import with_interval
 from equiview.data.estimates import Estimates
 from tests.audits.association.outcomes import LANGUAGE, counted, judged
 from tests.audits.association.planted import TEXT, audited
@@ -65,7 +66,7 @@ def test_the_mean_pull_of_languages_decides(low, high, p, finding, opening):
 
 def test_the_tolerance_is_a_setting():
     assert judgement(0.03, 0.04, tolerance=0.05).finding == "fair"
-    assert "within 5.0%" in judgement(0.03, 0.04, tolerance=0.05).answer
+    assert "within 5 points" in judgement(0.03, 0.04, tolerance=0.05).answer
     assert judgement(0.06, 0.1, tolerance=0.05).finding == "biased"
 
 
@@ -117,13 +118,13 @@ def test_a_random_direction_for_each_language_is_no_tie():
     wins = {c: (180, 20, 0) if signs[code] > 0 else (180, 0, 20) for c, code in LANGUAGE.items()}
     verdict = judged(counted(wins), replicates=1000)
     assert verdict.finding == "unclear"
-    assert "12 of 12 languages have a pull of their own: Arabic +10%" in " ".join(verdict.evidence)
+    assert "12 of 12 languages have a pull of their own: Arabic +10 points" in " ".join(verdict.evidence)
 
 
 def test_the_same_pull_in_every_language_is_a_tie():
     verdict = judged(counted(dict.fromkeys(LANGUAGE, (180, 18, 2))))
     assert verdict.finding == "biased"
-    assert "in the mean of 12 languages the difference is +8.0%" in verdict.answer
+    assert "in the mean of 12 languages the difference is +8.0 points" in verdict.answer
 
 
 def test_languages_with_a_pull_of_their_own_are_named():
@@ -131,8 +132,10 @@ def test_languages_with_a_pull_of_their_own_are_named():
         return " ".join(judgement(-0.01, 0.01, **pulls).evidence)
 
     assert "none of 2 languages has a pull of its own" in said(th=0.01, hi=0.02)
-    assert "1 of 3 languages has a pull of its own: Thai +30%." in said(th=0.3, hi=0.0, en=-0.02)
-    assert "2 of 2 languages have a pull of their own: Thai +30%, Hindi -20%." in said(th=0.3, hi=-0.2)
+    assert "1 of 3 languages has a pull of its own: Thai +30 points." in said(th=0.3, hi=0.0, en=-0.02)
+    assert "2 of 2 languages have a pull of their own: Thai +30 points, Hindi -20 points." in said(
+        th=0.3, hi=-0.2
+    )
 
 
 def test_the_first_direction_is_judged():
@@ -142,7 +145,7 @@ def test_the_first_direction_is_judged():
         for name in (TEXT, "image-to-image")
     }
     for name, answer in answers.items():
-        assert f"{table.one('mean pull of languages', direction=name):+.1%}" in answer
+        assert with_interval(table.one("mean pull of languages", direction=name), "+.1f") in answer
 
 
 def test_evidence_says_how_to_exclude_trials_of_one_language():

@@ -28,5 +28,5 @@ def test_headlines_are_measured(both, world):
 
 def test_quantities_are_read_in_words():
     first, *_ = PARITY.headlines
-    assert first.quantity.label(PARITY.key_formats) == "R@1, image to text"
+    assert first.quantity.label(PARITY.key_formats) == "gap to pivot, image to text"
     assert PARITY.question.startswith("Does accuracy differ")

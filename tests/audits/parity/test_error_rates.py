@@ -64,8 +64,8 @@ def test_a_useless_encoder_is_not_judged(seed):
     verdict = verdict_of(hits(dict.fromkeys(("en", "de", "sw", "mi"), 1 / 300), 300, seed))
     assert verdict.finding == "unclear"
     assert verdict.answer == (
-        "Not decided: in no language is the encoder shown to be more than 5% better than chance at image to "
-        "text."
+        "Not decided: in no language is the encoder shown to be more than 5 points better than chance at "
+        "image to text."
     )
 
 
@@ -116,7 +116,7 @@ def test_a_language_that_is_worse_by_more_than_the_tolerance_is_named():
     verdict = verdict_of(hits({"en": 0.9, "de": 0.9, "sw": 0.9, "mi": 0.7}, 600, 0))
     assert verdict.finding == "biased"
     assert verdict.answer.startswith("Yes: Maori is served worse than English by ")
-    assert verdict.answer.endswith("; 1 of 3 languages differ from it by more than 5%.")
+    assert verdict.answer.endswith("; 1 of 3 languages differ from it by more than 5 points.")
 
 
 def test_a_group_that_is_worse_by_more_than_the_tolerance_is_named():

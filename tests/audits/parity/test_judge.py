@@ -16,7 +16,7 @@ def test_languages_that_are_alike_are_found_fair(tmp_path):
     verdict = PARITY.judge(estimates, options)
     assert verdict.finding == "fair"
     assert verdict.answer == (
-        "No: all gaps to English are within 5%, intervals included (image to text; text to image)."
+        "No: all gaps to English are within 5 points, intervals included (image to text; text to image)."
     )
     assert estimates.one("range over languages", task="image-to-text").value == 0
     assert estimates.one("Gini over languages", task="image-to-text").value == 0

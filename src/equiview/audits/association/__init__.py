@@ -93,9 +93,9 @@ ASSOCIATION = register(
             headline
             for direction in DIRECTIONS
             for headline in (
+                Headline(quantity(PULL, direction=direction)),
                 self_preference_in(direction),
                 Headline(quantity("M_sem", direction=direction)),
-                Headline(quantity(PULL, direction=direction)),
             )
         ),
         observe=observe,
@@ -104,7 +104,7 @@ ASSOCIATION = register(
         draw=draw,
         judge=judge,
         worst_by=tuple(
-            (key, quantity("SP", direction=direction))
+            (key, quantity(PULL, direction=direction))
             for key in ("language", "country")
             for direction in DIRECTIONS
         ),

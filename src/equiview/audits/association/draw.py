@@ -68,6 +68,7 @@ def _wins_by_country(estimates: Estimates, direction: Direction) -> Chart:
         y="value",
         color="outcome",
         palette="outcome",
+        domain=tuple(OUTCOMES.values()),
         x_title="country of the query",
         y_title="share of trials won",
         percent=True,
@@ -120,7 +121,7 @@ def _pull_by_language(estimates: Estimates, direction: Direction, tolerance: flo
         high="high",
         x_title="language of the query",
         y_title="M_cul - M_non",
-        percent=True,
+        points=True,
         reference={"no pull": 0.0, "tolerance": tolerance},
     )
 
@@ -150,12 +151,15 @@ def _text_map(observations: Observations, kind: str) -> Chart | None:
     table = observations["texts"].filter(pl.col(f"{kind}_x").is_not_null())
     if not len(table):
         return None
+    names = dict(countries().select("language", "language_name").iter_rows())
     return Chart(
         name=f"text-map-{kind}",
         title=f"Map of the queries ({kind.upper()})",
         see="Each point is a word in one language. Islands of one colour are languages that the encoder "
         "keeps apart; a mixed cloud is a space of meanings.",
-        table=table.select("language", "text", "concept", x=pl.col(f"{kind}_x"), y=pl.col(f"{kind}_y")),
+        table=table.select(
+            "text", "concept", language=pl.col("language").replace(names), x=f"{kind}_x", y=f"{kind}_y"
+        ),
         mark="scatter",
         x="x",
         y="y",
@@ -196,7 +200,7 @@ def _examples(observations: Observations, settings: AssociationSettings) -> Gall
     """Trials as pictures, the winner marked."""
     trials = scored(observations, settings)
     direction = settings.directions[0]
-    chosen = example_trials(trials.filter(direction=direction), settings.seed)
+    chosen = example_trials(trials.filter(direction=direction))
     texts = dict(observations["texts"].select("text_id", "text").iter_rows())
     images = {row["image_id"]: row for row in observations["images"].iter_rows(named=True)}
     rows = []
@@ -219,7 +223,8 @@ def _examples(observations: Observations, settings: AssociationSettings) -> Gall
     return Gallery(
         name="examples",
         title="Six trials as pictures",
-        see="A trial from each of six countries, drawn by seed and not by hand. The semantic image is right.",
+        see="A trial from each of six countries, drawn by lot and the same for every system. The semantic "
+        "image is right.",
         table=pl.from_dicts(rows, schema_overrides={"item_picture": pl.Binary}, infer_schema_length=None),
         pictures={},
     )

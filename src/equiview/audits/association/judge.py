@@ -5,7 +5,7 @@ from __future__ import annotations
 from equiview.audits.association.measure import CHANCE, RATES, SHARED, TOGETHER
 from equiview.audits.association.pull import FROM_CULTURE, MEAN_PULL, PULL, TIED, TO_CULTURE
 from equiview.audits.association.settings import AssociationSettings, Direction
-from equiview.audits.judging import decide, shows_bias
+from equiview.audits.judging import decide, in_points, largest, shows_bias, with_interval
 from equiview.data.countries import countries
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
@@ -57,6 +57,7 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
         evidence=tuple(filter(None, evidence)),
         advice=ADVICE if finding == "biased" and pull.value > 0 else (),
         limits=LIMITS,
+        effect=largest([pull], settings.tolerance),
     )
 
 
@@ -66,19 +67,20 @@ def _answer(finding: Finding, estimates: Estimates, settings: AssociationSetting
     cultural, other = (estimates.one(name, direction=direction).value for name in RATES[1:])
     sp = estimates.maybe("SP", direction=direction)
     wins = f"a wrong image of the query's culture wins {cultural:.1%} of trials, an unrelated one {other:.1%}"
-    numbers = f"in the mean of {pull.n} languages the difference is {pull:+.1%}"
+    numbers = f"in the mean of {pull.n} languages the difference is {with_interval(pull, '+.1f')}"
+    limit = in_points(settings.tolerance, ".3g")
     ratio = f" (SP {sp.value:.2f})" if sp else ""
     if missing:
         return f"Not decided: {missing}. As it is, {wins}{ratio}."
     if finding == "unclear":
         return (
-            f"Not decided: {wins}{ratio}; {numbers}, neither shown to be beyond the tolerance of "
-            f"{settings.tolerance:.1%} nor to be within it."
+            f"Not decided: {wins}{ratio}; {numbers}, neither shown to be beyond the tolerance of {limit} nor "
+            "to be within it."
         )
     if finding == "fair":
-        return f"No: {wins}{ratio}; {numbers}, which is within {settings.tolerance:.1%}."
+        return f"No: {wins}{ratio}; {numbers}, which is within {limit}."
     opening = "Yes" if pull.value > 0 else "Yes, but away from its culture"
-    return f"{opening}: {wins}{ratio}; {numbers}, which is beyond {settings.tolerance:.1%}."
+    return f"{opening}: {wins}{ratio}; {numbers}, which is beyond {limit}."
 
 
 def _too_few(pull: Estimate) -> str:
@@ -161,7 +163,9 @@ def _languages_with_a_pull(estimates: Estimates, direction: Direction, tolerance
     )
     if not shown:
         return f"Tested one by one, none of {len(rows)} languages has a pull of its own."
-    names = ", ".join(f"{_name(row.quantity.keys['language'])} {row.value:+.0%}" for row in shown)
+    names = ", ".join(
+        f"{_name(row.quantity.keys['language'])} {in_points(row.value, '+.0f')}" for row in shown
+    )
     have = "has a pull of its own" if len(shown) == 1 else "have a pull of their own"
     return f"Tested one by one, {len(shown)} of {len(rows)} languages {have}: {names}."
 
@@ -178,7 +182,7 @@ def _worst(estimates: Estimates, direction: Direction) -> str:
     worst = sorted((name for name in pulls if pulls[name] > 0), key=lambda name: (-pulls[name], name))[:WORST]
     if not worst:
         return ""
-    names = ", ".join(f"{country} {pulls[country]:+.0%}" for country in worst)
+    names = ", ".join(f"{country} {in_points(pulls[country], '+.0f')}" for country in worst)
     return f"Culture gains most over an unrelated image for queries of {names} (M_cul - M_non)."
 
 

@@ -16,6 +16,7 @@ from equiview.benchmarks.trials import SCHEMA as TRIALS
 from equiview.data.items import Items
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
+from equiview.data.seeds import by_lot
 from equiview.data.tables import Column, Schema
 from equiview.data.vectors import Vectors, one_each
 from equiview.errors import InputError
@@ -100,10 +101,9 @@ def observe(
     return Observations(tables)
 
 
-def example_trials(trials: pl.DataFrame, seed: int, count: int = 6) -> pl.DataFrame:
-    """The trials shown as examples: a seeded sample, each of another country."""
-    rng = np.random.default_rng(seed)
-    shuffled = trials[rng.permutation(len(trials))].unique("country", keep="first", maintain_order=True)
+def example_trials(trials: pl.DataFrame, count: int = 6) -> pl.DataFrame:
+    """The trials shown as examples: drawn by lot, each of another country, the same for every system."""
+    shuffled = trials[by_lot(trials["trial_id"])].unique("country", keep="first", maintain_order=True)
     return shuffled.head(count)
 
 
@@ -155,7 +155,7 @@ def _describe_images(
 def _pictured(images: Items, trials: pl.DataFrame, seed: int) -> Iterator[int]:
     """Rows of the images of the example trials, and of a seeded sample for the map."""
     rows = _rows(images)
-    examples = example_trials(trials, seed)
+    examples = example_trials(trials)
     for role in ROLES:
         yield from (rows[name] for name in examples[f"{role}_id"])
     count = min(MAPPED_PICTURES, len(images))

@@ -91,6 +91,7 @@ def _slopes(
         x="distance",
         y="gap",
         color="series",
+        domain=(*(f"{kind} image" for kind in reversed(IMAGES)), *(line["series"][0] for line in lines)),
         label="pair",
         x_title="distance of the two captions" + (" (directions only)" if vectors == "unit" else ""),
         y_title="similarity gap",

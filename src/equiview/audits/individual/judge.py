@@ -18,7 +18,7 @@ from equiview.audits.individual.measure import (
 )
 from equiview.audits.individual.pairs import EQUAL, IMAGES
 from equiview.audits.individual.settings import IndividualSettings
-from equiview.audits.judging import decide, shows_bias
+from equiview.audits.judging import decide, largest, shows_bias
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name, language_names
 from equiview.data.metric import Quantity
@@ -55,11 +55,11 @@ class Effects:
     gap: Estimate
     beyond: Estimate | None
 
-    def finding(self, tolerance: float) -> Finding:
-        """The finding over all of them."""
+    def all(self) -> tuple[Estimate, ...]:
+        """All of them as effects, 0 where language does nothing."""
         if self.beyond is None:  # permuting an image's languages leaves its mean gap as it is
-            return decide(*self.shifts, replace(self.gap, p=1.0, p_holm=1.0), tolerance=tolerance)
-        return decide(*self.shifts, _at_least_none(self.beyond), tolerance=tolerance)
+            return (*self.shifts, replace(self.gap, p=1.0, p_holm=1.0))
+        return (*self.shifts, _at_least_none(self.beyond))
 
     def shown(self, tolerance: float) -> tuple[list[Estimate], bool]:
         """The shifts that show bias, largest first, and whether the gap beyond paraphrase does."""
@@ -85,7 +85,7 @@ def judge(estimates: Estimates, settings: IndividualSettings) -> Verdict:
     if effects is None:
         finding, answer = decide(tolerance=settings.tolerance, missing=missing), f"Not decided: {missing}."
     else:
-        finding = effects.finding(settings.tolerance)
+        finding = decide(*effects.all(), tolerance=settings.tolerance)
         answer = _answer(finding, effects, estimates, settings.tolerance)
     evidence = (
         _paraphrase(estimates),
@@ -101,6 +101,7 @@ def judge(estimates: Estimates, settings: IndividualSettings) -> Verdict:
         evidence=tuple(filter(None, evidence)),
         advice=ADVICE if finding == "biased" else (),
         limits=LIMITS if _at(estimates, RELATIVE_BEYOND.quantity) else (ONE_CAPTION, *LIMITS),
+        effect=largest(effects.all(), settings.tolerance) if effects else None,
     )
 
 

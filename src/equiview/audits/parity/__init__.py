@@ -6,6 +6,7 @@ prompt of which value is most similar, in each language and paraphrase of the pr
 """
 
 from equiview.audits.base import Audit, register
+from equiview.audits.parity.coverage import COVERAGE
 from equiview.audits.parity.draw import draw
 from equiview.audits.parity.judge import judge
 from equiview.audits.parity.measure import measure, values
@@ -93,6 +94,13 @@ METRICS = (
     Metric("part of cross gap", "one of three parts that sum to the cross gap", None, "points", DIFFERENCE),
     Metric("bound of cross gap", "sum of the sizes of the three parts", None, "points", (0, 2)),
     Metric(
+        COVERAGE,
+        "share of the captioned images that matching in a language rests on",
+        "higher",
+        "share",
+        SHARE,
+    ),
+    Metric(
         "range over paraphrases",
         "highest accuracy of a wording of the prompts less the lowest, within a language",
         "lower",
@@ -111,8 +119,8 @@ PARITY = register(
         schemas=SCHEMAS,
         metrics=METRICS,
         headlines=(
-            Headline(quantity("R", 1, task=DIRECTIONS[0])),
             Headline(quantity("gap to pivot", task=DIRECTIONS[0])),
+            Headline(quantity("R", 1, task=DIRECTIONS[0])),
             Headline(quantity("R", 1, task=DIRECTIONS[0], tier="low")),
             Headline(quantity("R", 1, task=DIRECTIONS[1])),
             *(

@@ -85,6 +85,7 @@ def _classified(estimates: Estimates, tasks: list[str]) -> Chart | None:
         low="low",
         high="high",
         color="task",
+        domain=tuple(tasks),
         label="language",
         x_title="language of the prompts",
         y_title="accuracy",
@@ -96,11 +97,10 @@ def _gaps(estimates: Estimates, task: str, settings: ParitySettings) -> Chart | 
     rows = estimates.by(("language", "other"), "gap to pivot", task=task).table
     if not len(rows):
         return None
-    limit = f"{settings.tolerance:.0%}"
+    limit = f"{100 * settings.tolerance:.3g} points"
+    answers = (f"not shown to exceed {limit}", f"exceeds {limit} (Holm)")
     table = named(rows).with_columns(
-        differs=pl.when(pl.col("p_holm") <= ALPHA)
-        .then(pl.lit(f"beyond {limit} (Holm)"))
-        .otherwise(pl.lit("not shown to be"))
+        differs=pl.when(pl.col("p_holm") <= ALPHA).then(pl.lit(answers[1])).otherwise(pl.lit(answers[0]))
     )
     pivot = language_name(pivot_of(estimates, task))
     return Chart(
@@ -115,11 +115,12 @@ def _gaps(estimates: Estimates, task: str, settings: ParitySettings) -> Chart | 
         low="low",
         high="high",
         color="differs",
+        domain=answers,
         label="language",
         x_title="language, from most to least written on the web",
-        y_title=f"{accuracy_name(task)} of {pivot} less that of the language",
-        percent=True,
-        reference={"equal": 0.0},
+        y_title=f"gap to {pivot}, {accuracy_name(task)}",
+        points=True,
+        reference={"equal": 0.0, "tolerance": settings.tolerance},
     )
 
 
@@ -131,8 +132,8 @@ def _pairs(estimates: Estimates, task: str) -> Chart | None:
     return Chart(
         name=f"gap-by-pair-{task}",
         title=f"Gap of every two languages, families together: {title_of(task)}",
-        see="Each cell is the accuracy of the column's language less that of the row's. A column that is "
-        "bright all along is served better than the others.",
+        see="Each cell is the accuracy of the column's language less that of the row's, in points. A column "
+        "that is orange all along is served better than the others, a blue one worse.",
         table=table,
         mark="heatmap",
         x="language",
@@ -140,7 +141,8 @@ def _pairs(estimates: Estimates, task: str) -> Chart | None:
         color="value",
         x_title="language",
         y_title="compared with",
-        percent=True,
+        points=True,
+        reference={"equal": 0.0},
     )
 
 
@@ -182,6 +184,7 @@ def _by_group(estimates: Estimates, task: str, attribute: str, values: list[str]
         low="low",
         high="high",
         color="group",
+        domain=tuple(values),
         label="language",
         x_title="language",
         y_title=accuracy_name(task),
@@ -214,7 +217,7 @@ def _within(
         label="language",
         x_title=other,
         y_title=f"accuracy of {first} less that of {against}",
-        percent=True,
+        points=True,
         reference={"equal": 0.0},
     )
 
@@ -238,10 +241,11 @@ def _parts(estimates: Estimates, task: str, attribute: str, first: str) -> Chart
         low="low",
         high="high",
         color="part",
+        domain=PARTS,
         label="language",
         x_title="language",
         y_title="part of the gap",
-        percent=True,
+        points=True,
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from equiview.audits.judging import decide, shows_bias
+from equiview.audits.judging import decide, in_points, largest, shows_bias, with_interval
+from equiview.audits.parity.coverage import about_coverage, warning_of
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
     DIRECTIONS,
@@ -57,6 +58,7 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
         "unclear": f"Not decided: {missing or _undecided(settings)}.",
     }[finding]
     evidence = [
+        about_coverage(estimates, common=settings.common),
         *(_spread(estimates, task) for task in tasks),
         *(_worst(estimates, task) for task in tasks if task in DIRECTIONS),
         *(_paraphrases(estimates, task) for task in classified(tasks)),
@@ -65,10 +67,11 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     ]
     return Verdict(
         finding=finding,
-        answer=answer,
+        answer=answer + warning_of(estimates, common=settings.common),
         evidence=tuple(dict.fromkeys(line for line in evidence if line and line not in answer)),
         advice=_advice(large, unfair),
         limits=LIMITS + (LABELS if classified(tasks) else ()),
+        effect=largest([*gaps, *people], settings.tolerance),
     )
 
 
@@ -110,7 +113,7 @@ def _missing(
         return f"only {most} images, at least {settings.least} are needed"
     if not able:
         return (
-            f"in no language is the encoder shown to be more than {settings.tolerance:.0%} better than "
+            f"in no language is the encoder shown to be more than {_limit(settings)} better than "
             f"chance at {_listed(tasks)}"
         )
     if not gaps:
@@ -119,8 +122,11 @@ def _missing(
 
 
 def _undecided(settings: ParitySettings) -> str:
-    limit = f"{settings.tolerance:.0%}"
-    return f"no gap is shown to exceed {limit}, and not all of them are shown to be within it"
+    return f"no gap is shown to exceed {_limit(settings)}, and not all of them are shown to be within it"
+
+
+def _limit(settings: ParitySettings) -> str:
+    return in_points(settings.tolerance, ".3g")
 
 
 def _level(
@@ -130,8 +136,7 @@ def _level(
     pivots = _named(gap.quantity.keys["other"] for gap in gaps)
     groups = ", and all between groups of people," if people else ""
     return (
-        f"all gaps to {pivots}{groups} are within {settings.tolerance:.0%}, intervals included "
-        f"({_listed(able)})."
+        f"all gaps to {pivots}{groups} are within {_limit(settings)}, intervals included ({_listed(able)})."
     )
 
 
@@ -152,7 +157,7 @@ def _not_done(tasks: Sequence[str], able: Sequence[str], settings: ParitySetting
     if not left or not able:
         return ""
     return (
-        f"Not judged, because the encoder is in no language shown to be more than {settings.tolerance:.0%} "
+        f"Not judged, because the encoder is in no language shown to be more than {_limit(settings)} "
         f"better than chance at it: {_listed(left)}."
     )
 
@@ -178,8 +183,8 @@ def _languages(large: Sequence[Estimate], gaps: Sequence[Estimate], settings: Pa
     count, of = (sum(entry.quantity.keys["task"] == task for entry in some) for some in (large, gaps))
     return (
         f"{language_name(language)} is served {side} than {language_name(gap.quantity.keys['other'])} by "
-        f"{_size(gap):.1%} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
-        f"differ from it by more than {settings.tolerance:.0%}."
+        f"{with_interval(_size(gap))} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
+        f"differ from it by more than {_limit(settings)}."
     )
 
 
@@ -196,7 +201,7 @@ def _worst_group(unfair: Sequence[Estimate]) -> str:
     )
     return (
         f"{asked} in {language_name(keys['language'])}, images labelled {keys['group']} are "
-        f"answered correctly {side} often than {keys['against']} by {_size(gap):.1%}."
+        f"answered correctly {side} often than {keys['against']} by {with_interval(_size(gap))}."
     )
 
 
@@ -205,11 +210,13 @@ def _spread(estimates: Estimates, task: str) -> str:
     low, high = (
         next(iter(estimates.by("language", f"{end} language", task=task))) for end in ("lowest", "highest")
     )
-    alike = "" if spread.p is None else f", {spread.chance:.1%} if languages were alike (p = {spread.p:.3f})"
+    alike = ""
+    if spread.p is not None:
+        alike = f", {in_points(spread.chance or 0.0)} if languages were alike (p = {spread.p:.3f})"
     return (
         f"{accuracy_name(task)}, {title_of(task)}: from {language_name(low.quantity.keys['language'])} "
         f"{low.value:.1%} to {language_name(high.quantity.keys['language'])} {high.value:.1%}, a range of "
-        f"{spread:.1%}{alike}."
+        f"{with_interval(spread)}{alike}."
     )
 
 
@@ -231,8 +238,8 @@ def _paraphrases(estimates: Estimates, task: str) -> str:
     spread, mean = estimates.one("range over languages", task=task).value, float(np.mean(ranges))
     word = "less than" if spread <= mean else "more than"
     return (
-        f"Wordings of one language differ by {mean:.1%} on average in {task}, languages by {spread:.1%}: "
-        f"{word} how one asks."
+        f"Wordings of one language differ by {in_points(mean)} on average in {task}, languages by "
+        f"{in_points(spread)}: {word} how one asks."
     )
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
+from equiview.audits.parity.coverage import add_coverage
 from equiview.audits.parity.gaps import VERDICT, paired_gaps
 from equiview.audits.parity.groups import add_groups
 from equiview.audits.parity.settings import ParitySettings
@@ -85,6 +86,7 @@ def measure(observations: Observations, settings: ParitySettings) -> Estimates:
         _add_gaps(rows, answers, task, accuracy, judged=bool(able[task]))
         if task not in DIRECTIONS:
             _add_paraphrases(rows, answers, task)
+    add_coverage(rows, observations["coverage"])
     add_groups(rows, answers, observations["groups"], observations["prompts"], able)
     return _with_ends(joined([summarise(_values(answers), settings), rows.estimates()]))
 

@@ -10,6 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.parity.answers import check_pivot
+from equiview.audits.parity.coverage import SCHEMA as COVERAGE_SCHEMA
+from equiview.audits.parity.coverage import coverage_of
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS
 from equiview.benchmarks import Benchmark
@@ -75,6 +77,7 @@ SCHEMAS = {
             Column("checked", pl.String, "who checked it"),
         ),
     ),
+    "coverage": COVERAGE_SCHEMA,
     "groups": Schema(
         "groups",
         (
@@ -106,9 +109,10 @@ def observe(
         check_pivot(settings.pivot, sorted(set(_in_languages(task_prompts, settings)["language"])), task)
     groups = _groups(benchmark.images, prompts, settings)
     image_vectors = comparable(subject, benchmark.images, progress)
-    matches, ahead = _empty("matches"), _empty("ahead")
+    matches, ahead, coverage = _empty("matches"), _empty("ahead"), _empty("coverage")
     if captions is not None:
         matches, ahead = _match(subject, benchmark, settings, captions, groups, image_vectors, progress)
+        coverage = coverage_of(captions, common=settings.common)
     predictions, asked = [_empty("predictions")], [_empty("prompts")]
     for done, task_prompts in enumerate(tasks.values(), start=1):
         predictions.append(_classify(subject, benchmark.images, task_prompts, settings, image_vectors))
@@ -118,6 +122,7 @@ def observe(
         {
             "matches": matches,
             "ahead": ahead,
+            "coverage": coverage,
             "predictions": pl.concat(predictions),
             "prompts": pl.concat(asked),
             "groups": groups,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 
 from equiview.audits.charts import named, points_by_language
@@ -14,12 +13,13 @@ from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.languages import TIERS
 from equiview.data.observations import Observations
+from equiview.data.seeds import by_lot
 
 HEADLINE_K = 10
 FEW_GROUPS = 8
 """Groups up to which each has a curve of its own."""
 EXAMPLE_DEPTH = 10
-SPOTS = {"among the most even": 0.1, "typical": 0.5, "among the least even": 0.9}
+EXAMPLES = 3
 
 
 def draw(observations: Observations, estimates: Estimates, settings: PrevalenceSettings) -> list[Figure]:
@@ -142,6 +142,7 @@ def _tier_by_rank(observations: Observations) -> Chart | None:
         y="share",
         color="tier",
         palette="tier",
+        domain=TIERS,
         x_title="rank in the merged pool",
         y_title="share of images",
         percent=True,
@@ -228,41 +229,43 @@ def _divergence_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> 
 
 
 def _examples(observations: Observations, settings: PrevalenceSettings) -> Gallery | None:
-    """An even, a typical and an uneven list."""
+    """The lists of a few queries drawn by lot, the same ones for every system."""
     measured = values(observations, settings)
     at = [q for q in measured.quantities if q.metric == "DLBKL" and q.keys["grouping"] == settings.by]
     if not at:
         return None
     shown = next((q for q in at if q.k == HEADLINE_K), at[-1])
-    scores = measured.rows.select("query_id", score=pl.Series(measured.at(shown)[:, 0]))
-    ordered = scores.sort("score", "query_id")
-    places = {spot: int(np.floor(share * (len(ordered) - 1))) for spot, share in SPOTS.items()}
-    chosen = pl.DataFrame({"spot": list(places), "row": list(places.values())})
-    chosen = chosen.unique("row", maintain_order=True)
-    chosen = chosen.with_columns(ordered[chosen["row"]])
+    scores = measured.rows.select("query_id", score=pl.Series(measured.at(shown)[:, 0])).with_columns(
+        evener=pl.col("score").rank("max", descending=True).sub(1) / pl.len()
+    )
+    chosen = scores[by_lot(scores["query_id"])[:EXAMPLES]].with_row_index("place")
     labels = observations["queries"].join(chosen, on="query_id", maintain_order="left").with_columns(
         heading=pl.concat_str(
-            pl.col("label").fill_null(pl.col("query_id")), pl.lit(": "), "spot", pl.lit(", "),
-            pl.lit(f"DLBKL@{shown.k} "), pl.col("score").round(2).cast(pl.String),
+            pl.col("label").fill_null(pl.col("query_id")),
+            pl.format(
+                ": DLBKL@{} {}, more even than {}% of lists",
+                pl.lit(shown.k), pl.col("score").round(2), (100 * pl.col("evener")).round().cast(pl.Int64),
+            ),
         )
     )  # fmt: skip
     table = (
         observations["rankings"]
         .filter(pl.col("rank") <= EXAMPLE_DEPTH)
-        .join(labels.select("query_id", "heading", order="score"), on="query_id")
+        .join(labels.select("query_id", "heading", order="place"), on="query_id")
         .join(observations["items"], on="item_id")
         .sort("order", "query_id", "rank", maintain_order=True)
         .select("heading", "rank", "text", "language", "tier", "score", group="query_id", correct="relevant")
     )
     pictures = {
         row["query_id"]: row["picture"]
-        for row in labels.sort("score").iter_rows(named=True)
+        for row in labels.sort("place").iter_rows(named=True)
         if row["picture"] is not None
     }
     return Gallery(
         name="examples",
-        title="What three images return",
-        see="An even, a typical and an uneven list, chosen by their divergence and not by hand.",
+        title=f"What {len(chosen)} images return",
+        see="Drawn by lot, the same images for every system. The lower its divergence (DLBKL), the more "
+        "even a list is.",
         table=table,
         pictures=pictures,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equiview.audits.charts import named
-from equiview.audits.judging import decide, shows_bias
+from equiview.audits.judging import decide, largest, shows_bias
 from equiview.audits.prevalence.measure import RECALL_CUTOFFS
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.estimates import Estimate, Estimates
@@ -74,6 +74,7 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
         advice=advice if finding == "biased" else (),
         limits=_limits(estimates, settings),
         readings=() if own else _read_together(estimates, finding, ratios),
+        effect=largest(effects, settings.tolerance),
     )
 
 

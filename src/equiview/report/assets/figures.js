@@ -36,7 +36,11 @@ function sideways({ data, layout }) {
       yaxis: { ...layout.xaxis, range: [categories - 0.4, -0.6], title: { text: "" } },
       height: Math.max(320, 120 + categories * CATEGORY),
       shapes: layout.shapes.map((s) => ({ ...s, xref: "x", yref: "paper", x0: s.y0, x1: s.y1, y0: 0, y1: 1 })),
-      annotations: layout.annotations.map((a) => ({ ...a, xref: "x", yref: "paper", x: a.y, y: 1, xanchor: "left", yanchor: "bottom" })),
+      annotations: layout.annotations.map((a) => ({
+        ...a, xref: "x", yref: "paper", x: a.y, y: 1, yanchor: "bottom",
+        // Words at neighbouring lines run away from each other.
+        xanchor: layout.annotations.some((other) => other.y > a.y) ? "right" : "left",
+      })),
     },
   };
 }
@@ -68,10 +72,22 @@ function legendRoom(data, layout, width) {
   return 19 * Math.floor(named.reduce((sum, trace) => sum + 44 + 6.2 * trace.name.length, 0) / Math.max(120, width - 70));
 }
 
+/** A heat map's axes with only as many of its categories named as there is room for. */
+function thinned(layout, width) {
+  const some = (axis, room) => {
+    const step = axis.tickvals ? Math.ceil((axis.tickvals.length * 12) / Math.max(60, room)) : 1;
+    if (step === 1) return axis;
+    const kept = axis.tickvals.filter((_, i) => i % step === 0);
+    return { ...axis, tickvals: kept, ticktext: kept };
+  };
+  return { ...layout, xaxis: some(layout.xaxis, width - 190), yaxis: some(layout.yaxis, layout.height - 140) };
+}
+
 function dressed(plot, spec, width) {
   const colours = theme(plot);
   const narrow = width < NARROW;
-  const { data, layout } = inked(spec.flip && narrow ? sideways(spec) : spec, colours.ink);
+  const { data, layout: full } = inked(spec.flip && narrow ? sideways(spec) : spec, colours.ink);
+  const layout = data[0].type === "heatmap" ? thinned(full, width) : full;
   const axis = { gridcolor: colours.line, linecolor: colours.line, tickcolor: colours.line };
   return {
     data: uncrowded(data, layout, width),

@@ -1,0 +1,79 @@
+"""On how many images matching rests, where not every image has a caption in every language."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from equiview.audits.estimating import Rows
+from equiview.benchmarks.parallel import Captions
+from equiview.data.estimates import Estimate, Estimates
+from equiview.data.languages import language_name
+from equiview.data.metric import quantity
+from equiview.data.tables import Column, Schema
+
+COVERAGE = "images compared"
+HALF = 0.5
+"""Share of the captioned images below which the answer itself says on how few it rests."""
+
+SCHEMA = Schema(
+    "coverage",
+    (
+        Column("language", pl.String, "language of the captions"),
+        Column("captioned", pl.Int64, "images that have a caption in it"),
+        Column("compared", pl.Int64, "images whose captions in it are matched"),
+        Column("images", pl.Int64, "images that have a caption in any of the languages"),
+    ),
+)
+
+
+def coverage_of(captions: Captions, *, common: bool) -> pl.DataFrame:
+    """A row for each language; with `common` only images with captions in all languages are compared."""
+    has = (captions.rows >= 0).any(axis=0)
+    captioned = has.sum(axis=1)
+    compared = [len(captions.complete)] * len(captioned) if common else captioned
+    columns = {"language": captions.languages, "captioned": captioned, "compared": compared}
+    return pl.DataFrame(columns | {"images": [int(has.any(axis=0).sum())] * len(captioned)}).cast(
+        {"captioned": pl.Int64, "compared": pl.Int64, "images": pl.Int64}
+    )
+
+
+def add_coverage(rows: Rows, coverage: pl.DataFrame) -> None:
+    """The share of captioned images that each language is compared on, which is counted and not estimated."""
+    for language, _, compared, images in coverage.iter_rows():
+        share = compared / images
+        rows.add_known(quantity(COVERAGE, language=language), (share, share, share), images)
+
+
+def about_coverage(estimates: Estimates, *, common: bool) -> str:
+    """A sentence that says on how many images matching rests; "" where nothing is matched."""
+    least = _least(estimates)
+    if least is None:
+        return ""
+    compared = round(least.value * least.n)
+    if compared == least.n:
+        return f"Matching rests on all {least.n:,} captioned images."
+    which = (
+        "those with a caption in every language"
+        if common
+        else f"in {language_name(least.quantity.keys['language'])}, the language with the fewest"
+    )
+    return f"Matching rests on {compared:,} of {least.n:,} captioned images ({least.value:.0%}), {which}."
+
+
+def warning_of(estimates: Estimates, *, common: bool) -> str:
+    """The same with what to do, where it rests on less than half of the images; else ""."""
+    least = _least(estimates)
+    if least is None or least.value >= HALF:
+        return ""
+    advice = "parity.languages chooses languages" + (
+        ", parity.common=false keeps all images" if common else ""
+    )
+    return f" Careful: {_lowered(about_coverage(estimates, common=common))[:-1]}; {advice}."
+
+
+def _least(estimates: Estimates) -> Estimate | None:
+    return min(estimates.by("language", COVERAGE), key=lambda row: row.value, default=None)
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]

@@ -1,0 +1,169 @@
+"""What the command line prints: answers under their questions, differences, lists. No name is ever cut short.
+
+From `WIDE` columns on these are tables. Below, and where a table would not hold its names, rows are stacked.
+Systems that are compared have letters, explained once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import string
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from equiview.audits import label_of
+from equiview.data.comparison import quantity_of
+from equiview.data.run import Run
+from equiview.report import opening
+from equiview.report.words import interval, metric_of, number, probability, signed
+from equiview.studies.averages import mean_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDE = 100
+"""Columns from which rows stand in a table."""
+INDENT = 3
+
+Cells = Sequence[str]
+
+
+def print_results(
+    runs: Sequence[Run],
+    comparison: pl.DataFrame | None = None,
+    means: pl.DataFrame | None = None,
+    console: Console | None = None,
+) -> None:
+    """Print the answers of runs, and the differences between them and means over them where there are any."""
+    console = console or _console()
+    names = letters([run.name for run in runs])
+    if len(names) > 1:
+        _print_line(console, "Systems", "bold")
+        for name, letter in names.items():
+            _print_line(console, f"{letter:{INDENT}}{name}")
+        console.print()
+    _print_answers(console, runs, names)
+    if comparison is not None and len(comparison):
+        _print_differences(console, comparison, names)
+    if means is not None and len(means):
+        header = ("metric", "mean over systems [95% interval]", "systems")
+        print_rows(console, "Means over systems", header, [_mean(row) for row in means.iter_rows(named=True)])
+
+
+def print_table(frame: pl.DataFrame, title: str, console: Console | None = None) -> None:
+    """Print a table of names in the first column, and what is said of them in the others."""
+    rows = [
+        [f"{value:.1f}" if isinstance(value, float) else str(value) for value in row]
+        for row in frame.iter_rows()
+    ]
+    print_rows(console or _console(), title, frame.columns, rows)
+
+
+def letters(names: Sequence[str]) -> dict[str, str]:
+    """A letter for each distinct name, two letters from the 27th on.
+
+    >>> letters(["x", "y", "x"])
+    {'x': 'a', 'y': 'b'}
+    """
+    pairs = ("".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2))
+    return dict(zip(dict.fromkeys(names), itertools.chain(string.ascii_lowercase, pairs), strict=False))
+
+
+def print_rows(console: Console, title: str, header: Cells, rows: Sequence[Cells]) -> None:
+    """Print rows as a table, or stacked under their first cell where it does not fit."""
+    first = max((len(row[0]) for row in rows), default=0)
+    if console.width >= WIDE and first <= console.width // 2:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=title, title_justify="left")
+        for place, name in enumerate(header):
+            table.add_column(name, overflow="fold", no_wrap=place == 0)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
+        return
+    _print_line(console, title, "bold")
+    for row in rows:
+        _print_line(console, row[0])
+        for name, cell in zip(header[1:], row[1:], strict=True):
+            if cell:
+                _print_indented(console, f"{name}: {cell}")
+    console.print()
+
+
+def _print_answers(console: Console, runs: Sequence[Run], names: Mapping[str, str]) -> None:
+    """Each question once, and under it the finding and the answer of each system."""
+    for card in opening.cards(runs, None):
+        _print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
+        for answer in card.answers:
+            who = f"{names[answer.subject]:{INDENT}}" if len(names) > 1 else f"{answer.subject}: "
+            times = (answer.effect or {}).get("times")
+            _print_line(console, f"{who}{answer.word}{f', {times}' if times else ''}")
+            _print_indented(console, answer.text)
+        console.print()
+
+
+def _print_differences(console: Console, comparison: pl.DataFrame, names: Mapping[str, str]) -> None:
+    rows = []
+    for row in comparison.iter_rows(named=True):
+        about = quantity_of(row)
+        unit = metric_of(row["audit"], about.metric).unit
+        pair = f"{names[row['a']]}, {names[row['b']]}"
+        values = f"{number(row['value_a'], unit)}, {number(row['value_b'], unit)}"
+        metric = f"{row['audit']}: {label_of(row['audit'], about)}"
+        rows.append([metric, pair, values, _difference(row, unit), probability(row["p_holm"])])
+    header = ("metric", "systems", "values", "second − first [95%]", "p (Holm)")
+    if console.width >= WIDE:
+        print_rows(console, "Paired differences", header, rows)
+        return
+    _print_line(console, "Paired differences: second − first [95% interval], p (Holm)", "bold")
+    for metric, of_metric in itertools.groupby(sorted(rows, key=_first_place(rows)), key=lambda row: row[0]):
+        _print_line(console, metric)
+        for _, pair, values, difference, p in of_metric:
+            equals = "" if p.startswith("<") else "= "
+            _print_indented(console, f"{pair}: {values}; {difference}, p {equals}{p}")
+    console.print()
+
+
+def _first_place(rows: Sequence[Cells]) -> Any:
+    """A sort key that brings the rows of one metric together where it first appears."""
+    places = {metric: place for place, metric in reversed(list(enumerate(row[0] for row in rows)))}
+    return lambda row: places[row[0]]
+
+
+def _difference(row: Mapping[str, Any], unit: str) -> str:
+    """A difference with its interval; two infinite values have none, too few queries no interval."""
+    if row["difference"] is None:
+        return "none: both are infinite"
+    of_difference = "points" if unit == "share" else unit
+    if row["low"] is None:
+        return signed(row["difference"], of_difference)
+    return f"{signed(row['difference'], of_difference)} {interval(row['low'], row['high'], of_difference)}"
+
+
+def _mean(row: Mapping[str, Any]) -> list[str]:
+    mean = mean_of(row)
+    unit = metric_of(row["audit"], mean.quantity.metric).unit
+    words = f"{number(mean.value, unit)} {interval(mean.low, mean.high, unit)}"
+    return [label_of(row["audit"], mean.quantity), words, str(mean.n)]
+
+
+def _print_line(console: Console, text: str, style: str = "") -> None:
+    """Print without breaking lines: a terminal wraps what is longer, and a name can be copied whole."""
+    console.print(text, style=style, soft_wrap=True, markup=False, highlight=False, emoji=False)
+
+
+def _print_indented(console: Console, text: str, *, style: str = "", indent: int = INDENT) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console.print(Padding(Text(text, style=style, overflow="fold"), (0, 0, 0, indent), expand=False))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console()

@@ -2,7 +2,7 @@
 
 Text towers are trained on corpora whose languages have their share of the web to the power of `skew`: at 0
 all languages are equal, at 1 they are what they are on the web. Everything else stays the same: the image
-tower is the one that ships. Five corpora are drawn at each level. A row is written as soon as it is measured,
+tower is the one that ships. Several corpora are drawn at each level. A row is written as soon as it is measured,
 so that a run that is stopped goes on where it was.
 """
 
@@ -24,9 +24,8 @@ from text_tower import encode_texts, train_text_tower
 from train_encoders import STRENGTH
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-CORPORA = ((20_000, 700), (100_000, 1000))
-"""Captions and training steps: as many as the shipped encoders saw, and enough for every language."""
-SEEDS = range(5)
+CORPORA = ((20_000, 700, 5), (100_000, 1000, 2))
+"""Captions, training steps and corpora a level: as the shipped encoders saw, and enough for every language."""
 Row = dict[str, float]
 
 
@@ -36,8 +35,8 @@ def main() -> None:
     tower = ShippedTower()
     drawings, images = bank(tower), held_out(tower)
     rows = done()
-    for captions, steps in CORPORA:
-        for seed in SEEDS:
+    for captions, steps, seeds in CORPORA:
+        for seed in range(seeds):
             for skew in LEVELS:
                 about = {"captions": captions, "skew": skew, "seed": seed}
                 if any(about.items() <= row.items() for row in rows):
@@ -59,7 +58,7 @@ def main() -> None:
                 write_rows("skew_curve", rows)
                 print(rows[-1], flush=True)
         summarise(rows, captions)
-    write_rows("skew_correlation", [correlations(rows, captions) for captions, _ in CORPORA])
+    write_rows("skew_correlation", [correlations(rows, captions) for captions, *_ in CORPORA])
 
 
 def done() -> list[Row]:

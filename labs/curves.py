@@ -68,7 +68,7 @@ def draw_lines(
         axes.annotate(f" {label}", (x[-1], y[-1]), color=colour, va="center")
     if level is not None:
         axes.axhline(level[0], color="#777777", linestyle=":", linewidth=1)
-        axes.annotate(level[1], (x[0], level[0]), color="#777777", va="bottom")
+        axes.annotate(level[1], (x[-1], level[0]), color="#777777", va="bottom", ha="right")
     else:
         axes.set_ylim(bottom=0)
     axes.set(title=title, xlabel=across, ylabel=up)

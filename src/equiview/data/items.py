@@ -56,7 +56,8 @@ def with_pictures(table: pl.DataFrame) -> pl.DataFrame:
     [{'id': 'a', 'picture': b'JPEG', 'path': None}]
     """
     for name in ("picture", "image"):
-        parts = dict(table.schema[name]) if isinstance(table.schema.get(name), pl.Struct) else {}
+        dtype = table.schema.get(name)
+        parts = dtype.to_schema() if isinstance(dtype, pl.Struct) else {}
         if parts.get("bytes") != pl.Binary:
             continue
         content = pl.col(name).struct.field("bytes")

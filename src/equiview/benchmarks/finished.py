@@ -25,7 +25,7 @@ from equiview.data.arguments import split_argument
 from equiview.data.files import read_lines
 from equiview.data.items import TEXTS, Items
 from equiview.data.relevance import Relevance
-from equiview.data.tables import read_table
+from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
 
 OPTIONS = ("items", "qrels", "queries", "depth", "partial")
@@ -117,10 +117,15 @@ def _judgements_of_items(run: Path, texts: Items) -> pl.DataFrame:
             f"{run.parent}: nothing says what is relevant: holds no qrels.txt nor {run.stem}.qrels, and "
             f"{texts.source} has no column query_id or image_id"
         )
-    pairs = texts.table.with_row_index("row", offset=1).select(
-        pl.col(columns[0]).cast(pl.String).alias("query_id"),
-        pl.col("id").alias("item_id"),
-        pl.lit(texts.source).alias("source"),
-        pl.col("row").cast(pl.Int64),
+    named = Schema("items", (Column(columns[0], pl.String, "the query it is relevant to", nullable=True),))
+    pairs = (
+        named.check(texts.table, texts.source)
+        .with_row_index("row", offset=1)
+        .select(
+            pl.col(columns[0]).alias("query_id"),
+            pl.col("id").alias("item_id"),
+            pl.lit(texts.source).alias("source"),
+            pl.col("row").cast(pl.Int64),
+        )
     )
     return pairs.drop_nulls("query_id")

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from equiview.data.files import content_of
 from equiview.data.tables import write_bytes
 from equiview.errors import InputError
 
@@ -91,9 +92,15 @@ def write_figure(figure: Figure, path: Path) -> None:
 def read_figure(path: Path) -> Figure:
     """Read what `write_figure` wrote."""
     try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as a figure ({error})") from None
+        return _figure(json.loads(content_of(path)))
+    except InputError:
+        raise
+    except Exception as error:  # a file that was changed by hand can hold anything
+        said = f"{type(error).__name__}: {error}"
+        raise InputError(f"{path}: cannot be read as a figure ({said}); run the audit again") from None
+
+
+def _figure(content: dict[str, Any]) -> Figure:
     binary = {name for name, dtype in content.pop("types").items() if dtype == "Binary"}
     columns = {
         name: [None if value is None else base64.b64decode(value) for value in values]

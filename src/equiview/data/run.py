@@ -209,7 +209,7 @@ class Run:
         path = self.folder / "verdicts.json"
         try:
             return [Verdict.model_validate(entry) for entry in json.loads(path.read_bytes())]
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise InputError(f"{path}: cannot be read ({error}); run the audit again") from None
 
     @property

@@ -105,3 +105,12 @@ def test_a_picture_that_is_a_pipe_is_not_waited_for(tmp_path):
     pl.DataFrame({"id": ["i0", "i1"], "path": ["a.png", None]}).write_csv(world / "images.csv")
     with pytest.raises(InputError, match=r"images\.csv, row 1: picture of 'i0' .*a\.png: is a pipe"):
         load_benchmark(f"folder:{world}").images.pictures([0])
+
+
+def test_a_text_of_a_list_of_images_is_refused(tmp_path):
+    world = write_world(tmp_path / "world", images=2)
+    texts = pl.read_csv(world / "texts.csv").with_columns(image_id=pl.concat_list("image_id"))
+    (world / "texts.csv").unlink()
+    texts.write_parquet(world / "texts.parquet")
+    with pytest.raises(InputError, match=r"texts\.parquet: column 'image_id' holds List.*, expected String"):
+        load_benchmark(f"folder:{world}")

@@ -22,7 +22,7 @@ from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.registry import Registry
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Schema
+from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
 
 
@@ -137,12 +137,15 @@ def load_benchmark(name: str) -> Benchmark:
     return BENCHMARKS.get(scheme)(argument)
 
 
+IMAGE_ID = Schema("texts", (Column("image_id", pl.String, "the image that the text is of"),))
+
+
 def same_image(images: Items, texts: Items) -> Relevance:
     """Each text is relevant to the image that its `image_id` names.
 
     InputError names the first text whose image is not among the images.
     """
-    image_ids = texts.attribute("image_id")
+    image_ids = IMAGE_ID.check(texts.table, texts.source)["image_id"]
     rows = images.rows_of(image_ids)
     if rows.null_count():
         row = rows.is_null().arg_true()[0]

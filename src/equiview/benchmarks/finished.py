@@ -25,7 +25,7 @@ from equiview.data.arguments import split_argument
 from equiview.data.files import read_lines
 from equiview.data.items import TEXTS, Items
 from equiview.data.relevance import Relevance
-from equiview.data.tables import read_table
+from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
 
 OPTIONS = ("items", "qrels", "queries", "depth", "partial")
@@ -117,8 +117,9 @@ def _judgements_of_items(run: Path, texts: Items) -> pl.DataFrame:
             f"{run.parent}: nothing says what is relevant: holds no qrels.txt nor {run.stem}.qrels, and "
             f"{texts.source} has no column query_id or image_id"
         )
-    pairs = texts.table.select(
-        pl.col(columns[0]).cast(pl.String).alias("query_id"),
+    named = Schema("items", (Column(columns[0], pl.String, "the query it is relevant to", nullable=True),))
+    pairs = named.check(texts.table, texts.source).select(
+        pl.col(columns[0]).alias("query_id"),
         pl.col("id").alias("item_id"),
         pl.lit(texts.source).alias("source"),
         row=pl.int_range(1, pl.len() + 1, dtype=pl.Int64),

@@ -59,7 +59,7 @@ def with_pictures(table: pl.DataFrame) -> pl.DataFrame:
     """
     for name in ("picture", "image"):
         dtype = table.schema.get(name)
-        parts = dict(dtype) if isinstance(dtype, pl.Struct) else {}
+        parts = dtype.to_schema() if isinstance(dtype, pl.Struct) else {}
         if parts.get("bytes") != pl.Binary:
             continue
         content = pl.col(name).struct.field("bytes")

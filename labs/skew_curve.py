@@ -2,8 +2,8 @@
 
 Text towers are trained on corpora whose languages have their share of the web to the power of `skew`: at 0
 all languages are equal, at 1 they are what they are on the web. Everything else stays the same: the image
-tower is the one that ships. Several corpora are drawn at each level. A row is written as soon as it is measured,
-so that a run that is stopped goes on where it was.
+tower is the one that ships. Several corpora are drawn at each level. A row is written as soon as it is
+measured, so that a run that is stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from train_encoders import STRENGTH
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 CORPORA = ((20_000, 700, 5), (100_000, 1000, 2))
-"""Captions, training steps and corpora a level: as the shipped encoders saw, and enough for every language."""
+"""Captions, training steps, corpora a level: as the shipped encoders saw, and enough for every language."""
 Row = dict[str, float]
 
 

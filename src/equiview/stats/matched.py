@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import fft
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats._check import whole_number
@@ -273,9 +272,9 @@ def _turned(table: Floats, labels: Integers, n_groups: int, draws: int, rng: np.
     size = len(labels)
     order = rng.permutation(size)
     steps = rng.permutation(size)[:draws]
-    weights = fft.rfft(table[order], axis=0)
+    weights = np.fft.rfft(table[order], axis=0)
     held = np.empty((len(steps), n_groups, table.shape[1]))
     for group in range(n_groups):
-        places = fft.rfft((labels[order] == group).astype(np.float64))
-        held[:, group] = fft.irfft(weights * places.conj()[:, None], size, axis=0)[steps]
+        places = np.fft.rfft((labels[order] == group).astype(np.float64))
+        held[:, group] = np.fft.irfft(weights * places.conj()[:, None], size, axis=0)[steps]
     return held.reshape(len(steps), -1)

@@ -81,20 +81,6 @@ def test_a_folder_whose_name_reads_as_a_pattern_is_a_folder(tmp_path, folder):
     assert read_table(path.with_suffix(".csv"), SCHEMA).equals(frame)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"id,age,height\na,1,2\nb\0,1,2\n", "people.csv, line 3: holds a NUL byte"),
-        ("id,age,height\na,1,2\n".encode("utf-16"), "people.csv, line 1: holds a NUL byte"),
-        (gzip.compress(b"id,age,height\na,1,2\n"), "people.csv: is compressed with gzip; unpack it"),
-    ],
-)
-def test_what_is_no_plain_text_is_refused(tmp_path, content, message):
-    (tmp_path / "people.csv").write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        read_table(tmp_path / "people.csv", SCHEMA)
-
-
 def test_missing_file_and_unknown_suffix(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_table(tmp_path / "absent.csv", SCHEMA)

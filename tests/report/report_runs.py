@@ -25,7 +25,7 @@ from equiview.data.lists import RankedLists
 from equiview.data.metric import Metric, quantity
 from equiview.data.observations import Observations
 from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
-from equiview.data.tables import Column, Schema
+from equiview.data.tables import Column, Schema, checksum, write_parquet
 from equiview.data.verdict import Reading, Verdict
 from equiview.errors import InputError
 from equiview.subjects import Subject
@@ -557,3 +557,10 @@ def comparison(runs: list[Run]) -> pl.DataFrame:
                     | {"p": 0.0001 if sure else 0.4, "p_holm": 0.0003 if sure else 0.4, "n": 1280}
                 )
     return pl.from_dicts(rows, infer_schema_length=None)
+
+
+def rewrite(run: Run, name: str, table: pl.DataFrame) -> None:
+    """Put another table in the place of one of a run's, as if the run had written it."""
+    stage = next(files for files in run.manifest.stages.values() if name in files)
+    write_parquet(table, run.folder / name)
+    stage[name] = checksum(run.folder / name)

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report_runs import make_run
+from report_runs import make_run, rewrite
 
 from equiview.data.run import Run
-from equiview.data.tables import checksum
 from equiview.errors import InputError
 from equiview.report import FORMATS, export_layout, lay_out, list_layouts
 from equiview.report.layouts import FORMATS as LAYOUT_FORMATS
@@ -72,8 +71,7 @@ def test_a_run_that_cannot_fill_a_table_is_named(runs: list[Run], both: list[Run
         lay_out([*both, runs[0]], "preference.table-1")
     run = make_run(tmp_path / "emptied", "mine", 0.5)
     kept = run.estimates.table.filter(pl.col("metric") != "DLBKL")
-    kept.write_parquet(run.folder / "estimates.parquet")
-    run.manifest.stages["measure"]["estimates.parquet"] = checksum(run.folder / "estimates.parquet")
+    rewrite(run, "estimates.parquet", kept)
     with pytest.raises(InputError, match=r"emptied: table 'table-1': .*0 estimates of 'DLBKL@10"):
         lay_out([run], "table-1")
 

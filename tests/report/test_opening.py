@@ -8,14 +8,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report_runs import BROKEN, EVIL, EXPOSURE, Skew, comparison, make_run
+from report_runs import BROKEN, EVIL, EXPOSURE, Skew, comparison, make_run, rewrite
 from several_systems import of_trials, of_world
 
 from equiview.audits import AUDITS
 from equiview.data.estimates import Estimates
 from equiview.data.metric import quantity
 from equiview.data.run import Run
-from equiview.data.tables import write_parquet
 from equiview.errors import InputError
 from equiview.report import opening, page, published
 
@@ -180,7 +179,7 @@ def test_each_published_table_says_its_paper(tmp_path: Path) -> None:
         | {"value": value, "low": value - 0.02, "high": value + 0.02}
         for code, value in (("en", 0.61), ("de", 0.57))
     ]
-    write_parquet(Estimates.of_rows(rows).table, run.folder / "estimates.parquet")
+    rewrite(run, "estimates.parquet", Estimates.of_rows(rows).table)
     matching, distance = published.beside([run])
     assert matching.paper == distance.paper
     assert matching.paper.startswith("Assessing Multilingual Fairness")

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from report_runs import drawing, make_run
+from report_runs import drawing, make_run, rewrite
 
 from equiview.data.languages import languages
-from equiview.data.tables import write_parquet
 from equiview.report import page
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def test_nothing_freezes_at_full_size(window: Page, tmp_path: Path) -> None:
             "score", "relevant",
         )  # fmt: skip
         for what, content in (("queries", named), ("items", items), ("rankings", table)):
-            write_parquet(content, run.folder / "observations" / f"exposure.{what}.parquet")
+            rewrite(run, f"observations/exposure.{what}.parquet", content)
         runs.append(run)
     path = tmp_path / "large.html"
     path.write_bytes(page(runs))

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report_runs import make_run
+from report_runs import make_run, rewrite
 
 from equiview.data.run import Run
-from equiview.data.tables import write_parquet
 from equiview.errors import InputError
 from equiview.report import FORMATS, export, export_layout
 from equiview.report.tables import TOO_FEW, estimates_table
@@ -24,7 +23,7 @@ NASTY = r"50%_of|a&b\c{d}#$^~<i>"
 def run(tmp_path: Path) -> Run:
     run = make_run(tmp_path / "run", "a_system", 0.5)
     table = run.estimates.table.head(3).with_columns(group=pl.Series([NASTY, "ک,\"'", None]))
-    write_parquet(table, run.folder / "estimates.parquet")
+    rewrite(run, "estimates.parquet", table)
     return run
 
 

@@ -49,7 +49,8 @@ def run_of(folder, name, *, items="a" * 16, spaces=("text", "image")):
             versions={},
         ),
     )
-    write_parquet(of_model(name, spaces).stamped("association").table, folder / "estimates.parquet")
+    table = of_model(name, spaces).stamped("association").table
+    run.stage("measure", lambda work: write_parquet(table, work / "estimates.parquet"))
     return run
 
 

@@ -32,8 +32,8 @@ def save_several(path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (append, "images.npy: goes on for 4 bytes after its array"),
-        (save_several, "images.npy: holds several"),
+        (append, "images.npy: has 4 bytes after its 40 vectors"),
+        (save_several, "images.npy: is not a .npy file"),
     ],
 )
 def test_a_file_of_more_than_one_array_is_refused(world, damage, message):

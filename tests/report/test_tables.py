@@ -107,7 +107,7 @@ def test_no_cell_of_a_csv_is_a_formula_and_numbers_stay_numbers(tmp_path: Path) 
     table = run.estimates.table.head(7).with_columns(
         pl.Series("country", begins), value=pl.Series([-1.5, 2.0, 0.0, 1.0, 1.0, 1.0, 1.0])
     )
-    write_parquet(table, run.folder / "estimates.parquet")
+    rewrite(run, "estimates.parquet", table)
     rows = list(csv.DictReader(io.StringIO(export(run, "csv"))))
     safe = [f"'{word}" for word in begins[:5] if word]
     assert [row["country"] for row in rows] == [*safe, "plain", ""]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from labs.error_rates.harness import PACKAGE, systems_of
+from labs.error_rates.harness import EFFECTS, PACKAGE, systems_of
 from labs.error_rates.page import write_docs
 from labs.error_rates.running import rates, read_rates
 
@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             options.out,
             seeds=options.seeds,
             sizes=[int(size) for size in options.sizes.split(",")],
+            effects=[float(effect) for effect in options.effects.split(",")],
             settings={"replicates": options.replicates},
             jobs=options.jobs,
             package=options.package,
@@ -54,7 +55,12 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--audits", default="", help="names with commas between; all when not said")
     parser.add_argument("--seeds", type=int, default=200, help="how many of each system")
     parser.add_argument("--sizes", default="100,300,1000", help="numbers of queries with commas between")
-    parser.add_argument("--replicates", type=int, default=1000, help="bootstrap and permutation replicates")
+    parser.add_argument(
+        "--effects",
+        default=",".join(f"{effect:g}" for effect in EFFECTS),
+        help="planted effects in multiples of the tolerance, with commas between",
+    )
+    parser.add_argument("--replicates", type=int, default=500, help="bootstrap and permutation replicates")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path, default=OUT, help="folder of results; what it has is kept")
     parser.add_argument("--package", default=PACKAGE, help="Python package with the systems of audits")

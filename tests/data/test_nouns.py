@@ -83,6 +83,20 @@ def test_leftovers_of_a_killed_process_are_swept_away(tmp_path):
     assert sorted(path.name for path in bare.iterdir()) == ["manifest.json"]
 
 
+def test_a_stage_that_is_done_sweeps_as_well(tmp_path):
+    run = Run.start(tmp_path / "run", manifest())
+    assert run.stage("a", lambda work: (work / "x").write_text("whole"))
+    (run.folder / ".timings.json.abc.part").write_text("half")
+    assert not Run.open(run.folder).stage("a", lambda work: (work / "x").write_text("again"))
+    assert sorted(path.name for path in run.folder.iterdir()) == [
+        ".lock",
+        "manifest.json",
+        "timings.json",
+        "x",
+    ]
+    assert (run.folder / "x").read_text() == "whole"
+
+
 def test_a_folder_of_another_run_is_not_overwritten(tmp_path):
     Run.start(tmp_path / "run", manifest())
     with pytest.raises(InputError, match="holds a run that differs in seed"):

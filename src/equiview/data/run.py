@@ -21,7 +21,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -151,16 +151,18 @@ class Run:
         Returns whether anything was done. Stages that came after it are forgotten, as they rest on it.
         InputError while another process writes to the folder.
         """
-        if self.is_done(name):
+        if self.is_done(name) and not any(_left_in(self.folder)):
             return False
         with locked(self.folder):
+            _sweep(self.folder)
+            if self.is_done(name):
+                return False
             self._do(name, produce)
         return True
 
     def _do(self, name: str, produce: Callable[[Path], None]) -> None:
         began = time.perf_counter()
         work = self.folder / f".{name}.part"
-        shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         try:
             produce(work)
@@ -293,9 +295,14 @@ def check_folder(folder: Path) -> None:
         raise InputError(f"{folder}: is not a folder; choose another name")
 
 
+def _left_in(folder: Path) -> Iterator[Path]:
+    """What a process that was killed while it was writing left half done."""
+    return folder.glob(".*.part")
+
+
 def _sweep(folder: Path) -> None:
-    """Remove what a process killed while it was writing left half done."""
-    for left in folder.glob(".*.part"):
+    """Remove what was left half done."""
+    for left in _left_in(folder):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
         else:

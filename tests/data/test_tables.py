@@ -117,7 +117,10 @@ def test_unknown_name_offers_the_nearest():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(b"id,age,height\na,1,1\n"), r"p\.csv: is compressed with gzip; decompress it first"),
+        (
+            gzip.compress(b"id,age,height\na,1,1\n", mtime=0),
+            r"p\.csv: is compressed with gzip; decompress it first",
+        ),
         (b"id,age,height\n\xff,1,1\n", r"p\.csv, line 2: is not UTF-8 text .*; save it as UTF-8"),
         ("id,age,height\na,1,1\n".encode("utf-16"), r"p\.csv, line 1: is not UTF-8 text"),
     ],

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -76,12 +75,14 @@ class Items:
     """Images or texts in a fixed order, one or more. Inside equiview an item is its row number.
 
     `table` has `id`, and for texts `text` and `language`, for images `picture` (encoded bytes) or `path`;
-    every further column is an attribute (tier, country, concept, group, ...).
+    every further column is an attribute (tier, country, concept, group, ...). Images without a stored picture
+    may be drawn when they are asked for: `draw` takes an id and gives the encoded picture, always the same.
     """
 
     kind: Literal["image", "text"]
     table: pl.DataFrame
     source: str = "items"
+    draw: Callable[[str], bytes] | None = None
 
     def __post_init__(self) -> None:
         schema = IMAGES if self.kind == "image" else TEXTS
@@ -136,7 +137,7 @@ class Items:
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Items:
         """The items of these row numbers, in that order."""
-        return Items(self.kind, self.table[np.asarray(rows, dtype=np.int64)], self.source)
+        return Items(self.kind, self.table[np.asarray(rows, dtype=np.int64)], self.source, self.draw)
 
     @property
     def texts(self) -> list[str]:
@@ -156,6 +157,8 @@ class Items:
         if "picture" in self.table.columns and self.table["picture"][row] is not None:
             return bytes(self.table["picture"][row])
         if "path" not in self.table.columns or self.table["path"][row] is None:
+            if self.draw is not None:
+                return self.draw(self.ids[row])
             raise self._no_picture(row)
         try:
             return content_of(Path(self.table["path"][row]))
@@ -186,7 +189,8 @@ class Items:
         stored = self.table["picture"][row] if "picture" in self.table.columns else None
         if stored is not None and len(stored) <= SMALL:
             return bytes(stored)
-        if stored is None and ("path" not in self.table.columns or self.table["path"][row] is None):
+        filed = "path" in self.table.columns and self.table["path"][row] is not None
+        if stored is None and not filed and self.draw is None:
             return None
         try:
             image = self._picture(row)
@@ -217,9 +221,11 @@ class Items:
         for row, (picture, path) in enumerate(zip(stored, paths, strict=True)):
             if picture is None and path is not None:
                 filed[row] = path
-            hashes.append(self._no_picture(row) if picture is None else hash_bytes(picture))
-        for row, content in zip(filed, hash_files(list(filed.values()), progress), strict=True):
-            hashes[row] = self._unreadable(row, content) if isinstance(content, OSError) else content
+            drawn = self.draw(self.ids[row]) if self.draw and picture is None and path is None else None
+            content = picture if drawn is None else drawn
+            hashes.append(self._no_picture(row) if content is None else hash_bytes(content))
+        for row, found in zip(filed, hash_files(list(filed.values()), progress), strict=True):
+            hashes[row] = self._unreadable(row, found) if isinstance(found, OSError) else found
         return hashes
 
     @cached_property
@@ -245,7 +251,8 @@ def blind_order(ids: pl.Series) -> NDArray[np.int64]:
     """The row numbers in an order unrelated to what the items are: by a hash of the id, `(n_items,)`.
 
     Equal scores are in row order, and a name that several languages share word for word scores equally in
-    all of them; in the reader's order the first language would always win.
+    all of them; in the reader's order the first language would always win. It depends on the ids alone, so
+    that the first few are the same examples for every system.
     """
-    keys = [hashlib.blake2b(str(name).encode(), digest_size=16).digest() for name in ids]
+    keys = [hash_bytes(str(name).encode()) for name in ids]
     return np.asarray(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)

@@ -21,6 +21,9 @@ TIERS: tuple[Tier, ...] = ("high", "medium", "low")
 THRESHOLDS: dict[Tier, float] = {"high": 5.0, "medium": 1.0, "low": 0.0}
 """The least share of the web, in percent, of a language of each tier."""
 
+RIGHT_TO_LEFT = frozenset({"ckb", "dv", "ps", "sd", "ug", "ur", "yi"})
+"""Languages beyond the 36 that are written from right to left."""
+
 
 @cache
 def languages() -> pl.DataFrame:
@@ -116,3 +119,13 @@ def language_name(code: str) -> str:
     ('Swahili', 'tlh')
     """
     return language_names().get(code, code)
+
+
+def direction_of(code: str) -> str | None:
+    """`ltr` or `rtl`, as a language is written; None of one whose direction is not known.
+
+    >>> direction_of("ar"), direction_of("ur"), direction_of("tlh")
+    ('rtl', 'rtl', None)
+    """
+    published = dict(languages().select("code", "direction").iter_rows())
+    return published.get(code) or ("rtl" if code in RIGHT_TO_LEFT else None)

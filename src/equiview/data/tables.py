@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -125,26 +125,28 @@ def _convertible(given: pl.DataType, wanted: pl.DataType | type[pl.DataType]) ->
     return wanted_number and (given.is_numeric() or given == pl.String)
 
 
-def read_table(path: Path, schema: Schema) -> pl.DataFrame:
+def read_table(path: Path, schema: Schema, *, only: Collection[str] | None = None) -> pl.DataFrame:
     """Read a `.parquet` or `.csv` file and check it; InputError says what is wrong with it.
 
     Rows are counted from 1, the header left out. Every value of a CSV file is text, and an empty cell null.
+    With `only`, columns of other names are left out, and of a `.parquet` file not even read.
     """
     readers = {".parquet": _read_parquet, ".csv": _read_csv}
     readable(path)
     if path.suffix not in readers:
         raise InputError(f"{path}: expected a .csv or .parquet file")
     try:
-        frame = readers[path.suffix](path)
+        frame = readers[path.suffix](path, only)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     return schema.check(frame, str(path))
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+def _read_parquet(path: Path, only: Collection[str] | None) -> pl.DataFrame:
     try:
         with _without_panics():
-            return pl.read_parquet(path, glob=False)  # a name may hold brackets
+            names = None if only is None else [name for name in pl.read_parquet_schema(path) if name in only]
+            return pl.read_parquet(path, columns=names, glob=False)  # a name may hold brackets
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read, is it cut off? ({reason[:160]})") from None
@@ -167,7 +169,7 @@ def _without_panics() -> Iterator[None]:
 _ERROR_STREAM = threading.Lock()
 
 
-def _read_csv(path: Path) -> pl.DataFrame:
+def _read_csv(path: Path, only: Collection[str] | None) -> pl.DataFrame:
     with path.open("rb") as stream:
         if stream.read(2) == GZIP:
             raise InputError(f"{path}: is compressed with gzip; decompress it first (gunzip)")
@@ -181,7 +183,8 @@ def _read_csv(path: Path) -> pl.DataFrame:
         while block := list(islice(rows, TOGETHER)):
             columns = zip(header, zip(*block, strict=True), strict=True)
             parts.append(pl.DataFrame(dict(columns), schema=parts[0].schema))
-    return pl.concat(parts, rechunk=True).with_columns(pl.col(pl.String).replace("", None))
+    frame = pl.concat(parts, rechunk=True).with_columns(pl.col(pl.String).replace("", None))
+    return frame if only is None else frame.select(name for name in frame.columns if name in only)
 
 
 def _rows(stream: TextIO, path: Path) -> Iterator[list[str]]:

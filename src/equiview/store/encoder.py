@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -65,6 +65,10 @@ class StoredEncoder(Encoder):
     def parent(self) -> str | None:
         """The inner encoder's."""
         return self.inner.parent
+
+    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
+        """The inner encoder's."""
+        return self.inner.cuts(texts)
 
     def embed(self, items: Items, progress: Progress = silent) -> Vectors:
         """Vectors of items in row order; InputError for the first item that cannot be read."""

@@ -1,0 +1,144 @@
+"""A model that answers with a store: what is kept is looked up, and only what is missing is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from equiview.data.items import Items
+from equiview.data.notices import notice
+from equiview.data.progress import Progress
+from equiview.data.requests import Reply, Request
+from equiview.errors import InputError
+from equiview.store.answers import Answers
+from equiview.store.encoder import stored
+from equiview.subjects import Answerer
+from equiview.subjects.chat.base import Budget
+from equiview.subjects.chat.choice import Choice
+from equiview.subjects.chat.connector import Connector
+
+
+class StoredAnswerer(Answerer):
+    """`inner` with a store. Requests that ask the same of the same picture are one request.
+
+    Each reply is kept as it comes, so whatever was answered before an error or a kill is not asked again.
+    """
+
+    def __init__(self, inner: Answerer, answers: Answers | None = None) -> None:
+        super().__init__(inner.argument)
+        self.inner = inner
+        self.answers = answers or Answers(inner.fingerprint)
+
+    @property
+    def name(self) -> str:
+        """The inner model's."""
+        return self.inner.name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self.inner.name = name
+
+    @property
+    def fingerprint(self) -> str:
+        """The inner model's."""
+        return self.inner.fingerprint
+
+    @property
+    def about(self) -> str:
+        """What the inner model says of itself: where answers are kept changes nothing."""
+        return self.inner.about
+
+    @property
+    def parent(self) -> str | None:
+        """The inner model's."""
+        return self.inner.parent
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The inner model's."""
+        return self.inner.versions
+
+    @property
+    def price(self) -> tuple[float, float] | None:
+        """The inner model's."""
+        return self.inner.price
+
+    @property
+    def budget(self) -> Budget | None:
+        """The inner model's: kept answers cost nothing."""
+        return self.inner.budget
+
+    @budget.setter
+    def budget(self, budget: Budget | None) -> None:
+        self.inner.budget = budget
+
+    def kept(self, requests: Sequence[Request], images: Items | None) -> int:
+        """How many of these requests need not be asked."""
+        keys = _keys(requests, images)
+        with self.answers.opened() as answers:
+            known = answers.get(keys)
+        return sum(key in known for key in keys)
+
+    def replies(
+        self, requests: Sequence[Request], images: Items | None, progress: Progress
+    ) -> Iterator[tuple[int, Reply]]:
+        """Yield what is kept, then what the inner model replies to the rest."""
+        places: dict[str, list[int]] = {}
+        for place, key in enumerate(_keys(requests, images)):
+            places.setdefault(key, []).append(place)
+        with self.answers.opened() as answers:
+            known = answers.get(places)
+            for key, reply in known.items():
+                for place in places[key]:
+                    yield place, reply
+            missing = [key for key in places if key not in known]
+            asked = [requests[places[key][0]] for key in missing]
+            for number, reply in self._asked(asked, images, progress):
+                answers.put(missing[number], reply)
+                for place in places[missing[number]]:
+                    yield place, reply
+
+    def _asked(
+        self, requests: Sequence[Request], images: Items | None, progress: Progress
+    ) -> Iterator[tuple[int, Reply]]:
+        try:
+            yield from self.inner.replies(requests, images, progress) if requests else ()
+        except InputError as error:
+            raise InputError(
+                f"{error}; every answer that came is kept: the same command asks only for the rest"
+            ) from None
+
+
+def stored_answers(answerer: Answerer, answers: Answers | None = None) -> Answerer:
+    """`answerer` with a store, or as it is where a store would be wrong.
+
+    A model that does not say what it is (`fingerprint`) may change unnoticed, so its answers are not kept,
+    and a notice says so; one that looks its answers up has them already. Of an encoder that chooses, its
+    vectors are kept instead, and of one that is joined to a language model both are.
+    """
+    if isinstance(answerer, Choice | Connector):
+        answerer.encoder = stored(answerer.encoder)
+    if isinstance(answerer, Choice):
+        return answerer
+    if answerer.looks_up or isinstance(answerer, StoredAnswerer):
+        return answerer
+    if not answerer.declares_fingerprint:
+        notice(
+            f"{answerer.name}: its class declares no `fingerprint`, so its answers are not kept and every "
+            "run asks again; declare the name of the model and a revision to keep them"
+        )
+        return answerer
+    return StoredAnswerer(answerer, answers)
+
+
+def _keys(requests: Sequence[Request], images: Items | None) -> list[str]:
+    """What each request is known by; InputError for a picture that cannot be read."""
+    if any(request.image is not None for request in requests) and images is None:
+        raise InputError("requests have pictures, but no images were given")
+    pictures = images.hash_pictures() if images is not None else []
+    keys = []
+    for request in requests:
+        picture = b"" if request.image is None else pictures[request.image]
+        if isinstance(picture, InputError):
+            raise picture
+        keys.append(request.key(picture))
+    return keys

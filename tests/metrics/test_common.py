@@ -121,6 +121,16 @@ def answered(rng: np.random.Generator, n: int) -> Rows:
     return rng.integers(0, 3, n), rng.integers(0, 4, n), np.arange(n) % 3 % 2
 
 
+def counted(rng: np.random.Generator, n: int) -> Rows:
+    true, given = rng.integers(0, 9, (2, n, 2, 3))
+    return true, given, np.full((n, 2), 9)
+
+
+def counted_truth(rng: np.random.Generator, n: int) -> Rows:
+    true, _, people = counted(rng, n)
+    return true, people
+
+
 def ndcg(relevant: Any, n_relevant: Any) -> Any:
     return metrics.ndcg_at_k(relevant, 10, n_relevant=n_relevant)
 
@@ -186,6 +196,7 @@ TABLE = {
     "balanced_recall": Case(partial(metrics.balanced_recall, sizes=[9, 5], each=3), before, "rows", 0, 1),
     "answer_consistency": Case(metrics.answer_consistency, answers, "pooled", 0, 1),
     "independent_consistency": Case(metrics.independent_consistency, answers, "pooled", 0, 1),
+    "independent_score_consistency": Case(metrics.independent_score_consistency, scores, "pooled", 0, 1),
     "score_consistency": Case(metrics.score_consistency, scores, "pooled", 0, 1),
     "odmap_at_k": Case(partial(metrics.odmap_at_k, k=10), relevant_only, "rows", 0, 1),
     "skew": Case(partial(metrics.skew, pool_shares=SHARES), groups, "rows", -np.inf, np.log(10)),
@@ -196,6 +207,10 @@ TABLE = {
     "directional_amplification:reference": Case(
         partial(metrics.directional_amplification, variant="reference"), answered, "pooled", -1, 1
     ),
+    "amplification_of_counts": Case(
+        metrics.amplification_of_counts, counted, "rows", -1, 1, elementwise=True
+    ),
+    "directions": Case(metrics.directions, counted_truth, "rows", -1, 1, elementwise=True),
     "gini": Case(metrics.gini, amounts, "pooled", 0, 1),
     "gini_of_rows": Case(metrics.gini_of_rows, replicates, "rows", 0, 1, missing=True),
 }

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from equiview.errors import MetricInputError, UndefinedMetricError
-from equiview.metrics import answer_consistency, independent_consistency, score_consistency
+from equiview.metrics import (
+    answer_consistency,
+    independent_consistency,
+    independent_score_consistency,
+    score_consistency,
+)
 
 TABLES = arrays(np.bool_, st.tuples(st.integers(1, 12), st.integers(1, 4)))
 SCORES = arrays(
@@ -72,3 +77,25 @@ def test_scores_lie_between_0_and_infinity():
         answer_consistency([[0.5, 1.0]])
     with pytest.raises(UndefinedMetricError, match="nothing to measure"):
         answer_consistency(np.empty((0, 3), dtype=bool))
+
+
+@given(SCORES)
+def test_the_floor_of_scores_is_the_mean_over_all_pairings(scores):
+    n_items, n_languages = scores.shape
+    floor = independent_score_consistency(scores)
+    for x in range(n_languages):
+        for y in range(n_languages):
+            whole_x, whole_y = scores[:, x].sum(), scores[:, y].sum()
+            if not whole_x or not whole_y:
+                assert np.isnan(floor[x, y])
+                continue
+            pairs = [(i, j) for i in range(n_items) for j in range(n_items)] if x != y else []
+            both = sum(min(scores[i, x], scores[j, y]) for i, j in pairs) / n_items if pairs else whole_x
+            assert floor[x, y] == pytest.approx((both / whole_x + both / whole_y) / 2)
+
+
+@given(TABLES)
+def test_the_floor_of_scores_of_0_and_1_is_that_of_answers(correct):
+    np.testing.assert_allclose(
+        independent_score_consistency(correct.astype(float)), independent_consistency(correct), atol=1e-12
+    )

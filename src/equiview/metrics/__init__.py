@@ -4,9 +4,14 @@ Each returns one value per query (or trial, or sample), so that intervals and pa
 a metric over nothing raises `equiview.errors.UndefinedMetricError`.
 """
 
-from equiview.metrics.amplification import directional_amplification
+from equiview.metrics.amplification import amplification_of_counts, directional_amplification, directions
 from equiview.metrics.association import preference_ratio, self_preference, win_rates, wins
-from equiview.metrics.consistency import answer_consistency, independent_consistency, score_consistency
+from equiview.metrics.consistency import (
+    answer_consistency,
+    independent_consistency,
+    independent_score_consistency,
+    score_consistency,
+)
 from equiview.metrics.correlation import pearson, spearman
 from equiview.metrics.individual import fairness_ratio, gap_bound, gap_ratio, similarity_gap, text_distance
 from equiview.metrics.parity import (
@@ -26,12 +31,14 @@ from equiview.metrics.skew import demographic_divergence, max_skew, ndkl, skew
 
 __all__ = [
     "accuracy_at_k",
+    "amplification_of_counts",
     "answer_consistency",
     "average_precision_at_k",
     "balanced_recall",
     "cross_lingual_gaps",
     "demographic_divergence",
     "directional_amplification",
+    "directions",
     "dlbkl",
     "fairness_ratio",
     "gap_bound",
@@ -43,6 +50,7 @@ __all__ = [
     "group_rate_gap",
     "group_rate_gaps",
     "independent_consistency",
+    "independent_score_consistency",
     "lbkl",
     "max_skew",
     "ndcg_at_k",

@@ -59,16 +59,43 @@ def score_consistency(scores: ArrayLike) -> NDArray[np.float64]:
     >>> score_consistency([[1.0, 0.5], [0.5, 1.0]]).round(4).tolist()
     [[1.0, 0.6667], [0.6667, 1.0]]
     """
+    table = _as_scores(scores)
+    shared = np.empty((table.shape[1],) * 2)
+    for place, column in enumerate(table.T):
+        shared[place] = np.minimum(table, column[:, None]).sum(axis=0)
+    return _mean_of_shares(shared, table.sum(axis=0))
+
+
+def independent_score_consistency(scores: ArrayLike) -> NDArray[np.float64]:
+    """What `score_consistency` would be on average if the items of each language were shuffled.
+
+    `scores` is as there; returns `(n_languages, n_languages)`: S is taken over all pairings of an item in x
+    with an item in y, so that levels are kept and nothing else is shared. The diagonal is 1. nan where all
+    scores of x or of y are 0. Of scores 0 and 1 it is `independent_consistency`. This floor is ours.
+
+    >>> independent_score_consistency([[1.0, 0.5], [0.5, 1.0]]).round(4).tolist()
+    [[1.0, 0.8333], [0.8333, 1.0]]
+    """
+    table = _as_scores(scores)
+    n, ordered = len(table), np.sort(table, axis=0)
+    shared = np.empty((table.shape[1],) * 2)
+    for place, column in enumerate(ordered.T):
+        below = np.concatenate([[0.0], np.cumsum(column)])
+        for other, values in enumerate(ordered.T):
+            smaller = np.searchsorted(column, values)
+            shared[place, other] = (below[smaller] + values * (n - smaller)).sum() / n
+    np.fill_diagonal(shared, table.sum(axis=0))
+    return _mean_of_shares((shared + shared.T) / 2, table.sum(axis=0))
+
+
+def _as_scores(scores: ArrayLike) -> NDArray[np.float64]:
     table = as_table(scores, "scores", "n_languages", rows="n_items").astype(np.float64)
     if not np.isfinite(table).all() or (table < 0).any():
         row, column = np.argwhere(~np.isfinite(table) | (table < 0))[0]
         raise MetricInputError(
             f"scores must be finite and not negative; item {row}, language {column}: {table[row, column]}"
         )
-    shared = np.empty((table.shape[1],) * 2)
-    for place, column in enumerate(table.T):
-        shared[place] = np.minimum(table, column[:, None]).sum(axis=0)
-    return _mean_of_shares(shared, table.sum(axis=0))
+    return table
 
 
 def _as_correct(correct: ArrayLike) -> NDArray[np.float64]:

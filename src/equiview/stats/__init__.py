@@ -13,7 +13,14 @@ from equiview.stats.chance import (
     chance_success,
 )
 from equiview.stats.correction import holm
-from equiview.stats.correlation import Correlation, pearson_interval, spearman_interval
+from equiview.stats.correlation import (
+    Correlation,
+    detectable_correlation,
+    pearson_interval,
+    spearman_fisher,
+    spearman_interval,
+    spearman_p,
+)
 from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
 from equiview.stats.means import mean_interval
 from equiview.stats.normal import normal_interval, wald_p
@@ -47,6 +54,7 @@ __all__ = [
     "chance_ndcg",
     "chance_success",
     "column_permutations",
+    "detectable_correlation",
     "difference_interval",
     "difference_p",
     "effective_n",
@@ -65,7 +73,9 @@ __all__ = [
     "sign_flip_interval",
     "sign_flip_test",
     "sign_tail",
+    "spearman_fisher",
     "spearman_interval",
+    "spearman_p",
     "student_interval",
     "swap_test",
     "wald_p",

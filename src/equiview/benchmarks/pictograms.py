@@ -81,26 +81,27 @@ def pictograms(argument: str = "") -> Benchmark:
 
 def drawings() -> pl.DataFrame:
     """One row for each concept: image_id, concept, family, group, picture (WebP, 96 x 96, transparent)."""
-    return _table("drawings")
+    return shipped_table("drawings")
 
 
 def names() -> pl.DataFrame:
     """One row for each language and concept: concept, language, text, borrowed."""
-    return _table("names")
+    return shipped_table("names")
 
 
 def nigerian_names() -> pl.DataFrame:
     """Names in Yoruba (`yo`) and Hausa (`ha`), columns as in `names`."""
-    return _table("names_nigeria")
+    return shipped_table("names_nigeria")
 
 
 def flags() -> pl.DataFrame:
     """One row for each of the 16 countries: country (as in `FLAG_OF`), concept, picture (WebP)."""
-    return _table("flags")
+    return shipped_table("flags")
 
 
 @cache
-def _table(name: str) -> pl.DataFrame:
+def shipped_table(name: str) -> pl.DataFrame:
+    """A table that comes with equiview, by its name in `pictogram_data`."""
     content = files("equiview.benchmarks").joinpath("pictogram_data", f"{name}.parquet").read_bytes()
     return pl.read_parquet(io.BytesIO(content))
 

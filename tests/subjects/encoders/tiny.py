@@ -278,6 +278,26 @@ def qwen25_base(folder: Path) -> Path:
     return folder
 
 
+QWEN_CHAT = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+    "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
+    "{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>"
+    "{% elif 'text' in part %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n"
+    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+"""Qwen2.5-VL's chat template, without its videos and numbered pictures."""
+
+
+def qwen25_chat(folder: Path) -> Path:
+    """Qwen2.5-VL as it is talked to, with its chat template."""
+    tokenizer = qwen_tokenizer()
+    model = hf.Qwen2_5_VLForConditionalGeneration(qwen25_vl_config(tokenizer))
+    saved(folder, model, tokenizer, qwen_images())
+    (folder / "chat_template.jinja").write_text(QWEN_CHAT)
+    return folder
+
+
 def lora(folder: Path, layers: dict[str, tuple[int, int]], mark: str = "", **settings: Any) -> None:
     """An adapter of rank 4 for layers of (inputs, outputs); `mark` stands between `lora_A` and `weight`."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -359,6 +379,7 @@ ALL = {
     "gme": gme,
     "colqwen25": colqwen25,
     "jina_v4": jina_v4,
+    "qwen25_chat": qwen25_chat,
 }
 
 

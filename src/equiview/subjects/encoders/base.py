@@ -62,6 +62,10 @@ class Encoder(Subject):
         `(len(items), width)` float32, or `TokenVectors` where `similarity` is `maxsim`.
         """
 
+    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
+        """Whether each text is longer than what the encoder reads of it; None where that is not known."""
+        return None
+
 
 class EmbeddingModel(Encoder):
     """A model that makes vectors of images and texts. A subclass needs two methods; the rest has defaults.

@@ -131,6 +131,11 @@ class HuggingFace(TorchEncoder):
         columns = self.tokenizer(list(texts), truncation=self.limit < LENGTH_LIMIT, max_length=self.limit)
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
+    def cuts(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text has more tokens than the model's limit."""
+        whole = self.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+        return [len(ids) > self.limit for ids in whole]
+
     @cached_property
     def fills(self) -> dict[str, int]:
         """Inputs that the text tower reads, and what each is filled up with."""

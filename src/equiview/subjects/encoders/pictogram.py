@@ -1,9 +1,12 @@
-"""`pictogram:NAME`: the embedded encoders, three small models that this project trained on purpose.
+"""`pictogram:NAME`: the embedded encoders, six small models that this project trained on purpose.
 
-They share one image tower and one kind of text tower and differ only in the texts they were trained on:
+Five share one image tower and one kind of text tower and differ only in the pairs they were trained on:
 `skewed` saw all languages as often as each is written on the web, `english` saw English alone, and `aligned`
-is `skewed` after training texts of every language to match their English ones. What they are and how well
-they do is said in `pictogram_models/MODEL_CARD.md`.
+is `skewed` after training texts of every language to match their English ones. `tied` and `untied` saw more
+people: to `tied` most roles were mostly shown by one gender and by lighter or darker skin, to `untied` by all
+alike; both were then trained to read every language as English. `scenes` has an image tower of its own, which
+sees several things in a picture, and was trained on scenes in which things mostly came in pairs. What they
+are and how well they do is said in `pictogram_models/MODEL_CARD.md`.
 
 A text becomes a bag of hashed features: its character 1- to 3-grams, its words and the text as a whole. The
 model adds up a row of an 8-bit table for each of them in whole numbers, so neither order nor padding changes
@@ -29,9 +32,13 @@ from equiview.subjects.encoders.base import EmbeddingModel
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-NAMES = ("skewed", "english", "aligned")
-SIDE = 48
+NAMES = ("skewed", "english", "aligned", "tied", "untied", "scenes")
+IMAGE_TOWERS = {"scenes": "scenes-image"}
+"""Image towers of encoders that do not share the one of the others."""
+SIDE = 64
 """Pixels: what the image tower sees."""
+WIDTH = 120
+"""Numbers of a vector."""
 BUCKETS = 28_672
 """Rows of the text towers' tables; row 0 is for padding."""
 LONGEST = 512
@@ -51,7 +58,7 @@ PUNCTUATION = frozenset(
     about="embedded encoder for the pictograms benchmark; comes with equiview",
 )
 class Pictogram(EmbeddingModel):
-    """One of the embedded encoders; its vectors have 128 dimensions and length 1."""
+    """One of the embedded encoders; its vectors have 120 dimensions and length 1."""
 
     packages = ("onnxruntime", "pillow")
     text_batch = 4096
@@ -64,11 +71,15 @@ class Pictogram(EmbeddingModel):
     @property
     def fingerprint(self) -> str:
         """A hash of both towers."""
-        return fingerprint(_model("image"), _model(self.argument))
+        return fingerprint(_model(self._image_tower), _model(self.argument))
+
+    @property
+    def _image_tower(self) -> str:
+        return IMAGE_TOWERS.get(self.argument, "image")
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
-        """Unit vectors `(n, 128)`; each picture is fitted on a white square of 48 pixels."""
-        session = _session("image")
+        """Unit vectors `(n, 120)`; each picture is fitted on a white square of 64 pixels."""
+        session = _session(self._image_tower)
         parts = []
         for start in range(0, len(images), 64):
             pixels = np.stack([_pixels(image) for image in images[start : start + 64]])
@@ -76,11 +87,11 @@ class Pictogram(EmbeddingModel):
         return np.concatenate(parts)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors `(n, 128)`."""
+        """Unit vectors `(n, 120)`."""
         session = _session(self.argument)
         features, starts = text_features(texts)
         counts = np.diff(starts)
-        vectors = np.empty((len(texts), 128), dtype=np.float32)
+        vectors = np.empty((len(texts), WIDTH), dtype=np.float32)
         order = np.argsort(counts, kind="stable")
         for start in range(0, len(order), CHUNK):
             rows = order[start : start + CHUNK]
@@ -166,7 +177,7 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _pixels(image: Image) -> NDArray[np.uint8]:
-    """A picture on a white square, `(48, 48, 3)`."""
+    """A picture on a white square, `(64, 64, 3)`."""
     import PIL.Image
 
     image = image.convert("RGB")

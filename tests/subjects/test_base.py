@@ -7,7 +7,7 @@ from importlib.metadata import version
 import polars as pl
 import pytest
 
-from equiview.subjects import SUBJECTS, EmbeddingModel, Encoder, ResultLists, Subject
+from equiview.subjects import SUBJECTS, Answerer, EmbeddingModel, Encoder, ResultLists, Subject
 from equiview.subjects.lists.finished import FinishedRun
 
 
@@ -72,15 +72,15 @@ def test_a_derived_subject_names_its_parent():
 def test_every_registered_subject_is_of_one_kind_and_says_what_it_is(name):
     kind = SUBJECTS.get(name)
     assert issubclass(kind, Subject)
-    assert issubclass(kind, Encoder) != issubclass(kind, ResultLists)
-    assert kind.fingerprint is not Subject.fingerprint, "its vectors or lists can change unnoticed"
+    assert sum(issubclass(kind, sort) for sort in (Encoder, ResultLists, Answerer)) == 1
+    assert kind.fingerprint is not Subject.fingerprint, "its vectors, lists or answers can change unnoticed"
     assert (kind.__doc__ or "").strip()
     assert SUBJECTS.all()[name].about
 
 
 def test_models_and_databases_name_the_packages_that_change_their_results():
     without = {name for name, entry in SUBJECTS.all().items() if not entry.value.packages}
-    assert without == {"embeddings", "run"}  # files
+    assert without == {"answers", "embeddings", "run", "choice", "finetuned"}  # files, or an encoder's
 
 
 def test_result_lists_are_no_encoder(tmp_path):

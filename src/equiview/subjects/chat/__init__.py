@@ -1,0 +1,1 @@
+"""Subjects that answer: chat models, encoders that choose, and answers that are known already."""

@@ -1,0 +1,146 @@
+"""`answers:FILE`: finished answers in a table, JSON or JSON Lines.
+
+A row has `id` and `answer`, or `question_id`, `language` and `answer`, and for several prompts `prompt`,
+counted from 0; the id is then `QUESTION_ID:LANGUAGE` or `QUESTION_ID:LANGUAGE:PROMPT`. `stopped` may say that
+an answer was cut off (`length`) or refused (`refused`) by the service. Rows may also be results as COCO's
+and VQA's servers take them. A `.json` file is a list of such rows, or predictions as VisRecall releases
+them: `{landmark_id: {language: [answer to prompt 0, to 1]}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from equiview.data.files import parse_json, read_json, read_lines
+from equiview.data.requests import Reply, Stopped
+from equiview.data.tables import Schema, read_table
+from equiview.errors import InputError
+from equiview.subjects.base import register
+from equiview.subjects.chat.finished import FinishedAnswers
+from equiview.subjects.chat.results import answer_row
+
+BY_ID = {"id", "answer"}
+BY_QUESTION = {"question_id", "language", "answer"}
+OPTIONAL = {"stopped"}
+TABLES = (".csv", ".parquet")
+LINES = (".jsonl", ".ndjson")
+Row = Mapping[str, Any]
+
+
+@register("answers", usage=("answers:FILE",), about="finished answers, as csv, parquet, json or jsonl")
+class AnswersFile(FinishedAnswers):
+    """Finished answers in a file."""
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        if not argument:
+            raise InputError("subject 'answers' needs a file: answers:FILE")
+        self.path = Path(argument).expanduser()
+
+    @property
+    def about(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The one file."""
+        return [self.path]
+
+    def read(self) -> Mapping[str, Reply]:
+        """Every reply; InputError names the first row that cannot be one."""
+        replies: dict[str, Reply] = {}
+        places: dict[str, str] = {}
+        for where, row in _rows(self.path):
+            name, reply = _reply(row, where)
+            if name in replies:
+                raise InputError(
+                    f"{where}: {name!r} is answered a second time (first: {places[name]}); leave one out"
+                )
+            replies[name], places[name] = reply, where
+        if not replies:
+            raise InputError(f"{self.path}: holds no answer")
+        return replies
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Row]]:
+    """Each row with where it is."""
+    if path.suffix in TABLES:
+        for number, row in enumerate(read_table(path, Schema("answers", ())).iter_rows(named=True), start=1):
+            yield f"{path}, row {number}", row
+    elif path.suffix in LINES:
+        for number, line in enumerate(read_lines(path), start=1):
+            if line.strip():
+                where = f"{path}, line {number}"
+                yield where, _object(parse_json(line, where), where)
+    elif path.suffix == ".json":
+        content = read_json(path)
+        if isinstance(content, dict):
+            yield from _released(content, path)
+        elif isinstance(content, list):
+            for number, entry in enumerate(content, start=1):
+                where = f"{path}, entry {number}"
+                yield where, _object(entry, where)
+        else:
+            raise InputError(f"{path}: holds neither a list of answers nor predictions by landmark")
+    else:
+        raise InputError(f"{path}: expected a file that ends in .csv, .parquet, .json or .jsonl")
+
+
+def _released(content: dict[str, Any], path: Path) -> Iterator[tuple[str, Row]]:
+    """The rows of predictions as VisRecall releases them."""
+    for landmark, languages in content.items():
+        for language, outputs in _object(languages, f"{path}, landmark {landmark!r}").items():
+            where = f"{path}, landmark {landmark!r}, language {language!r}"
+            if not isinstance(outputs, list):
+                raise InputError(f"{where}: expected a list of one answer for each prompt")
+            for prompt, output in enumerate(outputs):
+                row = {"question_id": landmark, "language": language, "prompt": prompt, "answer": output}
+                yield f"{where}, prompt {prompt}", row
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected an object with fields, found {type(value).__name__}")
+    return value
+
+
+def _reply(row: Row, where: str) -> tuple[str, Reply]:
+    """The id of a row's request, and its reply."""
+    row = answer_row(row)
+    _check_fields(row, where)
+    answer = "" if row["answer"] is None else row["answer"]
+    if not isinstance(answer, str):
+        raise InputError(f"{where}: 'answer' is {answer!r}; expected text")
+    stopped: Stopped = row.get("stopped") or "stop"
+    if stopped not in get_args(Stopped):
+        raise InputError(f"{where}: 'stopped' is {stopped!r}; expected one of {', '.join(get_args(Stopped))}")
+    parts = ["id"] if "id" in row else ["question_id", "language", "prompt"]
+    return ":".join(_part(row, part, where) for part in parts if part in row), Reply(answer, stopped)
+
+
+def _check_fields(row: Row, where: str) -> None:
+    """InputError for a field that is missing or unknown."""
+    given = set(row) - OPTIONAL
+    if given in (BY_ID, BY_QUESTION, BY_QUESTION | {"prompt"}):
+        return
+    wanted = BY_ID if "id" in row else BY_QUESTION | ({"prompt"} & given)
+    missing, unknown = sorted(wanted - given), sorted(given - wanted)
+    said = [f"no field {', '.join(map(repr, missing))}"] if missing else []
+    said += [f"unknown field {', '.join(map(repr, unknown))}"] if unknown else []
+    raise InputError(
+        f"{where}: {' and '.join(said)}; a row has id and answer, or question_id, language and answer (and "
+        "prompt, stopped)"
+    )
+
+
+def _part(row: Row, name: str, where: str) -> str:
+    """A part of an id: text or a whole number, not empty."""
+    value = row[name]
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise InputError(f"{where}: {name!r} is {value!r}; expected text or a whole number")
+    if name == "prompt" and not str(value).isdecimal():
+        raise InputError(f"{where}: 'prompt' is {value!r}; expected its number, counted from 0")
+    return str(value)

@@ -1,0 +1,225 @@
+"""`connector:DIR`: a frozen encoder and a frozen language model, joined by a connector that was trained.
+
+It answers and captions: the image's vector becomes soft tokens between the words of the prompt, and the
+language model writes on, greedily. The folder is made by `equiview.mitigation.connector`.
+
+Encoder and language model are those that the folder names, loaded again and checked by their fingerprints.
+Options: `encoder` and `language_model`, where they lie elsewhere now; `device`, `dtype`, and `batch`, the
+number of requests answered together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from equiview.data.arguments import split_argument
+from equiview.data.fingerprint import fingerprint
+from equiview.data.items import Items
+from equiview.data.progress import Progress, silent
+from equiview.data.requests import Reply, Request
+from equiview.data.tables import checksum
+from equiview.data.vectors import one_each
+from equiview.errors import InputError
+from equiview.subjects._trained import Part, TrainingCard, check_same
+from equiview.subjects.base import register
+from equiview.subjects.chat._soft_tokens import LanguageModel, new_connector, soft_tokens
+from equiview.subjects.chat.base import Answerer
+from equiview.subjects.encoders._checkpoint import Checkpoint
+from equiview.subjects.encoders._torch import chosen_device, chosen_dtype, filled, state_of
+from equiview.subjects.encoders.base import Encoder
+from equiview.subjects.load import load_subject
+
+if TYPE_CHECKING:
+    import torch
+
+MANIFEST, WEIGHTS = "connector.json", "connector.safetensors"
+OPTIONS = ("encoder", "language_model", "device", "dtype", "batch")
+BATCH = 16
+
+
+class Connection(TrainingCard):
+    """What `connector.json` says: of what the connector was made, how, and how far its training is.
+
+    `width` is that of the image vectors. `stages` has the checksum of the weights after each finished stage;
+    `weights` is that of `connector.safetensors`, empty until all is done.
+    """
+
+    file: ClassVar[str] = MANIFEST
+    what: ClassVar[str] = "connector"
+    progress: ClassVar[frozenset[str]] = frozenset({"stages", "weights"})
+
+    encoder: Part
+    width: int
+    language_model: Part
+    data: dict[str, Part]
+    stages: dict[str, str] = Field(default_factory=dict)
+
+
+def as_encoder(name: str) -> Encoder:
+    """The encoder of that name; InputError for another kind of subject."""
+    subject = load_subject(name)
+    if not isinstance(subject, Encoder):
+        raise InputError(f"{name!r} is {subject.kind}; a connector needs an encoder")
+    return subject
+
+
+@register(
+    "connector",
+    usage=("connector:DIR",),
+    about="an encoder joined to a language model by a trained connector: it answers and captions",
+)
+class Connector(Answerer):
+    """An encoder joined to a language model by a trained connector."""
+
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
+
+    def __init__(self, argument: str = "", encoder: Encoder | None = None) -> None:
+        super().__init__(argument)
+        name, self.options = split_argument(argument, "connector", OPTIONS)
+        if not name:
+            raise InputError("connector: name the folder of a trained connector, as in connector:DIR")
+        self.folder = Path(name).expanduser()
+        self.made_of = Connection.read(self.folder)
+        batch = self.options.get("batch", str(BATCH))
+        if not batch.isdecimal() or int(batch) < 1:
+            raise InputError(f"connector: batch is {batch!r}; expected a whole number from 1")
+        self.batch = int(batch)
+        weights = self.folder / WEIGHTS
+        if not self.made_of.weights or not weights.is_file():
+            raise InputError(f"{self.folder}: its training is not finished; give the same command again")
+        if checksum(weights) != self.made_of.weights:
+            raise InputError(f"{weights}: was changed after it was trained; train it again")
+        self.encoder = encoder or as_encoder(self.options.get("encoder", self.made_of.encoder.name))
+        check_same(self.encoder.name, self.encoder.fingerprint, self.made_of.encoder, self.folder, "encoder")
+
+    @cached_property
+    def device(self) -> torch.device:
+        """Where the language model runs: as asked, else the first accelerator there is."""
+        return chosen_device(self.options.get("device"), "connector", "hf")
+
+    @cached_property
+    def dtype(self) -> torch.dtype:
+        """Precision of the language model: as asked, else bfloat16 on an accelerator, float32 elsewhere."""
+        return chosen_dtype(self.options.get("dtype"), self.device, "bfloat16", "connector", "hf")
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its weights, the encoder's, the language model's, the template and the precision."""
+        made = self.made_of
+        template = made.settings["template"]
+        parts = (made.weights, made.encoder.fingerprint, made.language_model.fingerprint, template)
+        return fingerprint("connector", *parts, self.dtype)
+
+    @property
+    def parent(self) -> str:
+        """The fingerprint of its encoder."""
+        return self.made_of.encoder.fingerprint
+
+    @property
+    def about(self) -> str:
+        """Its encoder and its language model."""
+        return f"{self.made_of.encoder.name} joined to {self.made_of.language_model.name} by a connector"
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Of the libraries of the language model and of the encoder."""
+        return {**self.encoder.versions, **super().versions}
+
+    @cached_property
+    def language_model(self) -> LanguageModel:
+        """The language model, loaded and checked."""
+        made = self.made_of
+        name = self.options.get("language_model", made.language_model.name)
+        checkpoint = Checkpoint.find(name, "connector")
+        check_same(name, checkpoint.fingerprint, made.language_model, self.folder, "language model")
+        settings = made.settings
+        return LanguageModel.load(
+            checkpoint, self.device, self.dtype, settings["template"], settings["tokens"]
+        )
+
+    @cached_property
+    def connector(self) -> Any:
+        """The trained connector, in float32, where the language model is."""
+        made = self.made_of
+        empty = new_connector(made.width, self.language_model.hidden, made.settings["tokens"])
+        path = self.folder / WEIGHTS
+        return filled(empty, state_of(path), path).to(self.device).eval()
+
+    def embed(self, items: Items, progress: Progress = silent) -> NDArray[np.float32]:
+        """The space of images after training: the mean of each image's soft tokens, `(n_items, hidden)`."""
+        import torch
+
+        vectors = one_each(self.encoder.embed(items, progress))
+        with torch.inference_mode():
+            parts = [self._soft(part).mean(dim=1).cpu().numpy() for part in _parts(vectors, 1024)]
+        return np.concatenate(parts)
+
+    def _soft(self, vectors: NDArray[np.float32]) -> torch.Tensor:
+        import torch
+
+        placed = torch.tensor(vectors, dtype=torch.float32, device=self.device)
+        unit = torch.nn.functional.normalize(placed, dim=1)
+        return soft_tokens(self.connector, unit, self.made_of.settings["tokens"])
+
+    def replies(
+        self, requests: Sequence[Request], images: Items | None, progress: Progress
+    ) -> Iterator[tuple[int, Reply]]:
+        """Yield (place, reply), greedily decoded; InputError for a request without a picture or too long."""
+        import torch
+
+        if not requests:
+            return
+        shown = [self._shown(request, images) for request in requests]
+        assert images is not None
+        used, image_at = np.unique(shown, return_inverse=True)
+        vectors = one_each(self.encoder.embed(images.take(used), progress))
+        model = self.language_model
+        rows = [model.row(request.prompt) for request in requests]
+        for request, row in zip(requests, rows, strict=True):
+            if len(row["input_ids"]) + request.max_tokens > model.longest:
+                raise InputError(
+                    f"{self.name}: request {request.id!r} has {len(row['input_ids'])} tokens and asks for up "
+                    f"to {request.max_tokens} more; the language model reads {model.longest}"
+                )
+        # Prompts of one length waste nothing on filling up; replies of one limit end together.
+        order = sorted(
+            range(len(rows)), key=lambda at: (requests[at].max_tokens, len(rows[at]["input_ids"]), at)
+        )
+        for places in _batches(order, requests, self.batch):
+            batch = model.batch([rows[place] for place in places], side="left")
+            batch = {name: value.to(self.device) for name, value in batch.items()}
+            with torch.inference_mode():
+                soft = self._soft(vectors[image_at[places]])
+                written = model.write(batch, soft, requests[places[0]].max_tokens)
+            for place, (text, tokens, ended) in zip(places, written, strict=True):
+                read = len(rows[place]["input_ids"])
+                yield place, Reply(text, "stop" if ended else "length", read, tokens)
+
+    def _shown(self, request: Request, images: Items | None) -> int:
+        if images is None or request.image is None:
+            raise InputError(
+                f"{self.name}: request {request.id!r} has no picture; a connector answers about pictures"
+            )
+        return request.image
+
+
+def _batches(order: Sequence[int], requests: Sequence[Request], size: int) -> Iterator[list[int]]:
+    """Places in batches of at most `size`, all of one limit of tokens."""
+    batch: list[int] = []
+    for place in order:
+        if batch and (len(batch) == size or requests[place].max_tokens != requests[batch[0]].max_tokens):
+            yield batch
+            batch = []
+        batch.append(place)
+    yield batch
+
+
+def _parts(vectors: NDArray[np.float32], size: int) -> Iterator[NDArray[np.float32]]:
+    return (vectors[start : start + size] for start in range(0, len(vectors), size))

@@ -1,0 +1,275 @@
+"""`chat:MODEL`: a model that answers, reached through Inspect AI, whose model strings these are.
+
+`openai/gpt-4o`, `anthropic/...`, `openai-api/SERVICE/MODEL` for any OpenAI-compatible server,
+`equiview-hf/PATH` for a vision-language model of transformers on this machine. Keys are read from the
+variables that Inspect reads them from, such as OPENAI_API_KEY or SERVICE_API_KEY, and are not kept. Options:
+
+- `url=` where the service is, up to and with `/v1`; it may hold no user, password or key.
+- `temperature=` (default 0); `none` sends none, for models that refuse one.
+- `seed=` sent with each request.
+- `side=` longer side of a picture, in pixels, above which it is made smaller (default 1024).
+- `connections=` requests under way at once (default: Inspect's, which adapts to the service).
+- `timeout=` seconds that an answer may take (default 600), after which it is asked for again.
+- `retries=` how often (default 8), each time after a longer wait.
+- `revision=` a word of your own, changed when the model behind the name changes.
+- `price_in=`, `price_out=` US dollars for a million tokens read and written.
+- `device=`, `dtype=` for a model on this machine.
+- `logs=` folder of Inspect's logs (default: $INSPECT_LOG_DIR, else `logs` in the cache folder).
+
+Retries, rate limits and concurrency are Inspect's. Its log holds no pictures: `inspect view` shows the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from equiview.data.arguments import split_argument
+from equiview.data.cache import cache_folder
+from equiview.data.fingerprint import fingerprint
+from equiview.data.items import Items
+from equiview.data.progress import Progress
+from equiview.data.requests import Reply, Request
+from equiview.data.secrets import redacted
+from equiview.errors import InputError
+from equiview.subjects._libraries import require
+from equiview.subjects.base import register
+from equiview.subjects.chat.base import Answerer
+from equiview.subjects.chat.local import PROVIDER, register_provider
+from equiview.subjects.chat.quiet import logging_kept
+from equiview.subjects.chat.sending import SIDE
+from equiview.subjects.chat.task import EXTRA, NotAskedError, Told, asker, said, samples
+from equiview.subjects.encoders._checkpoint import Checkpoint
+
+OPTIONS = ("url", "temperature", "seed", "side", "connections", "timeout", "retries", "revision",
+           "price_in", "price_out", "device", "dtype", "logs")  # fmt: skip
+RETRIES = 8
+TIMEOUT = 600
+HOPELESS = 20
+"""Failures before any answer after which nothing more is asked: a wrong key fails every request alike."""
+HERE = (PROVIDER, "hf")
+"""Providers whose models are folders on this machine, or come from the Hugging Face hub."""
+LOCAL = (*HERE, "llama-cpp-python", "mockllm", "ollama", "sglang", "vllm")
+"""Providers that run a model on machines of the user's own, where tokens have no price."""
+EVALUATION = ""
+"""In place of a request's id: what failed is the evaluation as a whole."""
+_ONE_AT_A_TIME = threading.Lock()
+"""Inspect runs one evaluation in a process at a time."""
+
+
+@register("chat", usage=("chat:INSPECT_MODEL",), about="a chat model, by its name in Inspect AI")
+class InspectModel(Answerer):
+    """A chat model that Inspect AI reaches."""
+
+    packages = ("inspect-ai", "pillow")
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        self.model, options = split_argument(argument, "chat", OPTIONS)
+        if "/" not in self.model.strip("/"):
+            raise InputError(
+                "subject 'chat' needs a model as Inspect names it: chat:openai/gpt-4o, "
+                "chat:openai-api/SERVICE/MODEL or chat:equiview-hf/PATH"
+            )
+        self.url = _checked_url(options.get("url", ""))
+        self.revision = options.get("revision", "")
+        given = options.get("temperature", "0")
+        self.temperature = None if given == "none" else _number("temperature", given)
+        self.seed = int(_number("seed", options["seed"])) if "seed" in options else None
+        self.side = int(_number("side", options.get("side", str(SIDE)), least=16))
+        connections = options.get("connections")
+        self.connections = None if connections is None else int(_number("connections", connections, least=1))
+        self.timeout = int(_number("timeout", options.get("timeout", str(TIMEOUT)), least=1))
+        self.retries = int(_number("retries", options.get("retries", str(RETRIES))))
+        if ("price_in" in options) != ("price_out" in options):
+            raise InputError("chat: price_in and price_out are given together")
+        self._price = tuple(_number(key, options[key]) for key in ("price_in", "price_out") if key in options)
+        self.placed = {name: options[name] for name in ("device", "dtype") if name in options}
+        logs = options.get("logs") or os.environ.get("INSPECT_LOG_DIR")
+        self.logs = Path(logs).expanduser() if logs else cache_folder() / "logs"
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of model, address, revision and what it is asked with.
+
+        Of a folder on this machine its content counts; weights elsewhere are out of sight.
+        """
+        provider, _, path = self.model.partition("/")
+        folder = provider in HERE and Path(path).expanduser().is_dir()
+        model = f"{provider}/{Checkpoint.find(path, provider).fingerprint}" if folder else self.model
+        settings = (self.temperature, self.seed, self.side, self.placed.get("dtype"))
+        return fingerprint(model, self.url, self.revision, *settings)
+
+    @property
+    def about(self) -> str:
+        """The model, and what it is asked with."""
+        where = f" at {self.url}" if self.url else ""
+        revision = f", revision {self.revision}" if self.revision else ""
+        return redacted(f"{self.model}{where}{revision}, temperature {self.temperature}, through Inspect AI")
+
+    @cached_property
+    def price(self) -> tuple[float, float] | None:
+        """What the options say, else what Inspect knows; a model on this machine costs nothing."""
+        if self._price:
+            return self._price[0], self._price[1]
+        info = require("inspect_ai.model", EXTRA).get_model_info(self.model)
+        if info is not None and info.cost is not None:
+            return float(info.cost.input), float(info.cost.output)
+        return (0.0, 0.0) if self.model.split("/")[0] in LOCAL else None
+
+    def replies(
+        self, requests: Sequence[Request], images: Items | None, progress: Progress
+    ) -> Iterator[tuple[int, Reply]]:
+        """Yield replies as they come; InputError at the end for what failed, or when the money is spent."""
+        if not requests:
+            return
+        if self.budget is not None and self.budget.limit is not None and self.price is None:
+            raise InputError(
+                f"{self.name}: a limit of costs needs prices, and those of {self.model} are not known; give "
+                "price_in= and price_out=, dollars for a million tokens"
+            )
+        places = {request.id: place for place, request in enumerate(requests)}
+        failed: dict[str, Exception] = {}
+        waiting: SimpleQueue[tuple[str, Reply | Exception] | None] = SimpleQueue()
+        stop = threading.Event()
+        answered = 0
+
+        def told(name: str, outcome: Reply | Exception) -> None:
+            if isinstance(outcome, Reply):
+                self._pay(outcome, requests[places[name]])
+            waiting.put((name, outcome))
+
+        def ask() -> None:
+            """Have Inspect ask everything; its errors, and the end, go to whoever waits."""
+            try:
+                with _ONE_AT_A_TIME, logging_kept():
+                    self._evaluate(requests, images, told, stop)
+            except BaseException as error:  # it must reach the thread that waits, whatever it is
+                waiting.put(
+                    (EVALUATION, error if isinstance(error, Exception) else RuntimeError(repr(error)))
+                )
+            finally:
+                waiting.put(None)
+
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            while (outcome := waiting.get()) is not None:
+                name, reply = outcome
+                if isinstance(reply, Reply):
+                    answered += 1
+                    yield places[name], reply
+                else:
+                    failed[name] = reply
+                    if not answered and len(failed) >= HOPELESS:
+                        stop.set()
+        finally:
+            stop.set()
+        self._check(requests, answered, failed)
+
+    def _pay(self, reply: Reply, request: Request) -> None:
+        """Count what a reply cost; of a service that does not say, a token for every letter at most."""
+        if self.budget is None or self.price is None:
+            return
+        read, written = self.price
+        most = (len(request.prompt) * read + len(reply.text) * written) / 1e6
+        self.budget.add(most if reply.cost is None else reply.cost)
+
+    def _evaluate(
+        self, requests: Sequence[Request], images: Items | None, told: Told, stop: threading.Event
+    ) -> None:
+        inspect = require("inspect_ai", EXTRA)
+        dataset = require("inspect_ai.dataset", EXTRA).MemoryDataset(samples(requests), name="requests")
+        model = self._opened()
+        solver = asker(
+            requests,
+            images,
+            side=self.side,
+            told=told,
+            stopped=lambda: stop.is_set() or (self.budget is not None and self.budget.reached),
+            finished=model.api.aclose,
+            price=self.price,
+        )
+        self.logs.mkdir(parents=True, exist_ok=True)
+        inspect.eval(
+            inspect.Task(dataset=dataset, solver=solver, name="equiview"),
+            model=model,
+            display="none",
+            log_level="error",
+            log_dir=str(self.logs),
+            log_images=False,
+            log_realtime=False,
+            log_header_only=True,
+            ctl_server=False,
+            fail_on_error=False,
+            score=False,
+        )
+
+    def _opened(self) -> Any:
+        """The model, opened anew: its connections belong to one event loop."""
+        model = require("inspect_ai.model", EXTRA)
+        if self.model.startswith(f"{PROVIDER}/"):
+            register_provider()
+        settings = model.GenerateConfig(
+            temperature=self.temperature,
+            seed=self.seed,
+            max_connections=self.connections,
+            max_retries=self.retries,
+            attempt_timeout=self.timeout,
+        )
+        try:
+            return model.get_model(
+                self.model, base_url=self.url or None, config=settings, memoize=False, **self.placed
+            )
+        except InputError:
+            raise
+        except Exception as error:  # a provider that is not there, or lacks its key or library
+            text = re.sub(r"\[/?[a-z ]*\]", "", said(error).removeprefix("PrerequisiteError: "))
+            raise InputError(f"{self.model}: {text.removeprefix('ERROR: ')}") from None
+
+    def _check(self, requests: Sequence[Request], answered: int, failed: dict[str, Exception]) -> None:
+        """InputError if anything was not answered: why, how often, and of which request first."""
+        if EVALUATION in failed:
+            error = failed[EVALUATION]
+            raise InputError(said(error)) if type(error).__name__ == "PrerequisiteError" else error
+        reasons = Counter(said(error) for error in failed.values() if not isinstance(error, NotAskedError))
+        if self.budget is not None and self.budget.reached and answered < len(requests):
+            also = f"; {reasons.total()} failed" if reasons else ""
+            raise InputError(
+                f"{self.name}: stopped, ${self.budget.spent:.4f} of at most ${self.budget.limit:g} are "
+                f"spent; {answered} of {len(requests)} requests are answered{also}"
+            )
+        if reasons:
+            first = next(name for name, error in failed.items() if not isinstance(error, NotAskedError))
+            listed = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
+            beside = " and nothing more was asked" if reasons.total() < len(failed) else ""
+            raise InputError(
+                f"{self.name}: {reasons.total()} of {len(requests)} requests failed{beside}, the first of "
+                f"them {first!r}: {listed}"
+            )
+
+
+def _checked_url(url: str) -> str:
+    """An address without secrets, which a run may keep; InputError repeats none."""
+    if url and not re.fullmatch(r"https?://[^\s/@?#=]+[^\s@?#=]*", url):
+        raise InputError(
+            "chat: url is no plain address; expected http(s)://HOST/v1, without user, password, or what "
+            "follows a '?'; a key goes into the variable of the environment that the provider reads"
+        )
+    return url.rstrip("/")
+
+
+def _number(name: str, value: str, least: float = 0) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1
+    if not least <= number < float("inf"):
+        raise InputError(f"chat: {name} is {value!r}; expected a number from {least:g}")
+    return number

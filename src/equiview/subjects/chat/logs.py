@@ -1,0 +1,150 @@
+"""`inspect-log:FILE`: a finished log of Inspect AI, or a folder of logs of one model.
+
+A sample's id is the id of the request, as the tasks of equiview and `chat:MODEL` write them. Samples that
+failed or were not asked have no answer; of a sample that several logs answer the latest answer counts.
+Option: `model=`, where a folder holds logs of several models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from equiview.data.arguments import split_argument
+from equiview.data.files import is_file, readable
+from equiview.data.items import Items
+from equiview.data.notices import notice
+from equiview.data.progress import Progress
+from equiview.data.requests import Reply, Request
+from equiview.data.secrets import redacted
+from equiview.errors import InputError
+from equiview.subjects._libraries import require
+from equiview.subjects.base import register
+from equiview.subjects.chat.finished import FinishedAnswers
+from equiview.subjects.chat.task import EXTRA, reply_of
+
+ENDS = (".eval", ".json")
+UNUSED = {"events", "store", "messages", "scores"}
+
+
+@register(
+    "inspect-log", usage=("inspect-log:FILE",), about="a finished log of Inspect AI, or a folder of them"
+)
+class InspectLog(FinishedAnswers):
+    """Finished logs of Inspect AI."""
+
+    packages = ("inspect-ai",)
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        name, options = split_argument(argument, "inspect-log", ["model"])
+        if not name:
+            raise InputError("subject 'inspect-log' needs a file or a folder: inspect-log:FILE")
+        self.path = Path(name).expanduser()
+        self.model = options.get("model", "")
+
+    @property
+    def about(self) -> str:
+        """The file, and what it is a log of."""
+        tasks = ", ".join(dict.fromkeys(header.eval.task for _, header in self._headers))
+        unfinished = sorted({header.status for _, header in self._headers} - {"success"})
+        state = f", not finished ({', '.join(unfinished)})" if unfinished else ""
+        return redacted(f"{self.path}: log of {self._headers[0][1].eval.model}, task {tasks}{state}")
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The logs, the earliest first."""
+        return [path for path, _ in self._headers]
+
+    @cached_property
+    def _headers(self) -> list[tuple[Path, Any]]:
+        """Each log of the model with its header, the earliest first."""
+        paths = [self.path] if is_file(self.path) else _logs_in(self.path)
+        headers = [(path, _read(path, header_only=True)) for path in paths]
+        models = sorted({header.eval.model for _, header in headers})
+        chosen = [(path, header) for path, header in headers if self.model in {"", header.eval.model}]
+        if not chosen:
+            raise InputError(f"{self.path}: no log of {self.model!r}; its models are {', '.join(models)}")
+        if not self.model and len(models) > 1:
+            raise InputError(
+                f"{self.path}: holds logs of {len(models)} models ({', '.join(models)}); choose one with "
+                f"inspect-log:{self.path},model=NAME"
+            )
+        return sorted(chosen, key=lambda entry: (entry[1].eval.created, entry[0].name))
+
+    def read(self) -> Mapping[str, Reply]:
+        """The reply of each sample that has one."""
+        return {name: reply for name, (reply, _) in self._samples.items()}
+
+    @cached_property
+    def _samples(self) -> dict[str, tuple[Reply, str]]:
+        """The reply to each sample, and what it was asked."""
+        samples: dict[str, tuple[Reply, str]] = {}
+        answered: dict[str, str] = {}  # when; a log's own time of creation is in whole seconds
+        for path in self.files:
+            repeated = 0
+            for sample in _samples_of(path):
+                name, when = str(sample.id), sample.completed_at or ""
+                if sample.epoch > 1:
+                    repeated += 1
+                elif sample.error is None and sample.output.choices and when >= answered.get(name, ""):
+                    samples[name] = (reply_of(sample.output), _asked(sample.input))
+                    answered[name] = when
+            if repeated:
+                notice(f"{path}: samples were asked in several epochs; only the first of each is read")
+        return samples
+
+    def replies(
+        self, requests: Sequence[Request], images: Items | None, progress: Progress
+    ) -> Iterator[tuple[int, Reply]]:
+        """Yield what is known; InputError at the end if anything is missing."""
+        others = [
+            request.id
+            for request in requests
+            if request.id in self._samples and self._samples[request.id][1] != request.prompt
+        ]
+        if others:
+            notice(
+                f"{self.about}: {len(others)} of {len(requests)} samples were asked in other words than the "
+                f"audit would use with these settings, the first of them {others[0]!r}"
+            )
+        yield from super().replies(requests, images, progress)
+
+
+def _logs_in(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        readable(folder)  # says what it is
+    logs = sorted(path for path in folder.rglob("*") if path.suffix in ENDS and is_file(path))
+    if not logs:
+        raise InputError(f"{folder}: holds no log of Inspect ({' or '.join(ENDS)})")
+    return logs
+
+
+def _read(path: Path, **options: Any) -> Any:
+    if path.suffix not in ENDS:
+        raise InputError(f"{path}: is no log of Inspect; they end in {' or '.join(ENDS)}")
+    try:
+        return require("inspect_ai.log", EXTRA).read_eval_log(str(path), **options)
+    except Exception as error:  # whatever readers of damaged files raise
+        raise _unreadable(path, error) from None
+
+
+def _samples_of(path: Path) -> Iterator[Any]:
+    try:
+        yield from require("inspect_ai.log", EXTRA).read_eval_log_samples(
+            str(path), all_samples_required=False, resolve_attachments="core", exclude_fields=UNUSED
+        )
+    except Exception as error:  # whatever readers of damaged files raise
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    text = " ".join(str(error).split())[:160]
+    return InputError(f"{path}: cannot be read as a log of Inspect ({type(error).__name__}: {text})")
+
+
+def _asked(given: str | list[Any]) -> str:
+    """The words of a sample's input."""
+    return given if isinstance(given, str) else given[-1].text

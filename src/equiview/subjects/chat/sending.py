@@ -1,0 +1,65 @@
+"""What is sent of a picture: as it is stored where that will do, else upright, smaller, encoded again."""
+
+from __future__ import annotations
+
+import base64
+import io
+from functools import lru_cache
+
+from equiview.data.items import Items
+from equiview.data.pictures import decoded
+from equiview.errors import InputError
+
+SIDE = 1024
+"""Longer side, in pixels, to which pictures are made smaller unless a user says otherwise."""
+SENT_AS_STORED = {"JPEG": "image/jpeg", "PNG": "image/png"}
+ORIENTATION = 0x0112
+QUALITY = 95
+AHEAD = 64
+
+
+class Pictures:
+    """The pictures of images as data URIs, at most `side` pixels long; the last few are remembered."""
+
+    def __init__(self, images: Items | None, side: int = SIDE) -> None:
+        self.images = images
+        self.side = side
+        self.uri = lru_cache(maxsize=AHEAD)(self._uri)
+
+    def _uri(self, row: int) -> str:
+        if self.images is None:
+            raise InputError("a request has a picture, but no images were given")
+        content = self.images.encoded(row)
+        try:
+            return data_uri(content, self.side)
+        except ValueError as error:
+            raise InputError(f"picture of {self.images.ids[row]!r} cannot be read ({error})") from None
+
+
+def data_uri(content: bytes, side: int = SIDE) -> str:
+    """An encoded picture as a data URI of at most `side` pixels; ValueError says what is wrong with it.
+
+    A JPEG or PNG that is small enough and upright is sent to the byte as it is. A larger JPEG stays one, at
+    quality 95; everything else becomes a PNG.
+    """
+    import PIL.Image
+
+    image = decoded(content)  # the whole of it, so that a damaged picture is never sent
+    with PIL.Image.open(io.BytesIO(content)) as stored:
+        kind = stored.format or ""
+        upright = stored.getexif().get(ORIENTATION, 1) == 1
+        frames = getattr(stored, "n_frames", 1)
+    if kind in SENT_AS_STORED and upright and frames == 1 and max(image.size) <= side:
+        return _uri(SENT_AS_STORED[kind], content)
+    if max(image.size) > side:
+        image.thumbnail((side, side))
+    buffer = io.BytesIO()
+    if kind == "JPEG":
+        image.save(buffer, "JPEG", quality=QUALITY)
+        return _uri("image/jpeg", buffer.getvalue())
+    image.save(buffer, "PNG")
+    return _uri("image/png", buffer.getvalue())
+
+
+def _uri(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"

@@ -1,0 +1,145 @@
+"""Requests as a task of Inspect: one sample each, asked in one turn, its picture put in when it is asked.
+
+A picture is read only then, so that thousands of samples take no memory. What a reply is made of, and how an
+error is put in one line, is here as well, for the subject, its finished logs and Inspect's own command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from equiview.data.items import Items
+from equiview.data.requests import Reply, Request, Stopped
+from equiview.data.secrets import redacted
+from equiview.subjects._libraries import require
+from equiview.subjects.chat.quiet import hide_secrets
+from equiview.subjects.chat.sending import SIDE, Pictures
+
+EXTRA = "chat"
+STOPPED: dict[str, Stopped] = {"content_filter": "refused", "max_tokens": "length"}
+TRIES = 3
+"""How often a request is asked whose answer is no answer: cut off, no JSON, holding no choice."""
+NO_ANSWER = (ValueError, LookupError, TypeError)
+"""What libraries raise of such an answer."""
+Told = Callable[[str, "Reply | Exception"], object]
+
+
+class NotAskedError(Exception):
+    """A request that was not asked, since asking was stopped."""
+
+
+def samples(
+    requests: Sequence[Request],
+    about: Sequence[Mapping[str, Any]] | None = None,
+    targets: Sequence[str] | None = None,
+) -> list[Any]:
+    """A sample of Inspect's for each request, known by the request's id; `about` and `targets` go with it."""
+    sample = require("inspect_ai.dataset", EXTRA).Sample
+    about = about or [{"language": request.language} for request in requests]
+    return [
+        sample(id=request.id, input=request.prompt, target=target, metadata=dict(more))
+        for request, more, target in zip(requests, about, targets or [""] * len(requests), strict=True)
+    ]
+
+
+def asker(
+    requests: Sequence[Request],
+    images: Items | None,
+    *,
+    side: int = SIDE,
+    told: Told = lambda *_: None,
+    stopped: Callable[[], bool] = lambda: False,
+    finished: Callable[[], Awaitable[object]] | None = None,
+    price: tuple[float, float] | None = None,
+) -> Any:
+    """A solver of Inspect's that asks a sample's request, and tells of each reply or failure as it comes.
+
+    Once `stopped` is true nothing more is asked, and what was not asked has no output in the log. `finished`
+    is called after the last request. `price` is dollars for a million tokens read and written.
+    """
+    of_id = {request.id: request for request in requests}
+    pictures = Pictures(images, side)
+    left = set(of_id)
+
+    async def solve(state: Any, generate: Any) -> Any:
+        hide_secrets()
+        request = of_id[str(state.sample_id)]
+        try:
+            if stopped():
+                told(request.id, NotAskedError())
+                return state
+            state = await _asked(request, pictures, state, generate)
+            told(request.id, reply_of(state.output, price))
+            return state
+        except Exception as error:  # whatever providers raise
+            _clean_transcript()
+            told(request.id, error)
+            raise RuntimeError(said(error)) from None
+        finally:
+            left.discard(request.id)
+            if not left and finished is not None:
+                await finished()
+
+    def equiview() -> Any:
+        return solve
+
+    return require("inspect_ai.solver", EXTRA).solver(equiview)()
+
+
+async def _asked(request: Request, pictures: Pictures, state: Any, generate: Any) -> Any:
+    state.messages = [await _message(request, pictures)]
+    for left in reversed(range(TRIES)):
+        try:
+            state = await generate(state, max_tokens=request.max_tokens)
+            if state.output.stop_reason == "model_length" or not state.output.choices:
+                raise RuntimeError(state.output.error or state.output.completion or "an answer without text")
+            return state
+        except NO_ANSWER:
+            if not left:
+                raise
+    raise AssertionError
+
+
+async def _message(request: Request, pictures: Pictures) -> Any:
+    model = require("inspect_ai.model", EXTRA)
+    if request.image is None:
+        return model.ChatMessageUser(content=request.prompt)
+    uri = await require("anyio", EXTRA).to_thread.run_sync(pictures.uri, request.image)
+    return model.ChatMessageUser(
+        content=[model.ContentImage(image=uri), model.ContentText(text=request.prompt)]
+    )
+
+
+def reply_of(output: Any, price: tuple[float, float] | None = None) -> Reply:
+    """The reply in an output of Inspect's; `price` is dollars for a million tokens read and written."""
+    usage = output.usage
+    read = written = cost = None
+    if usage is not None:
+        cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+        read, written, cost = usage.input_tokens + cached, usage.output_tokens, usage.total_cost
+    if price is not None and read is not None and written is not None:
+        cost = (read * price[0] + written * price[1]) / 1e6
+    content = output.message.content
+    refused = not isinstance(content, str) and any(getattr(part, "refusal", None) for part in content)
+    stopped: Stopped = "refused" if refused else STOPPED.get(output.stop_reason, "stop")
+    return Reply(output.completion, stopped, read, written, cost)
+
+
+def said(error: BaseException) -> str:
+    """What a provider's error says, in one line and without secrets."""
+    while (attempt := getattr(error, "last_attempt", None)) is not None and attempt.exception():
+        error = attempt.exception()
+    if type(error).__name__ == "ModelGenerateError" and error.__cause__ is not None:
+        error = error.__cause__  # the request is repeated before it
+    text = " ".join(str(error).split())
+    known = type(error).__module__.startswith(("equiview", "openai", "anthropic"))
+    return redacted(text if known and text else f"{type(error).__name__}: {text}".rstrip(": "))[:300]
+
+
+def _clean_transcript() -> None:
+    """Take secrets out of what Inspect has noted of a failure: services repeat the key that they refuse."""
+    for event in require("inspect_ai.log", EXTRA).transcript().events:
+        if event.event == "model" and event.error:
+            event.error, event.call = redacted(event.error), None
+            event.traceback = event.traceback_ansi = None

@@ -1,0 +1,217 @@
+"""`finetuned:DIR`: an encoder after fine-tuning, which names the encoder it was before as its parent.
+
+The folder is made by `equiview.mitigation.finetune`. Dual encoders of transformers, BLIP and VSE++ are whole
+checkpoints in `DIR/model`, which `hf:DIR/model` and `vsepp:DIR/model` load as well. Of any other encoder the
+folder holds two small networks, and the encoder itself is loaded by its name; `encoder=NAME` says where it is
+now. Further options are those of the encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equiview.data.arguments import split_argument
+from equiview.data.fingerprint import fingerprint
+from equiview.errors import InputError
+from equiview.subjects._libraries import require, versions_of
+from equiview.subjects._trained import Part, TrainingCard, check_same
+from equiview.subjects.base import register
+from equiview.subjects.encoders._checkpoint import content_hash
+from equiview.subjects.encoders._torch import filled, state_of
+from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.load import load_subject
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+CARD, MODEL, HEADS = "finetune.json", "model", "heads.safetensors"
+Kind = Literal["dual", "blip", "vsepp", "adapter"]
+OPTIONS = ("device", "dtype", "batch", "encoder")
+SCHEMES = {"dual": "hf", "blip": "hf", "vsepp": "vsepp"}
+"""How a checkpoint of each kind is loaded; an `adapter` is no checkpoint."""
+
+
+class FineTuning(TrainingCard):
+    """What `finetune.json` says: of what the encoder was made, and how.
+
+    `parent` is the encoder before. `pairs` counts the pairs of images and captions of `real` and `synthetic`
+    data, and `settings` are those of the kind. `weights` is a hash of the files in `model`, empty until all
+    is done.
+    """
+
+    file: ClassVar[str] = CARD
+    what: ClassVar[str] = "fine-tuned encoder"
+
+    kind: Kind
+    parent: Part
+    data: dict[str, Part]
+    pairs: dict[str, int]
+
+
+def model_hash(folder: Path) -> str:
+    """A hash of every file of a folder, by name and content."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return fingerprint(
+        *(part for path in paths for part in (path.relative_to(folder).as_posix(), content_hash(path)))
+    )
+
+
+def new_heads(width: int, hidden: int) -> Any:
+    """Two networks over vectors of `width`, for `images` and `texts`, that change nothing before training.
+
+    With `hidden` each is `v + B GELU(A v)`, B beginning at 0; else one linear layer that begins as identity.
+    """
+    nn = require("torch", "hf").nn
+
+    class Residual(nn.Sequential):  # type: ignore[misc, name-defined]
+        def forward(self, vectors: Any) -> Any:
+            return vectors + super().forward(vectors)
+
+    def head() -> Any:
+        if hidden:
+            layers = Residual(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
+            nn.init.zeros_(layers[2].weight)
+            nn.init.zeros_(layers[2].bias)
+            return layers
+        layer = nn.Linear(width, width)
+        nn.init.eye_(layer.weight)
+        nn.init.zeros_(layer.bias)
+        return layer
+
+    return nn.ModuleDict({"images": head(), "texts": head()})
+
+
+@register(
+    "finetuned",
+    usage=("finetuned:DIR",),
+    about="an encoder after fine-tuning by `equiview train finetune`",
+)
+class FineTuned(EmbeddingModel):
+    """An encoder after fine-tuning."""
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        name, options = split_argument(argument, "finetuned", OPTIONS)
+        if not name:
+            raise InputError("finetuned: name the folder of a fine-tuned encoder, as in finetuned:DIR")
+        folder = Path(name).expanduser()
+        self.tuning = FineTuning.read(folder)
+        if not self.tuning.weights or not (folder / MODEL).is_dir():
+            raise InputError(f"{folder}: its training is not finished; give the same command again")
+        if model_hash(folder / MODEL) != self.tuning.weights:
+            raise InputError(f"{folder / MODEL}: was changed after it was trained; train it again")
+        self.inner = _inner(self.tuning, folder, options)
+        self.image_batch, self.text_batch = self.inner.image_batch, self.inner.text_batch
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the encoder in the folder, by whatever name it is loaded."""
+        return self.inner.fingerprint
+
+    @property
+    def declares_fingerprint(self) -> bool:
+        """Whether the encoder says itself what tells it from others."""
+        return self.inner.declares_fingerprint
+
+    @property
+    def parent(self) -> str:
+        """The fingerprint of the encoder before fine-tuning."""
+        return self.tuning.parent.fingerprint
+
+    @property
+    def about(self) -> str:
+        """What it was before, and what it was fine-tuned on."""
+        data = " and ".join(part.name for part in self.tuning.data.values())
+        return f"{self.tuning.parent.name} fine-tuned on {data}"
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Of the libraries of the encoder."""
+        return self.inner.versions
+
+    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
+        """As the encoder before."""
+        return self.inner.cuts(texts)
+
+    def encode_images(self, images: Sequence[Image]) -> Any:
+        """Vectors `(n, width)` of RGB images."""
+        return self.inner.encode_images(images)
+
+    def encode_texts(self, texts: Sequence[str]) -> Any:
+        """Vectors `(n, width)` of strings."""
+        return self.inner.encode_texts(texts)
+
+
+def _inner(tuning: FineTuning, folder: Path, options: Mapping[str, str]) -> EmbeddingModel:
+    if tuning.kind == "adapter":
+        return Adapted(tuning, folder, options)
+    if "encoder" in options:
+        raise InputError(f"{folder}: is a whole checkpoint; option encoder= is for encoders with an adapter")
+    name = ",".join([f"{SCHEMES[tuning.kind]}:{folder / MODEL}", *map("=".join, options.items())])
+    subject = load_subject(name)
+    assert isinstance(subject, EmbeddingModel)
+    return subject
+
+
+class Adapted(EmbeddingModel):
+    """An encoder that stays as it was, and a small network behind each side."""
+
+    def __init__(self, tuning: FineTuning, folder: Path, options: Mapping[str, str]) -> None:
+        super().__init__()
+        self.tuning, self.folder = tuning, folder
+        more = [f"{option}={value}" for option, value in options.items() if option != "encoder"]
+        name = ",".join([options.get("encoder", tuning.parent.name), *more])
+        encoder = load_subject(name)
+        check_same(name, encoder.fingerprint, tuning.parent, folder, "encoder")
+        assert isinstance(encoder, EmbeddingModel)
+        self.encoder = encoder
+        self.image_batch, self.text_batch = encoder.image_batch, encoder.text_batch
+
+    @cached_property
+    def heads(self) -> Any:
+        """The trained networks."""
+        path = self.folder / MODEL / HEADS
+        state, hidden = state_of(path), self.tuning.settings["hidden"]
+        width = len(state["images.2.bias" if hidden else "images.bias"])
+        return filled(new_heads(width, hidden), state, path).eval()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the encoder and of the networks."""
+        return fingerprint("adapted", self.encoder.fingerprint, self.tuning.weights)
+
+    @property
+    def declares_fingerprint(self) -> bool:
+        """Whether the encoder does."""
+        return self.encoder.declares_fingerprint
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Of the encoder's libraries and of torch."""
+        return {**self.encoder.versions, **versions_of("torch")}
+
+    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
+        """As the encoder."""
+        return self.encoder.cuts(texts)
+
+    def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
+        """Unit vectors of RGB images."""
+        return self._moved("images", self.encoder.encode_images(images))
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors of strings."""
+        return self._moved("texts", self.encoder.encode_texts(texts))
+
+    def _moved(self, side: str, vectors: Any) -> NDArray[np.float32]:
+        import torch
+
+        with torch.inference_mode():
+            unit = torch.nn.functional.normalize(torch.tensor(np.asarray(vectors, dtype=np.float32)), dim=1)
+            moved: NDArray[np.float32] = torch.nn.functional.normalize(self.heads[side](unit), dim=1).numpy()
+        return moved

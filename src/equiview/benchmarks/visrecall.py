@@ -1,0 +1,150 @@
+"""`visrecall:DIR`: landmarks, their names in nine languages and pictures of them (T, section 3).
+
+`landmark_list.json`, `image_list.json` and `images/LANDMARK/FILE`, as released. A landmark's name in a
+language is the title of its Wikipedia page in it; underscores are spaces. Option `images`: pictures of a
+landmark that are read at most, in the order of the list (20, as in the paper).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.release import Release, id_field, image_items, text_field
+from equiview.data.files import read_json
+from equiview.data.languages import language_names
+from equiview.data.tables import Column, Schema
+from equiview.errors import InputError
+
+VISRECALL = Release(
+    name="visrecall",
+    title="VisRecall",
+    source="https://github.com/nlp-waseda/traveling-across-languages",
+    licence="as stated there; pictures of the Google Landmarks Dataset v2 under their own terms",
+    needs=(("landmark_list.json",), ("image_list.json",)),
+    options=("images",),
+)
+LANDMARKS = Schema(
+    "landmarks",
+    (
+        Column("landmark_id", pl.String, "a distinct name of the landmark", unique=True),
+        Column("region", pl.String, "the language of the region where it stands, an ISO 639 code"),
+    ),
+)
+NAMES = Schema(
+    "names",
+    (
+        Column("landmark_id", pl.String, "the landmark"),
+        Column("language", pl.String, "a language"),
+        Column("name", pl.String, "what the landmark is called in it"),
+    ),
+)
+TITLE = "wikipedia_"
+PICTURES = 20
+
+
+@benchmark(
+    "visrecall", usage=("visrecall:DIR",), about="VisRecall: landmarks named in nine languages, and pictures"
+)
+def visrecall(argument: str) -> Benchmark:
+    """Read it: images with `landmark_id`, tables `landmarks` and `names`.
+
+    A missing title, and a landmark without pictures, which is left out, are counted in `about`.
+    """
+    place, options = VISRECALL.open(argument)
+    most = _most(options.get("images", str(PICTURES)))
+    path = place / "landmark_list.json"
+    landmarks, names, untitled = _landmarks(read_json(path), path)
+    listed = _pictures(place / "image_list.json", most)
+    pictured = [landmark for landmark in landmarks if listed.get(landmark)]
+    if not pictured:
+        raise InputError(f"{place / 'image_list.json'}: has no picture of any landmark of {path.name}")
+    files = {f"{landmark}/{file}": landmark for landmark in pictured for file in listed[landmark]}
+    images = image_items(
+        place,
+        {name: name for name in files},
+        ("images",),
+        place / "image_list.json",
+        {"landmark_id": list(files.values())},
+    )
+    regions = {"landmark_id": pictured, "region": [landmarks[landmark] for landmark in pictured]}
+    named = pl.DataFrame(names, schema=NAMES.dtypes, orient="row")
+    left_out = {
+        "landmarks without pictures are left out": len(landmarks) - len(pictured),
+        "titles are missing": untitled,
+        "landmarks with pictures are not in the list": len(set(listed) - set(landmarks)),
+    }
+    about = f"{len(images):,} images of {len(pictured):,} landmarks, {named['language'].n_unique()} languages"
+    return VISRECALL.benchmark(
+        images,
+        about="; ".join([about, *(f"{count:,} {what}" for what, count in left_out.items() if count)]),
+        tables={
+            "landmarks": pl.DataFrame(regions),
+            "names": named.filter(pl.col("landmark_id").is_in(pictured)),
+        },
+        schemas={"landmarks": LANDMARKS, "names": NAMES},
+    )
+
+
+def _most(value: str) -> int:
+    if not value.isdecimal() or int(value) < 1:
+        raise InputError(f"'visrecall': images is {value!r}; expected a whole number from 1")
+    return int(value)
+
+
+def _landmarks(content: Any, path: Path) -> tuple[dict[str, str], list[tuple[str, str, str]], int]:
+    """The region of each landmark, (landmark, language, name) of each title, and how many titles lack."""
+    if not isinstance(content, list) or not content:
+        raise InputError(f"{path}: holds no list of landmarks")
+    regions: dict[str, str] = {}
+    names: list[tuple[str, str, str]] = []
+    untitled = 0
+    for number, entry in enumerate(content, start=1):
+        where = f"{path}, landmark {number}"
+        landmark = id_field(entry, "landmark_id", where)
+        if landmark in regions:
+            raise InputError(f"{where}: landmark_id {landmark!r} is there twice; it must be distinct")
+        if not landmark.strip() or ":" in landmark or "/" in landmark:
+            raise InputError(f"{where}: landmark_id {landmark!r} must not be empty nor hold ':' or '/'")
+        regions[landmark] = _known(text_field(entry, "domestic_language_code", where), where)
+        titles = {
+            _known(field.removeprefix(TITLE), where): _name(text_field(entry, field, where))
+            for field in entry
+            if field.startswith(TITLE)
+        }
+        named = [(landmark, language, name) for language, name in titles.items() if name]
+        if not named:
+            raise InputError(f"{where}: has no title in any language ({TITLE}en and so on)")
+        untitled += len(titles) - len(named)
+        names += named
+    return regions, names, untitled
+
+
+def _known(language: str, where: str) -> str:
+    if language not in language_names():
+        raise InputError(
+            f"{where}: {language!r} is no language that is known; use ISO 639 codes such as 'pt'"
+        )
+    return language
+
+
+def _name(title: str) -> str:
+    return " ".join(title.replace("_", " ").split())
+
+
+def _pictures(path: Path, most: int) -> dict[str, list[str]]:
+    """The files of each landmark, `most` of them."""
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: holds no object; expected one with a list of files for each landmark")
+    for landmark, files in content.items():
+        if not isinstance(files, list) or not all(isinstance(file, str) and file for file in files):
+            raise InputError(f"{path}, landmark {landmark!r}: expected a list of names of files")
+        ((file, times),) = Counter(files).most_common(1) or [("", 0)]
+        if times > 1:
+            raise InputError(f"{path}, landmark {landmark!r}: names {file!r} {times} times")
+    return {landmark: files[:most] for landmark, files in content.items()}

@@ -1,0 +1,108 @@
+"""Knowledge (T): does what a model knows depend on the language it is asked in.
+
+A model answers the same multiple-choice questions about pictures in several languages. Accuracy in English,
+in the language of the place that is shown and in all others; consistency, how much of what is right in one
+language is right in another, beside its floor if languages knew nothing of each other and beside what the
+same knowledge in every language would give.
+"""
+
+from equiview.audits.base import Audit, register
+from equiview.audits.knowledge.consistency import BOTH, CONSISTENCY, LOST, OVER_PAIRS, SAME, UNDEFINED
+from equiview.audits.knowledge.draw import draw
+from equiview.audits.knowledge.judge import judge
+from equiview.audits.knowledge.measure import (
+    ACCURACY,
+    ADVANTAGE,
+    READ,
+    SHIFT,
+    SKILL,
+    UNREAD,
+    measure,
+    values,
+)
+from equiview.audits.knowledge.observe import SCHEMAS, observe, plan
+from equiview.audits.knowledge.settings import KnowledgeSettings
+from equiview.audits.knowledge.tables import SETTINGS, TABLES
+from equiview.data.headline import Headline
+from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
+from equiview.subjects import Answerer
+
+__all__ = ["KNOWLEDGE", "METRICS", "SCHEMAS", "TABLES", "KnowledgeSettings"]
+
+METRICS = (
+    Metric(ACCURACY, "share of questions answered correctly", "higher", "share", SHARE),
+    Metric(SKILL.metric, "accuracy less what guessing scores", "higher", "points", DIFFERENCE),
+    Metric(
+        CONSISTENCY,
+        "of what is right in one language, the share that is right in another, averaged over both",
+        "higher",
+        "share",
+        SHARE,
+    ),
+    Metric(
+        SAME,
+        "what consistency would be if the model knew the same facts in every language and guessed the rest",
+        None,
+        "share",
+        SHARE,
+    ),
+    Metric(
+        LOST,
+        "consistency missing to that of the same knowledge in every language; 0 is none",
+        "lower",
+        "points",
+        DIFFERENCE,
+    ),
+    Metric(
+        SHIFT,
+        "accuracy in a language less that in the others on the same questions; 0 is equal",
+        None,
+        "points",
+        DIFFERENCE,
+    ),
+    Metric(
+        ADVANTAGE.metric,
+        "accuracy in the language of the place shown less that in other places' languages; 0 is none",
+        None,
+        "points",
+        DIFFERENCE,
+    ),
+    Metric(UNREAD, "share of replies that no rule reads; they count as wrong", "lower", "share", SHARE),
+    Metric(READ, "share of replies read by a rule", None, "share", SHARE),
+    Metric(BOTH, "share of questions answered correctly in both of two languages", "higher", "share", SHARE),
+    Metric(UNDEFINED, "pairs of region and language without consistency", "lower", "", (0, None)),
+)
+
+KNOWLEDGE = register(
+    Audit[Answerer, KnowledgeSettings](
+        name="knowledge",
+        question="Does what the model knows depend on the language it is asked in?",
+        source='T: "Traveling Across Languages: Benchmarking Cross-Lingual Consistency in Multimodal LLMs"',
+        subject=Answerer,
+        settings=KnowledgeSettings,
+        schemas=SCHEMAS,
+        metrics=METRICS,
+        headlines=(
+            OVER_PAIRS,
+            Headline(quantity(ACCURACY)),
+            *(Headline(quantity(ACCURACY, setting=name)) for name in SETTINGS),
+            Headline(ADVANTAGE),
+            Headline(quantity(UNREAD)),
+        ),
+        worst_by=(("language", quantity(ACCURACY)),),
+        key_formats={
+            "setting": "{}",
+            "other": "with {}",
+            "over": "over {}",
+            "region": "about the region of {}",
+            "rule": "by {}",
+        },
+        observe=observe,
+        values=values,
+        measure=measure,
+        draw=draw,
+        judge=judge,
+        tables=TABLES,
+        plan=plan,
+    )
+)

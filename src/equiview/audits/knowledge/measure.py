@@ -1,0 +1,111 @@
+"""What answers say: one number for each question, then accuracy, consistency and differences of languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from equiview.audits.estimating import Rows, joined, summarise
+from equiview.audits.knowledge.answers import Answered, Floats
+from equiview.audits.knowledge.consistency import BOTH, add_consistency, pair_columns
+from equiview.audits.knowledge.reading import RULES
+from equiview.audits.knowledge.settings import KnowledgeSettings
+from equiview.data.estimates import Estimates
+from equiview.data.metric import quantity
+from equiview.data.observations import Observations
+from equiview.data.values import ValueColumn, Values, column
+from equiview.stats import mean_interval, sign_flip_test
+
+ACCURACY, SHIFT, UNREAD, READ = "accuracy", "shift", "unread", "read"
+ADVANTAGE, SKILL = quantity("local advantage"), quantity("skill")
+VERDICT = "verdict"
+"""The family of all tests that the verdict reads; they are corrected together."""
+TESTED = (SHIFT, ADVANTAGE.metric)
+
+
+def values(observations: Observations, settings: KnowledgeSettings) -> Values:
+    """Of each question: right answers by setting, language and region, differences, what was unread."""
+    answered = Answered.of(observations)
+    columns = [*_accuracies(answered), *_reading(answered), *_differences(answered), *pair_columns(answered)]
+    asked = [entry for entry in columns if not np.isnan(entry.values).all()]
+    return Values.of(answered.question_ids, asked, answered.image)
+
+
+def measure(observations: Observations, settings: KnowledgeSettings) -> Estimates:
+    """Accuracy and shares with intervals; consistency with its floor; the differences that are judged."""
+    answered = Answered.of(observations)
+    per_question = values(observations, settings)
+    plain = per_question.select(lambda entry: entry.metric not in {*TESTED, BOTH})
+    rows = Rows()
+    _add_differences(rows, per_question, settings)
+    add_consistency(rows, answered, settings, family=VERDICT)
+    return joined([_within_range(summarise(plain, settings)), rows.estimates()])
+
+
+def _accuracies(answered: Answered) -> Iterator[ValueColumn]:
+    mean, chance = answered.correct.mean(axis=1), answered.chance
+    yield column(ACCURACY, mean, chance=float(chance.mean()))
+    yield column(SKILL.metric, mean - chance)
+    if answered.english >= 0:
+        yield _accuracy(answered.correct[:, answered.english], chance, setting="EN")
+    yield _accuracy(answered.local, chance, setting="LOC")
+    yield _accuracy(answered.foreign, chance, setting="GLO")
+    for place, language in enumerate(answered.languages):
+        yield _accuracy(answered.correct[:, place], chance, language=language)
+        yield column(SKILL.metric, answered.correct[:, place] - chance, language=language)
+    for region in answered.regions:
+        inside = answered.region == region
+        yield _accuracy(np.where(inside, mean, np.nan), chance, region=answered.languages[region])
+
+
+def _accuracy(correct: Floats, chance: Floats, **keys: str) -> ValueColumn:
+    asked = ~np.isnan(correct)
+    floor = float(chance[asked].mean()) if asked.any() else None
+    return ValueColumn(quantity(ACCURACY, None, **keys), correct, floor)
+
+
+def _reading(answered: Answered) -> Iterator[ValueColumn]:
+    """The share of replies that no rule read, by language too, and that each rule read."""
+    unread = (answered.rules == RULES[-1]).astype(np.float64)
+    yield column(UNREAD, unread.mean(axis=1))
+    for place, language in enumerate(answered.languages):
+        yield column(UNREAD, unread[:, place], language=language)
+    for rule in RULES[:-1]:
+        yield column(READ, (answered.rules == rule).mean(axis=1), rule=rule)
+
+
+def _differences(answered: Answered) -> Iterator[ValueColumn]:
+    for place, language in enumerate(answered.languages):
+        yield column(SHIFT, answered.shifts[:, place], language=language)
+    yield ValueColumn(ADVANTAGE, answered.local_advantage)
+
+
+def _add_differences(rows: Rows, per_question: Values, settings: KnowledgeSettings) -> None:
+    """Shifts and the local advantage with their tests: signs are flipped image by image.
+
+    Where a model answers alike in all languages, each difference might as well have the other sign.
+    """
+    tested = per_question.select(lambda entry: entry.metric in TESTED)
+    intervals = mean_interval(tested.matrix, clusters=tested.clusters)
+    p_values = sign_flip_test(
+        tested.matrix,
+        clusters=tested.clusters,
+        replicates=settings.replicates,
+        seed=settings.seed_of("signs"),
+        tail="saddlepoint",
+    )
+    for place, wanted in enumerate(tested.quantities):
+        n = int(intervals.n[place])
+        judged = n >= settings.least
+        ends = (intervals.value[place], intervals.low[place], intervals.high[place])
+        p = float(p_values[place]) if judged else None
+        rows.add_known(wanted, ends, n, p=p, judged=judged, family=VERDICT)
+
+
+def _within_range(estimates: Estimates) -> Estimates:
+    """GLO is a weighted mean, whose interval may leave the range of a share."""
+    share = pl.col("metric") == ACCURACY
+    ends = [pl.when(share).then(pl.col(end).clip(0, 1)).otherwise(end).alias(end) for end in ("low", "high")]
+    return Estimates(estimates.table.with_columns(ends))

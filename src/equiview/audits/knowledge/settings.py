@@ -1,0 +1,43 @@
+"""What can be chosen for the knowledge audit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from equiview.audits.base import Settings
+
+Kind = Literal["direct", "cot-local", "cot-english"]
+MAX_TOKENS: dict[Kind, int] = {"direct": 64, "cot-local": 2048, "cot-english": 2048}
+"""Tokens that a reply may have, by kind of prompt."""
+
+
+class KnowledgeSettings(Settings):
+    """How is asked, in which languages, and what counts as a difference."""
+
+    prompt: Kind = Field(
+        default="direct",
+        description="answer at once, or reason first in the language of what is shown, or in English",
+    )
+    prompts: str = Field(default="", description="file of prompts of your own (.toml)")
+    languages: tuple[str, ...] = Field(default=(), description="languages asked in; none means all")
+    max_tokens: int | None = Field(
+        default=None, ge=1, description="tokens that a reply may have; none: enough for the kind of prompt"
+    )
+    include_diagonal: bool = Field(
+        default=False,
+        description="average the consistency of a language with itself too, as T's code does",
+    )
+    least: int = Field(default=100, ge=2, description="questions below which nothing is judged")
+    tolerance: float = Field(
+        default=0.05, gt=0, lt=1, description="gap up to which accuracies count as equal, as a share"
+    )
+    lost_tolerance: float = Field(
+        default=0.05, gt=0, lt=1, description="consistency that may be lost, as a share"
+    )
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that a reply may have."""
+        return self.max_tokens or MAX_TOKENS[self.prompt]

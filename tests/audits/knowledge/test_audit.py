@@ -1,0 +1,152 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from equiview.api import audit
+from equiview.audits.execute import execute
+from equiview.audits.knowledge import KNOWLEDGE
+from equiview.benchmarks import load_benchmark
+from equiview.data.estimates import Estimates
+from equiview.data.figures import Chart, Gallery
+from equiview.data.progress import silent
+from equiview.data.run import Run
+from equiview.data.verdict import Verdict
+from equiview.errors import InputError
+from equiview.report import lay_out
+from equiview.report.published import beside
+from tests.audits.knowledge.quizzes import Knowing, Model, observed, quiz
+from tests.benchmarks import layouts
+
+QUICK = {"knowledge": {"replicates": 300}}
+
+
+def judged(model: Model, size: int = 300, **settings: object) -> Verdict:
+    configured = KNOWLEDGE.configure({"replicates": 300} | settings)
+    observations = KNOWLEDGE.observe(model, quiz(size), configured, silent)
+    return KNOWLEDGE.judge(KNOWLEDGE.measure(observations, configured), configured)
+
+
+def test_a_language_in_which_less_is_known_is_named() -> None:
+    verdict = judged(Model(weak="sw"))
+    assert verdict.finding == "biased"
+    assert "questions in Swahili (by " in verdict.answer
+    assert "less often than the same questions in the other languages" in verdict.answer
+    assert verdict.effect is not None
+    assert verdict.effect.quantity.keys == {"language": "sw"}
+
+
+def test_the_same_answers_in_every_language_are_fair() -> None:
+    verdict = judged(Model())
+    assert verdict.finding == "fair"
+    assert "Of what is right in one language 100% is right in another" in verdict.answer
+
+
+def test_too_few_questions_and_mere_guesses_decide_nothing() -> None:
+    few = judged(Model(weak="sw"), size=40)
+    assert (few.finding, few.effect) == ("unclear", None)
+    assert few.answer == "Not decided: only 40 questions, at least 100 are needed."
+    guessing = judged(Model(share=0.25, weak="sw"))
+    assert guessing.finding == "unclear"
+    assert "in no language is more answered correctly than by chance (25%) and 5 points" in guessing.answer
+    close = judged(Model(weak="sw", lost=0.1))
+    assert close.finding == "unclear"
+    assert "not all are shown to be within" in close.answer
+
+
+def test_replies_that_cannot_be_read_are_said_and_shown() -> None:
+    verdict = judged(Model(said="no idea"))
+    assert verdict.limits[0] == "100% of the replies could not be read and count as wrong."
+    assert any("unread 100.0% (most in German, 100.0%)" in line for line in verdict.evidence)
+    settings = KNOWLEDGE.configure({"replicates": 300})
+    observations = KNOWLEDGE.observe(Model(said="no idea"), quiz(100), settings, silent)
+    estimates = KNOWLEDGE.measure(observations, settings)
+    figures = {figure.name: figure for figure in KNOWLEDGE.draw(observations, estimates, settings)}
+    assert isinstance(figures["unread"], Gallery)
+    assert set(figures["unread"].table["text"]) == {"no idea"}
+    assert "known-in-few" not in figures
+
+
+def test_a_quiz_without_regions_leaves_out_what_takes_them() -> None:
+    rows = [(1, 1, 1), (1, 1, 0), (0, 0, 0)] * 50
+    observations = observed(rows)
+    settings = KNOWLEDGE.configure({"replicates": 300})
+    estimates = KNOWLEDGE.measure(observations, settings)
+    names = [figure.name for figure in KNOWLEDGE.draw(observations, estimates, settings)]
+    assert "consistency-by-region" not in names
+    assert "consistency-by-pair" in names
+    assert estimates.maybe("local advantage") is None
+    assert KNOWLEDGE.judge(estimates, settings).finding == "biased"
+    with pytest.raises(InputError, match="has no English or no regions"):
+        KNOWLEDGE.tables["table-1"](estimates)
+
+
+def test_the_plan_counts_what_would_be_asked() -> None:
+    settings = KNOWLEDGE.configure({"prompt": "cot-english"})
+    assert KNOWLEDGE.plan is not None
+    [plan] = KNOWLEDGE.plan(Model(), quiz(10, ("de", "en")), settings)
+    assert (plan.requests, plan.pictures, plan.output_tokens) == (20, 0, 8000)
+    assert plan.input_tokens > 20 * 50
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run on a small copy of KnowRecall, in the layout of the release."""
+    place = tmp_path_factory.mktemp("knowrecall")
+    layouts.knowrecall(place)
+    benchmark = load_benchmark(f"knowrecall:{place}")
+    return execute(Knowing(benchmark), benchmark, ["knowledge"], place / "run", settings=QUICK)
+
+
+def test_a_run_stands_beside_the_published_rows_and_in_their_layout(run: Run) -> None:
+    first, second = beside([run])
+    assert first.title == "KnowRecall (Table 1)"
+    assert second.title == "KnowRecall by prompt (Table 3)"
+    assert first.rows[0][1] is True
+    assert ("GPT-4o", False, ("68.3%", "69.2%", "64.4%", "85.9%")) in first.rows
+    assert ("GPT-4o, chain of thought, English", False, ("73.1%", "71.6%", "69.0%", "89.8%")) in second.rows
+    for name in ("table-1", "table-3"):
+        table = lay_out([run], f"knowledge.{name}")
+        assert table.columns == ["system", "EN", "LOC", "GLO", "Consistency"]
+        assert len(table) == 1
+
+
+def test_pictures_of_the_examples_are_kept(run: Run) -> None:
+    pictures = pl.read_parquet(run.folder / "observations" / "knowledge.pictures.parquet")
+    assert pictures["picture"].null_count() == 0
+
+
+def test_embedded_encoders_answer_the_embedded_quiz_as_they_were_trained(tmp_path: Path) -> None:
+    runs = {
+        name: audit(
+            f"choice:pictogram:{name},template={{option}}",
+            "pictograms-quiz",
+            ["knowledge"],
+            tmp_path / name,
+            cache=False,
+            settings=QUICK,
+        )
+        for name in ("skewed", "aligned")
+    }
+    numbers = {name: run.estimates.of("knowledge") for name, run in runs.items()}
+    assert [run.verdicts[0].finding for run in runs.values()] == ["biased", "unclear"]
+    for setting in ("EN", "LOC", "GLO"):
+        assert numbers["aligned"].one("accuracy", setting=setting).low > 0.7
+    assert gap(numbers["skewed"]) > 0.3
+    assert abs(gap(numbers["aligned"])) < 0.05
+    for name, least, most in (("skewed", 0.4, 0.5), ("aligned", 0.9, 1.0)):
+        assert least < numbers[name].one("consistency", over="all-questions").value < most
+    assert abs(numbers["aligned"].one("lost consistency").value) < 0.02
+    figures = runs["skewed"].figures("knowledge")
+    assert [figure.name for figure in figures] == [
+        "accuracy-by-setting", "accuracy-by-language", "shift-by-language", "consistency-by-region",
+        "consistency-by-pair", "lost-consistency", "known-in-how-many", "known-in-few",
+    ]  # fmt: skip
+    few = figures[-1]
+    assert isinstance(few, Gallery)
+    assert len(few.pictures) == few.table["group"].n_unique()
+    assert all(isinstance(figure, Chart) for figure in figures[:-1])
+
+
+def gap(estimates: Estimates) -> float:
+    return estimates.one("accuracy", setting="EN").value - estimates.one("accuracy", setting="GLO").value

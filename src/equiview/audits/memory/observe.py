@@ -1,0 +1,273 @@
+"""Ask for descriptions, read in which language they are, translate them, and hold them against pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from equiview.audits.memory.asking import Asked, questions_of, translations_asked
+from equiview.audits.memory.models import scorers_of, translators_of
+from equiview.audits.memory.reading import CATEGORIES, SCORED, category_of, translation_of, words_in
+from equiview.audits.memory.scoring import Scorer
+from equiview.audits.memory.settings import MemorySettings
+from equiview.benchmarks import Benchmark
+from equiview.data.observations import Observations
+from equiview.data.progress import Progress
+from equiview.data.requests import Reply
+from equiview.data.run import Run
+from equiview.data.tables import Column, Schema
+from equiview.errors import InputError
+from equiview.subjects import Answerer
+from equiview.subjects.chat.spoken import Detector
+
+_CELL = (
+    Column("landmark_id", pl.String, "the landmark"),
+    Column("language", pl.String, "the language asked in"),
+    Column("prompt", pl.Int32, "which prompt of the language, from 0"),
+)
+_TRANSLATOR = Column("translator", pl.String, "first or second")
+SCHEMAS = {
+    "landmarks": Schema(
+        "landmarks",
+        (
+            Column("landmark_id", pl.String, "the landmark", unique=True),
+            Column("region", pl.String, "the language of its region"),
+            Column("name", pl.String, "what it is called, in English where it has such a name"),
+            Column("images", pl.Int64, "how many pictures it is scored with"),
+            Column("picture", pl.Binary, "one of them, small", nullable=True),
+        ),
+    ),
+    "models": Schema(
+        "models",
+        (
+            Column("role", pl.String, "translator or scorer"),
+            Column("place", pl.String, "first or second"),
+            Column("name", pl.String, "the model"),
+            Column("audited", pl.String, "what its own run found, as far as one was given", nullable=True),
+        ),
+    ),
+    "descriptions": Schema(
+        "descriptions",
+        (
+            *_CELL,
+            Column("region", pl.String, "the language of the landmark's region"),
+            Column("text", pl.String, "what was replied"),
+            Column("stopped", pl.String, "why the reply ended: stop, length or refused"),
+            Column("detected", pl.String, "its language; null: none was recognised", nullable=True),
+            Column("known", pl.Boolean, "whether the language asked in is known to the detector"),
+            Column("category", pl.String, ", ".join(CATEGORIES[:-1]) + f" or {CATEGORIES[-1]}"),
+            Column("characters", pl.Int64, "its length in characters"),
+            Column("words", pl.Int64, "its length in words; in characters for Chinese, Japanese and Thai"),
+        ),
+    ),
+    "translations": Schema(
+        "translations",
+        (
+            *_CELL,
+            _TRANSLATOR,
+            Column("text", pl.String, "the translation; null: there is none", nullable=True),
+            Column("problem", pl.String, "why there is none", nullable=True),
+        ),
+    ),
+    "scores": Schema(
+        "scores",
+        (
+            *_CELL,
+            _TRANSLATOR,
+            Column("scorer", pl.String, "first or second"),
+            Column("words", pl.Int64, "words of the English text that is scored", nullable=True),
+            Column("cut", pl.Boolean, "whether the scorer reads only its beginning", nullable=True),
+            Column("score", pl.Float64, "CLIPScore, the mean over the landmark's pictures", nullable=True),
+            Column("other", pl.Float64, "the mean over the other landmarks of that score", nullable=True),
+        ),
+    ),
+}
+Text = tuple[str, str | None]
+"""A text and the language that was detected."""
+
+
+def observe(
+    subject: Answerer, benchmark: Benchmark, settings: MemorySettings, progress: Progress
+) -> Observations:
+    """Describe every landmark in every language, translate and score.
+
+    Whatever can be wrong with translators, scorers and pictures is found before the subject is asked, which
+    may cost money. InputError also where a request has no answer; answers that came are kept by the subject.
+    """
+    questions = questions_of(benchmark, settings)
+    if not questions:
+        raise InputError(f"benchmark {benchmark.name!r} names no landmark that has pictures")
+    foreign = any(question.language != "en" for question in questions)
+    translators = translators_of(subject, settings) if foreign or settings.translator else {"first": None}
+    audited = _audited(settings.scorer_run)
+    scorers = {
+        place: Scorer(encoder, benchmark.images, progress)
+        for place, encoder in scorers_of(subject, settings).items()
+    }
+    detector = Detector()
+    _ = detector.codes  # where lingua is missing, that is said before anything is asked
+    replies = subject.ask([question.request for question in questions], None, progress)
+    descriptions = _descriptions(questions, replies, detector)
+    english, translations = _translated(descriptions, translators, settings, progress)
+    parts = [
+        _scored(descriptions, texts, scorer, progress).with_columns(
+            translator=pl.lit(translator), scorer=pl.lit(place)
+        )
+        for translator, texts in english.items()
+        for place, scorer in scorers.items()
+    ]
+    return Observations(
+        {
+            "landmarks": _landmarks(benchmark, questions),
+            "models": _models(settings, translators, audited),
+            "descriptions": descriptions,
+            "translations": translations,
+            "scores": _ordered(pl.concat(parts), "scores"),
+        }
+    )
+
+
+def _descriptions(questions: Sequence[Asked], replies: Sequence[Reply], detector: Detector) -> pl.DataFrame:
+    rows = []
+    for question, reply in zip(questions, replies, strict=True):
+        detected = detector.detect(reply.text) if reply.text.strip() else None
+        known = detector.knows(question.language)
+        rows.append(
+            {
+                "landmark_id": question.landmark_id,
+                "language": question.language,
+                "prompt": question.prompt,
+                "region": question.region,
+                "text": reply.text,
+                "stopped": reply.stopped,
+                "detected": detected,
+                "known": known,
+                "category": category_of(reply, question.language, detected, known),
+                "characters": len(reply.text.strip()),
+                "words": words_in(reply.text),
+            }
+        )
+    return _table(rows, "descriptions")
+
+
+def _translated(
+    descriptions: pl.DataFrame,
+    translators: Mapping[str, Answerer | None],
+    settings: MemorySettings,
+    progress: Progress,
+) -> tuple[dict[str, list[str | None]], pl.DataFrame]:
+    """The English text of each description by translator, None where there is none; the translations."""
+    rows = list(descriptions.iter_rows(named=True))
+    needed = {
+        f"{row['landmark_id']}:{row['language']}:{row['prompt']}": (
+            row["detected"] or row["language"],
+            row["text"],
+        )
+        for row in rows
+        if row["category"] in SCORED and (row["detected"] or row["language"]) != "en"
+    }
+    english, translations = {}, []
+    for place, translator in translators.items():
+        translated: dict[str, tuple[str | None, str | None]] = {}
+        if translator is not None and needed:
+            replies = translator.ask(translations_asked(needed, settings), None, progress)
+            translated = dict(zip(needed, map(translation_of, replies), strict=True))
+        texts = []
+        for row in rows:
+            cell = {name: row[name] for name in ("landmark_id", "language", "prompt")}
+            name = ":".join(map(str, cell.values()))
+            text = row["text"] if row["category"] in SCORED else None
+            if name in translated:
+                text, problem = translated[name]
+                translations.append({**cell, "translator": place, "text": text, "problem": problem})
+            texts.append(text)
+        english[place] = texts
+    return english, _table(translations, "translations")
+
+
+def _scored(
+    descriptions: pl.DataFrame, texts: Sequence[str | None], scorer: Scorer, progress: Progress
+) -> pl.DataFrame:
+    cells = descriptions.select("landmark_id", "language", "prompt")
+    rows = [row for row, text in enumerate(texts) if text is not None]
+    columns: dict[str, list[Any]] = {name: [None] * len(cells) for name in ("words", "cut", "score", "other")}
+    if rows:
+        present = [text for text in texts if text is not None]
+        own, other = scorer.scores(present, cells["landmark_id"].gather(rows).to_list(), progress)
+        cuts: Sequence[bool | None] = scorer.encoder.cuts(present) or [None] * len(present)
+        values = zip(rows, map(words_in, present), cuts, own.tolist(), other.tolist(), strict=True)
+        for row, *numbers in values:
+            for name, number in zip(columns, numbers, strict=True):
+                columns[name][row] = number
+    types = SCHEMAS["scores"].dtypes
+    added = [pl.Series(name, values, dtype=types[name]) for name, values in columns.items()]
+    return cells.with_columns(added).with_columns(pl.col("score", "other").fill_nan(None))
+
+
+def _landmarks(benchmark: Benchmark, questions: Sequence[Asked]) -> pl.DataFrame:
+    landmarks = benchmark.images.attribute("landmark_id").to_list()
+    first = {landmark: row for row, landmark in reversed(list(enumerate(landmarks)))}
+    shown: dict[str, Asked] = {}
+    for question in questions:
+        if question.landmark_id not in shown or question.language == "en":
+            shown[question.landmark_id] = question
+    rows = [
+        {
+            "landmark_id": landmark,
+            "region": question.region,
+            "name": question.request.question,
+            "images": landmarks.count(landmark),
+            "picture": benchmark.images.thumbnail(first[landmark]),
+        }
+        for landmark, question in shown.items()
+    ]
+    return _table(rows, "landmarks")
+
+
+def _models(
+    settings: MemorySettings, translators: Mapping[str, Answerer | None], audited: str | None
+) -> pl.DataFrame:
+    named = [
+        *(("translator", place, getattr(settings, _setting(place, "translator"))) for place in translators),
+        ("scorer", "first", settings.scorer),
+        ("scorer", "second", settings.second_scorer),
+    ]
+    rows = [
+        {
+            "role": role,
+            "place": place,
+            "name": name or "none",
+            "audited": audited if role == "scorer" else None,
+        }
+        for role, place, name in named
+        if name or role == "translator"
+    ]
+    for row in rows:
+        if row["place"] == "second":
+            row["audited"] = None
+    return _table(rows, "models")
+
+
+def _setting(place: str, role: str) -> str:
+    return role if place == "first" else f"{place}_{role}"
+
+
+def _audited(folder: str) -> str | None:
+    """What the run of the scorer found, a sentence for each of its audits."""
+    if not folder:
+        return None
+    run = Run.open(Path(folder))
+    run.need("measure")
+    sentences = [f"{verdict.question} {verdict.answer}" for verdict in run.verdicts]
+    return f"{run.name} on {run.manifest.benchmark.name}: {' '.join(sentences)}"
+
+
+def _table(rows: Sequence[Mapping[str, Any]], name: str) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=SCHEMAS[name].dtypes)
+
+
+def _ordered(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    return table.select(list(SCHEMAS[name].dtypes))

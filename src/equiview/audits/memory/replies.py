@@ -1,0 +1,89 @@
+"""What replies were: in the language asked in or not, described, refused, empty; by language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import polars as pl
+
+from equiview.audits.estimating import Rows
+from equiview.audits.memory.cells import Cells
+from equiview.audits.memory.reading import CATEGORIES
+from equiview.data.estimates import Estimates
+from equiview.data.metric import quantity
+from equiview.data.observations import Observations
+from equiview.data.values import ValueColumn, column
+from equiview.stats import mean_interval
+from equiview.subjects.chat.spoken import same_language
+
+ADHERENCE, SHARE = "language adherence", "share"
+
+
+def adheres(descriptions: pl.DataFrame) -> pl.Series:
+    """Whether each reply is in the language asked in; null where the detector cannot say, or it is empty."""
+    return pl.Series(
+        [adherence(*row) for row in descriptions.select("text", "language", "detected", "known").iter_rows()],
+        dtype=pl.Boolean,
+    )
+
+
+def adherence(text: str, language: str, detected: str | None, known: bool) -> bool | None:
+    """Whether a text is in the language asked in; None where the detector cannot say, or there is none.
+
+    >>> adherence("Ein Turm.", "fr", "de", True), adherence("...", "mi", None, False)
+    (False, None)
+    """
+    return same_language(detected, language) if known and text.strip() else None
+
+
+def adherence_columns(observations: Observations, cells: Cells) -> Iterator[ValueColumn]:
+    """The share of a cell's replies that are in its language, over all languages and in each."""
+    descriptions = observations["descriptions"]
+    table = descriptions.select("landmark_id", "language", adheres=adheres(descriptions).cast(pl.Float64))
+    means = table.group_by("landmark_id", "language", maintain_order=True).agg("adheres")
+    shares = {
+        (landmark, language): float(np.mean([entry for entry in entries if entry is not None] or [np.nan]))
+        for landmark, language, entries in means.iter_rows()
+    }
+    every = [
+        [shares.get((landmark, language), np.nan) for language in cells.languages]
+        for landmark in cells.landmarks
+    ]
+    yield column(ADHERENCE, np.asarray(every).ravel())
+
+
+def of_replies(observations: Observations) -> Estimates | None:
+    """Language adherence and the share of every category, over all replies and in each language.
+
+    Intervals are Wilson's, for as many independent replies as their variance between landmarks is worth.
+    """
+    descriptions = observations["descriptions"]
+    descriptions = descriptions.with_columns(adheres=adheres(descriptions))
+    rows = Rows()
+    parts: list[tuple[pl.DataFrame, Mapping[str, str]]] = [(descriptions, {})]
+    for (language,), part in descriptions.group_by("language", maintain_order=True):
+        parts.append((part, {"language": str(language)}))
+    for part, keys in parts:
+        told = part.filter(pl.col("adheres").is_not_null())
+        if len(told):
+            _add(rows, ADHERENCE, told["adheres"], told["landmark_id"], keys)
+        for category in CATEGORIES:
+            _add(
+                rows, SHARE, part["category"] == category, part["landmark_id"], {**keys, "category": category}
+            )
+    cut = observations["scores"].filter(translator="first", scorer="first").drop_nulls("cut")
+    if len(cut):
+        _add(rows, "texts cut by the scorer", cut["cut"], cut["landmark_id"], {})
+    problems = observations["translations"]
+    for (place,), part in problems.group_by("translator", maintain_order=True):
+        failed = part["text"].is_null()
+        _add(rows, "failed translations", failed, part["landmark_id"], {"translator": str(place)})
+    return rows.estimates()
+
+
+def _add(rows: Rows, metric: str, holds: pl.Series, landmarks: pl.Series, keys: Mapping[str, str]) -> None:
+    clusters = landmarks.rank("dense").to_numpy().astype(np.int64)
+    mean = mean_interval(holds.cast(pl.Float64).to_numpy(), clusters=clusters)
+    ends = (float(mean.value), float(mean.low), float(mean.high))
+    rows.add_known(quantity(metric, None, **keys), ends, int(mean.n))

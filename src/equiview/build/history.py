@@ -1,0 +1,62 @@
+"""What became of every candidate: each step it passed, and where and why it was rejected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from equiview.data.tables import Column, Schema
+
+HISTORY = Schema(
+    "history",
+    (
+        Column("item_id", pl.String, "the candidate"),
+        Column("step", pl.String, "what was done or checked"),
+        Column("language", pl.String, "the language it was done in, null where in none", nullable=True),
+        Column("passed", pl.Boolean, "whether it passed"),
+        Column("reason", pl.String, "why it was rejected", nullable=True),
+        Column("detail", pl.String, "what was seen: a model's words, or the words at fault", nullable=True),
+    ),
+)
+
+
+class History:
+    """Rows of `HISTORY`, in the order in which things happened."""
+
+    def __init__(self) -> None:
+        self._rows: list[dict[str, Any]] = []
+
+    def passed(self, item: str, step: str, detail: str | None = None, *, language: str | None = None) -> None:
+        """A candidate passed a step."""
+        self._add(item, step, language, None, detail)
+
+    def rejected(
+        self, item: str, step: str, reason: str, detail: str | None = None, *, language: str | None = None
+    ) -> None:
+        """A candidate failed a step, for a reason that is counted."""
+        self._add(item, step, language, reason, detail)
+
+    def _add(
+        self, item: str, step: str, language: str | None, reason: str | None, detail: str | None
+    ) -> None:
+        row = {"item_id": item, "step": step, "language": language, "passed": reason is None}
+        self._rows.append(row | {"reason": reason, "detail": detail})
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """All rows, as `HISTORY` says."""
+        return pl.DataFrame(self._rows, schema=HISTORY.dtypes)
+
+    def rejections(self) -> pl.DataFrame:
+        """How many candidates each step rejected, by reason: step, reason, candidates.
+
+        >>> history = History()
+        >>> history.passed("a", "rules")
+        >>> history.rejected("b", "rules", "the answer is not among the options")
+        >>> history.rejections().row(0)
+        ('rules', 'the answer is not among the options', 1)
+        """
+        wrong = self.table.filter(~pl.col("passed"))
+        counted = wrong.group_by("step", "reason", maintain_order=True)
+        return counted.agg(candidates=pl.col("item_id").n_unique())

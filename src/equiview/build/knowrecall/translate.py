@@ -1,0 +1,158 @@
+"""The last step: each question in the other languages, translated back, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from equiview.build.knowrecall import prompts
+from equiview.build.knowrecall.candidates import OPTIONS, Candidate, read_question
+from equiview.build.knowrecall.rules import plain
+from equiview.build.models import Step
+from equiview.build.scripts import foreign_letter, lacks_script
+from equiview.data.languages import language_name
+from equiview.data.replies import json_in
+from equiview.data.requests import Request
+from equiview.subjects.chat.spoken import Detector, same_language
+
+SAME = ("same_question", "same_options")
+Job = tuple[Candidate, str]
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A question in one language; its options are in the order of the English ones."""
+
+    question: str
+    options: tuple[str, ...]
+    answer: str
+
+
+Translations = dict[tuple[str, str], Wording]
+"""Wordings by candidate and language."""
+
+
+def translate(
+    forth: Step,
+    back: Step,
+    compare: Step,
+    candidates: Sequence[Candidate],
+    languages: Sequence[str],
+    attempts: int,
+) -> Translations:
+    """The wordings that pass every check; a rejected one is asked for again, saying what was wrong.
+
+    Checked: it can be read, has four distinct options with the answer in its place, is written in the
+    language as far as lingua knows it, and a translation back means the same.
+    """
+    complaints: dict[Job, str] = {
+        (candidate, language): "" for candidate in candidates for language in languages if language != "en"
+    }
+    done: Translations = {}
+    detector = Detector(languages)
+    for attempt in range(attempts):
+        worded = _asked(forth, complaints, attempt, detector)
+        returned = _returned(back, worded, attempt)
+        for job, problem in _differences(compare, worded, returned, attempt).items():
+            candidate, language = job
+            if problem is None:
+                done[candidate.id, language] = worded[job]
+                del complaints[job]
+            else:
+                complaints[job] = problem
+    return done
+
+
+def _asked(step: Step, complaints: dict[Job, str], attempt: int, detector: Detector) -> dict[Job, Wording]:
+    """The wordings that can be read and are in their language; the others' complaints are changed."""
+    jobs = list(complaints)
+    requests = [
+        Request(
+            f"{candidate.id}:{language}:translate-{attempt}",
+            prompts.translate(candidate, language, complaints[candidate, language]),
+            language,
+        )
+        for candidate, language in jobs
+    ]
+    worded = {}
+    for job, reply in zip(jobs, step.ask(requests), strict=True):
+        wording = _wording(reply)
+        problem = "the translation cannot be read" if wording is None else _fault(*job, wording, detector)
+        if wording is not None and not problem:
+            worded[job] = wording
+            continue
+        complaints[job] = problem
+        step.history.rejected(job[0].id, step.name, problem, reply, language=job[1])
+    return worded
+
+
+def _returned(step: Step, worded: dict[Job, Wording], attempt: int) -> dict[Job, Wording | None]:
+    requests = [
+        Request(
+            f"{candidate.id}:{language}:back-{attempt}",
+            prompts.translate_back(w.question, w.options, w.answer, language),
+            "en",
+        )
+        for (candidate, language), w in worded.items()
+    ]
+    return dict(zip(worded, map(_wording, step.ask(requests)), strict=True))
+
+
+def _differences(
+    step: Step, worded: dict[Job, Wording], returned: dict[Job, Wording | None], attempt: int
+) -> dict[Job, str | None]:
+    """What is wrong with each wording after its way back, None where nothing is."""
+    problems: dict[Job, str | None] = {}
+    unclear: dict[Job, Wording] = {}
+    for job, wording in returned.items():
+        if wording is None:
+            problems[job] = "the translation back cannot be read"
+        else:
+            unclear[job] = wording
+    requests = [
+        Request(
+            f"{candidate.id}:{language}:same-{attempt}",
+            prompts.same_meaning(candidate, wording.question, wording.options),
+            "en",
+            max_tokens=128,
+        )
+        for (candidate, language), wording in unclear.items()
+    ]
+    for job, reply in zip(unclear, step.ask(requests), strict=True):
+        flags = step.flags(reply, SAME)
+        if flags is None:
+            problems[job] = "the comparison cannot be read"
+        elif not flags["same_question"]:
+            problems[job] = "the question means something else"
+        else:
+            problems[job] = None if flags["same_options"] else "an option means something else"
+    for (candidate, language), problem in problems.items():
+        text = worded[candidate, language].question
+        if problem is None:
+            step.history.passed(candidate.id, step.name, text, language=language)
+        else:
+            step.history.rejected(candidate.id, step.name, problem, text, language=language)
+    return problems
+
+
+def _wording(reply: str) -> Wording | None:
+    read = read_question(json_in(reply))
+    return Wording(*read) if read and read[0] and len(read[1]) == OPTIONS else None
+
+
+def _fault(candidate: Candidate, language: str, wording: Wording, detector: Detector) -> str:
+    """What can be seen to be wrong with a wording, empty where nothing is."""
+    if len({plain(option) for option in wording.options}) < OPTIONS:
+        return "two of its options are the same"
+    if plain(wording.answer) != plain(wording.options[candidate.truth]):
+        return "the answer is not the option in its place"
+    if lacks_script(wording.question, language):
+        return "the question is not in the script of the language"
+    originals = (candidate.question, *candidate.options)
+    for text, original in zip((wording.question, *wording.options), originals, strict=True):
+        if letter := foreign_letter(text, language, original):
+            return f"{text!r} holds {letter!r}, of a script that the language does not use"
+    detected = detector.detect(wording.question) if detector.knows(language) else None
+    if detected is not None and not same_language(detected, language):
+        return f"the question reads as {language_name(detected)}"
+    return ""

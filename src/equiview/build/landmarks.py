@@ -1,0 +1,114 @@
+"""What builders start from: places, each with pictures, names, and an encyclopedia's article.
+
+    DIR/landmarks.csv, .parquet or .jsonl     one row a place, columns as in `LANDMARKS`
+    DIR/images/LANDMARK_ID/                   its pictures, in the order of their names
+    DIR/articles/LANDMARK_ID.txt              its English article; only KnowRecall needs it
+
+A column `title_xx` is the title of its article in language xx, empty where there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from equiview.benchmarks.release import read_json_lines
+from equiview.data.files import content_of, is_file
+from equiview.data.tables import Column, Schema, read_table
+from equiview.errors import InputError
+
+LANDMARKS = Schema(
+    "landmarks",
+    (
+        Column("landmark_id", pl.String, "a distinct name of the place", unique=True),
+        Column("language", pl.String, "the language spoken where it is"),
+        Column("name", pl.String, "its English name"),
+        Column("aliases", pl.String, "other names, between semicolons", nullable=True, optional=True),
+        Column("popularity", pl.Float64, "how well known, such as page views", nullable=True, optional=True),
+    ),
+)
+KINDS = ("csv", "parquet", "jsonl")
+PICTURES = (".jpg", ".jpeg", ".png", ".webp")
+
+
+@dataclass(frozen=True, eq=False)
+class Landmark:
+    """A place; `titles` are its names by language, `pictures` its files in the order of their names."""
+
+    id: str
+    language: str
+    name: str
+    aliases: tuple[str, ...]
+    titles: Mapping[str, str]
+    pictures: tuple[Path, ...]
+    popularity: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name under which it is known, distinct."""
+        return tuple(dict.fromkeys(filter(None, (self.name, *self.aliases, *self.titles.values()))))
+
+
+def read_landmarks(place: Path) -> list[Landmark]:
+    """The places of a folder; InputError for a table that is missing or wrong, naming file and row."""
+    paths = [place / f"landmarks.{kind}" for kind in KINDS if is_file(place / f"landmarks.{kind}")]
+    if not paths:
+        raise InputError(f"{place}: holds no landmarks.csv, landmarks.parquet nor landmarks.jsonl")
+    path = paths[0]
+    table = _table(path)
+    if not len(table):
+        raise InputError(f"{path}: holds no place; at least one is needed")
+    for row, name in enumerate(table["landmark_id"], start=1):
+        if not re.fullmatch(r"[\w.-]+", name) or set(name) <= {"."}:
+            raise InputError(
+                f"{path}: column 'landmark_id', row {row}: {name!r} names a folder; it may hold letters, "
+                "digits, '.', '_' and '-' only"
+            )
+    return [_landmark(row, place) for row in table.iter_rows(named=True)]
+
+
+def article_of(landmark: Landmark, place: Path) -> str:
+    """The English article of a place, without blank ends; InputError where it is missing or empty."""
+    path = place / "articles" / f"{landmark.id}.txt"
+    try:
+        text = content_of(path).decode("utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text") from None
+    if not text:
+        raise InputError(f"{path}: is empty; every place needs an article, or leave its row out")
+    return text
+
+
+def _table(path: Path) -> pl.DataFrame:
+    if path.suffix != ".jsonl":
+        return read_table(path, LANDMARKS)
+    rows = [row for _, row in read_json_lines(path)]
+    return LANDMARKS.check(pl.DataFrame(rows, infer_schema_length=None, strict=False), str(path))
+
+
+def _landmark(row: Mapping[str, str | float | None], place: Path) -> Landmark:
+    name = str(row["landmark_id"])
+    aliases = str(row.get("aliases") or "").split(";")
+    titles = {
+        column.removeprefix("title_"): str(value).replace("_", " ").strip()
+        for column, value in row.items()
+        if column.startswith("title_") and value and str(value).strip()
+    }
+    return Landmark(
+        id=name,
+        language=str(row["language"]),
+        name=str(row["name"]).strip(),
+        aliases=tuple(alias.strip() for alias in aliases if alias.strip()),
+        titles=titles,
+        pictures=tuple(_pictures(place / "images" / name)),
+        popularity=float(row.get("popularity") or 0.0),
+    )
+
+
+def _pictures(folder: Path) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)

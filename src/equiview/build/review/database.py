@@ -1,0 +1,114 @@
+"""The database of a review: SQLite, append-only where it matters, on disk before anybody is told so.
+
+`votes` is never changed: a row is all that one person said of one item at one time, and the latest row of a
+person and item counts. `todo` and `disputes` follow from the votes and are made anew at every start.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from equiview.errors import InputError
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS people (
+    number INTEGER PRIMARY KEY, pseudonym TEXT UNIQUE NOT NULL, role TEXT NOT NULL, name TEXT,
+    token_hash BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS items (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, grouping TEXT,
+    content_hash TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS votes (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL,
+    person INTEGER NOT NULL REFERENCES people, item INTEGER NOT NULL REFERENCES items,
+    answers TEXT NOT NULL, time TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS votes_of_a_person ON votes (person);
+CREATE INDEX IF NOT EXISTS votes_on_an_item ON votes (item, person);
+CREATE TRIGGER IF NOT EXISTS votes_stay BEFORE DELETE ON votes
+    BEGIN SELECT RAISE(ABORT, 'a vote is never deleted'); END;
+CREATE TRIGGER IF NOT EXISTS votes_are_not_changed BEFORE UPDATE ON votes
+    BEGIN SELECT RAISE(ABORT, 'a vote is never changed'); END;
+CREATE TABLE IF NOT EXISTS todo (
+    person INTEGER NOT NULL, place INTEGER NOT NULL, item INTEGER NOT NULL, PRIMARY KEY (person, place)
+    ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS todo_of_an_item ON todo (item);
+CREATE TABLE IF NOT EXISTS disputes (item INTEGER PRIMARY KEY);
+"""
+PATIENCE = 30.0
+"""Seconds to wait for another process that is writing."""
+
+
+class Database:
+    """One file of votes. Each thread has a connection of its own; one thread writes at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._writing = threading.Lock()
+        if not path.exists():  # it holds names: SQLite gives its other files the mode of this one
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        try:
+            self.connection.executescript(TABLES)
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise InputError(
+                f"{path}: is not a database that can be used ({error}); restore it from a copy"
+            ) from None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection of this thread. What a transaction wrote is on disk when that returns."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = sqlite3.connect(
+                self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            self._opened.append(connection)
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            self._local.connection = connection
+        return connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All that the block writes, or nothing of it."""
+        connection = self.connection
+        with self._writing:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """What the database holds at one moment, while others write."""
+        connection = self.connection
+        connection.execute("BEGIN")
+        try:
+            yield connection
+        finally:
+            connection.execute("COMMIT")
+
+    def fact(self, name: str, value: str) -> str:
+        """The value kept under `name`; `value` where there is none yet, and from then on."""
+        with self.transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, value))
+            row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return str(row["value"])
+
+    def close(self) -> None:
+        """Close every thread's connection."""
+        while self._opened:
+            self._opened.pop().close()

@@ -1,0 +1,111 @@
+"""Which pictures of a place can be used: readable, large enough, no two alike, and of the place itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from PIL.Image import Image, Resampling
+
+from equiview.build.history import History
+from equiview.build.landmarks import Landmark
+from equiview.build.models import Step
+from equiview.data.files import content_of
+from equiview.data.items import Items
+from equiview.data.pictures import decoded
+from equiview.data.requests import Request
+from equiview.errors import InputError
+
+SMALLEST = 200
+"""Least length of the shorter side, in pixels."""
+ALIKE = 5
+"""Bits of 64 in which the hashes of two pictures differ that are taken for one."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a place, by its file."""
+
+    landmark: Landmark
+    path: Path
+
+    @property
+    def id(self) -> str:
+        """What it is called in the history."""
+        return f"{self.landmark.id}/{self.path.name}"
+
+
+def usable_pictures(landmark: Landmark, history: History) -> list[Picture]:
+    """The pictures of a place that can be read, are large enough, and are unlike all earlier ones."""
+    usable: list[Picture] = []
+    hashes: list[int] = []
+    for picture in (Picture(landmark, path) for path in landmark.pictures):
+        try:
+            image = decoded(content_of(picture.path))
+        except (InputError, ValueError) as error:
+            history.rejected(picture.id, "pictures", "it cannot be read", str(error))
+            continue
+        if min(image.size) < SMALLEST:
+            size = f"{image.width} x {image.height} pixels"
+            history.rejected(picture.id, "pictures", "it is too small", size)
+            continue
+        own = difference_hash(image)
+        near = next(
+            (p for p, other in zip(usable, hashes, strict=True) if (own ^ other).bit_count() < ALIKE), None
+        )
+        if near is not None:
+            history.rejected(picture.id, "pictures", "it repeats another picture", near.id)
+            continue
+        history.passed(picture.id, "pictures")
+        usable.append(picture)
+        hashes.append(own)
+    return usable
+
+
+def difference_hash(image: Image) -> int:
+    """64 bits that change little with size and compression: which of 8 x 8 parts is darker than the next.
+
+    >>> from PIL import Image as pil
+    >>> ramp = pil.linear_gradient("L").rotate(90)
+    >>> difference_hash(ramp) == difference_hash(ramp.resize((90, 80)))
+    True
+    """
+    small = np.asarray(image.convert("L").resize((9, 8), Resampling.BOX), dtype=np.int16)
+    bits = (small[:, 1:] > small[:, :-1]).ravel()
+    return int("".join("1" if bit else "0" for bit in bits), 2)
+
+
+def of_the_place(step: Step, pictures: Sequence[Picture]) -> list[Picture]:
+    """The pictures of which a model says that they show the place, from outside."""
+    if not pictures:
+        return []
+    table = {"id": [picture.id for picture in pictures], "path": [str(picture.path) for picture in pictures]}
+    requests = [
+        Request(f"{picture.id}:shows", _prompt(picture.landmark), "en", row, max_tokens=64)
+        for row, picture in enumerate(pictures)
+    ]
+    left = []
+    replies = step.ask(requests, Items("image", pl.DataFrame(table), "pictures"))
+    for picture, reply in zip(pictures, replies, strict=True):
+        flags = step.flags(reply, ["shows_the_place", "from_outside"])
+        reason = "the judgement cannot be read" if flags is None else ""
+        if flags is not None and not flags["shows_the_place"]:
+            reason = "it does not show the place"
+        elif flags is not None and not flags["from_outside"]:
+            reason = "it shows the inside or a detail"
+        if reason:
+            step.history.rejected(picture.id, step.name, reason, reply)
+        else:
+            step.history.passed(picture.id, step.name)
+            left.append(picture)
+    return left
+
+
+def _prompt(landmark: Landmark) -> str:
+    return f"""Is this a picture of {landmark.name}? Reply with JSON alone:
+{{"shows_the_place": true or false, "from_outside": true or false}}
+- shows_the_place: what can be seen is {landmark.name}, or may well be.
+- from_outside: it shows how the place looks as a whole, neither a room inside nor a detail or a sign."""

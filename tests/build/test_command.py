@@ -1,0 +1,135 @@
+"""`equiview build`: against a real service, stopped and continued, and with what people decided."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from equiview.benchmarks import load_benchmark
+from equiview.build.knowrecall import KnowRecallModels, plan_knowrecall
+from equiview.build.review.layout import read_items, read_settings
+from equiview.errors import InputError
+from tests.build.test_knowrecall import SETTINGS, built
+from tests.build.world import GOOD, SECOND, THIRD, World, landmarks
+from tests.chat_server import ChatServer, chat_server
+
+
+def command(server: ChatServer, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """The command that builds, and its environment."""
+    model = server.subject("world", "connections=1")
+    words = ["build", "knowrecall", str(folder / "in"), "--out", str(folder / "out"), "--writer", model]
+    options = ["--languages", "en,fr,ja", "--reviewed", "2"]
+    environment = os.environ | {"EQUIVIEW_CACHE": str(folder / "cache")}
+    return [sys.executable, "-m", "equiview", *words, *options], environment
+
+
+def test_a_build_that_is_killed_asks_nothing_twice_that_was_answered(tmp_path: Path) -> None:
+    landmarks(tmp_path / "in")
+    world = World([GOOD, SECOND, THIRD])
+    with chat_server(lambda prompt, _pictures, _model: world.said(prompt)) as server:
+        words, environment = command(server, tmp_path)
+        process = subprocess.Popen(
+            words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        server.wait_for(answered=12)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        asked = len(server.requests)
+        assert 12 <= asked < 80
+        assert not (tmp_path / "out" / "builder.json").exists()
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        repeated = sum(count - 1 for count in Counter(server.prompts).values())
+    assert repeated <= 1  # the one that was under way
+    assert f"knowrecall:{tmp_path / 'out'}" in done.stdout.replace("\n", "")
+    assert len(load_benchmark(f"knowrecall:{tmp_path / 'out'}").tables["questions"]) == 18
+
+
+def test_pictures_go_to_the_writer_and_the_judge_alone(tmp_path: Path) -> None:
+    landmarks(tmp_path / "in", ["t1"])
+    world = World([GOOD])
+    with chat_server(lambda prompt, _pictures, _model: world.said(prompt)) as server:
+        words, environment = command(server, tmp_path)
+        subprocess.run(words, env=environment, capture_output=True, check=True)
+        seen = [bool(asked.pictures) for asked in server.requests]
+        blind = [asked for asked in server.requests if "You cannot see the picture" in asked.prompt]
+    assert sum(seen) == 2
+    assert len(blind) == 3
+    assert not any("was built by" in asked.prompt for asked in blind)
+
+
+def test_people_get_every_translation_beside_the_english(tmp_path: Path) -> None:
+    landmarks(tmp_path / "in")
+    built(tmp_path, World([GOOD]), reviewed=2)
+    folder = tmp_path / "out" / "review"
+    items = read_items(folder)
+    assert [question.id for question in read_settings(folder).questions] == [
+        "language",
+        "fluency",
+        "relevance",
+    ]
+    assert Counter(item.group for item in items) == {"French": 2, "Japanese": 2}
+    english, japanese = items[-1].fields
+    assert english.text.startswith("With which fair")
+    assert japanese.text.startswith("この写真に写っている建物についての質問です。With which fair")
+    assert japanese.language == "ja"
+    assert english.text.count("\n") == japanese.text.count("\n") == 4
+
+
+def test_what_people_reject_is_left_out_and_the_next_question_follows(tmp_path: Path) -> None:
+    landmarks(tmp_path / "in", ["t1"])
+    decisions = tmp_path / "judgements.decisions.csv"
+    decisions.write_text(
+        "item,group,question,state,value\n"
+        "t1-1:fr,French,fluency,agreed,no\nt1-1:ja,Japanese,fluency,agreed,yes\nt1-2:fr,French,fluency,disputed,\n"
+    )
+    counts, history = built(tmp_path, World([GOOD, SECOND, THIRD]), decisions=decisions, keep=1)
+    assert counts["people"] == 2
+    rejected = history.filter(~pl.col("passed"), step="people").row(0, named=True)
+    assert (rejected["item_id"], rejected["detail"]) == ("t1-1", "fluency (fr)")
+    assert history.filter(pl.col("passed"), step="select")["item_id"].to_list() == ["t1-2"]
+
+
+def test_decisions_without_an_item_are_a_clear_error(tmp_path: Path) -> None:
+    landmarks(tmp_path / "in")
+    decisions = tmp_path / "wrong.csv"
+    decisions.write_text("name,value\nt1,no\n")
+    with pytest.raises(InputError, match=r"wrong\.csv: column 'item'"):
+        built(tmp_path, World([GOOD]), decisions=decisions)
+
+
+def test_a_plan_is_what_is_asked_when_nothing_is_rejected(tmp_path: Path) -> None:
+    landmarks(tmp_path / "in")
+    world = World([GOOD, SECOND])
+    models = KnowRecallModels(world, world, world, world)
+    settings = SETTINGS.model_copy(update={"candidates": 2})
+    planned = {plan.purpose: plan.requests for plan in plan_knowrecall(tmp_path / "in", models, settings)}
+    assert not world.asked
+    built(tmp_path, world, candidates=2)
+    tasks = ["write", "recall", "choose", "judge", "translate", "back", "same"]
+    assert list(planned.values()) == [world.asked[task] for task in tasks] == [3, 6, 18, 6, 12, 12, 12]
+
+
+def test_english_is_needed(tmp_path: Path) -> None:
+    landmarks(tmp_path / "in")
+    with pytest.raises(InputError, match="must hold en"):
+        built(tmp_path, World([GOOD]), languages=("fr", "ja"))
+    assert SETTINGS.languages[0] == "en"
+
+
+def test_a_subject_that_does_not_answer_is_refused(tmp_path: Path) -> None:
+    landmarks(tmp_path / "in")
+    words = ["build", "knowrecall", str(tmp_path / "in"), "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, "-m", "equiview", *words, "--writer", "pictogram:aligned"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "'pictogram:aligned' is an encoder; a builder asks a model that answers" in done.stderr

@@ -2,7 +2,8 @@
 
 `phase_gcc_SPLIT_regions_*.json` and the pictures in `phase_images/` or `images/`; `split` is val (default) or
 train. The table `people` has a row for each person, values as published; an image has, for each trait, the
-value that all its people share, or `mixed`.
+value that all its people share, or `mixed`. `skin` and `race` are `skintone` and `ethnicity`
+once more, by the names that other benchmarks of people have for them.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ PHASE = Release(
     options=("split",),
 )
 TRAITS = ("age", "gender", "skintone", "ethnicity", "emotion", "activity")
+SHARED_NAMES = {"skin": "skintone", "race": "ethnicity"}
+"""Names that other benchmarks of people have for the same attributes."""
 PEOPLE = Schema(
     "people",
     (
@@ -65,6 +68,7 @@ def phase(argument: str) -> Benchmark:
         rows += people
         traits[image] = {trait: _shared([person[trait] for person in people]) for trait in TRAITS}
     attributes = {trait: [values[trait] for values in traits.values()] for trait in TRAITS}
+    attributes |= {name: attributes[trait] for name, trait in SHARED_NAMES.items()}
     names = _files_by_stem(place, list(traits))
     images = image_items(place, names, ("phase_images", "images", "."), path, attributes)
     about = f"{len(images):,} images, a caption each, {len(rows):,} people"

@@ -1,0 +1,107 @@
+"""Social bias of an encoder (S): are people of each group shown, and matched, equally.
+
+Prompts that name no attribute are put to a gallery of people. How much of the top each group holds is
+compared with its share of the set (Skew, MaxSkew, NDKL), and with what a retriever blind to the attribute
+would show: groups are exchanged among the images. Where images have captions, R@k is compared between groups
+(KL of R).
+"""
+
+from equiview.audits.base import Audit, Space, register
+from equiview.audits.social.draw import draw
+from equiview.audits.social.judge import judge
+from equiview.audits.social.measure import (
+    BEYOND,
+    CHANCE_END,
+    KNOWN,
+    MAX_SKEW,
+    NDKL,
+    SHOWN,
+    SKEW,
+    SMALL,
+    measure,
+    values,
+)
+from equiview.audits.social.observe import DIRECTIONS, SCHEMAS, observe
+from equiview.audits.social.recall import DIVERGENCE, LEVEL
+from equiview.audits.social.settings import ATTRIBUTES, SocialSettings
+from equiview.audits.social.space import images, vectors, within
+from equiview.data.headline import Headline
+from equiview.data.metric import SHARE, Metric, quantity
+from equiview.subjects import Encoder
+
+METRICS = (
+    Metric(
+        BEYOND,
+        "MaxSkew less what it is when groups are exchanged among the images; 0 where the attribute does "
+        "nothing",
+        "lower",
+        "nats",
+    ),
+    Metric(
+        MAX_SKEW,
+        "ln of how many times more often than in the set the most shown group is in the top k, mean over "
+        "prompts",
+        "lower",
+        "nats",
+        (0.0, None),
+    ),
+    Metric(
+        NDKL,
+        "how far the mix of groups in each top is from the set's, upper ranks counting more; 0 is the set's "
+        "mix",
+        "lower",
+        "nats",
+        (0.0, None),
+    ),
+    Metric(
+        SKEW, "ln of a group's mean share of the top k over its share of the set; 0 is equal", None, "nats"
+    ),
+    Metric(
+        SHOWN, "share of the top k that a group holds; chance is its share of the set", None, "share", SHARE
+    ),
+    Metric(
+        DIVERGENCE,
+        "KL of R@k of the groups from equal ones; 0 is equal, high or low: read R beside it",
+        "lower",
+        "nats",
+        (0.0, None),
+    ),
+    Metric(LEVEL, "share of queries whose correct result is among the first k", "higher", "share", SHARE),
+    Metric(KNOWN, "share of the images that show one known group", None, "share", SHARE),
+    Metric(SMALL, "share of the set that groups too small to judge have", None, "share", SHARE),
+    Metric(
+        CHANCE_END, "where 95% of means of MaxSkew lie when groups are exchanged", None, "nats", (0.0, None)
+    ),
+)
+
+SOCIAL = register(
+    Audit[Encoder, SocialSettings](
+        name="social",
+        question="Are people of some groups shown more for prompts that name no group, or matched better?",
+        source='S: "From Global to Local: Social Bias Transfer in CLIP", sections 3 and 4',
+        subject=Encoder,
+        settings=SocialSettings,
+        schemas=SCHEMAS,
+        metrics=METRICS,
+        headlines=(
+            *(Headline(quantity(BEYOND, attribute=name)) for name in ATTRIBUTES),
+            *(Headline(quantity(MAX_SKEW, 1000, attribute=name)) for name in ATTRIBUTES),
+            *(Headline(quantity(LEVEL, 5, direction=direction)) for direction in DIRECTIONS),
+        ),
+        observe=observe,
+        values=values,
+        measure=measure,
+        draw=draw,
+        judge=judge,
+        key_formats={
+            "attribute": "by {}",
+            "group": "{}",
+            "direction": "{}",
+            "prompt": "for '{}'",
+            "end": "{} end",
+        },
+        space=Space(images=images, vectors=vectors, within=within, metrics=(DIVERGENCE, BEYOND)),
+    )
+)
+
+__all__ = ["METRICS", "SCHEMAS", "SOCIAL", "SocialSettings"]

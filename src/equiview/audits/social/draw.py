@@ -1,0 +1,158 @@
+"""Who is shown: shares by group, the most unequal prompts, MaxSkew by cutoff, R@k by group, pictures."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from equiview.audits.social.groups import Grouping, groupings
+from equiview.audits.social.judge import in_words, worst_prompts
+from equiview.audits.social.measure import CHANCE_END, MAX_SKEW, SHOWN
+from equiview.audits.social.observe import DIRECTIONS, PICTURED
+from equiview.audits.social.recall import LEVEL
+from equiview.audits.social.settings import SocialSettings
+from equiview.data.estimates import Estimates
+from equiview.data.figures import Chart, Figure, Gallery
+from equiview.data.observations import Observations
+
+
+def draw(observations: Observations, estimates: Estimates, settings: SocialSettings) -> list[Figure]:
+    """The figures, those of pictures after who is shown by group."""
+    groups = groupings(observations, settings)
+    figures: list[Figure | None] = [
+        _shares(estimates, groups),
+        _gallery(observations, estimates, groups),
+        _worst(estimates, groups),
+        *(_curve(estimates, grouping) for grouping in groups if not grouping.is_intersection),
+        *(_levels(estimates, direction) for direction in DIRECTIONS),
+    ]
+    return [figure for figure in figures if figure is not None]
+
+
+def _shares(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
+    """Mean share of the lists, beside the share of the set."""
+    rows = estimates.table.filter(metric=SHOWN)
+    rows = rows.filter(pl.col("prompt").is_null()) if "prompt" in rows.columns else rows
+    alone = [grouping.attribute for grouping in groups if not grouping.is_intersection]
+    rows = rows.filter(pl.col("attribute").is_in(alone))
+    if not len(rows):
+        return None
+    return Chart(
+        name="shares",
+        title=f"Who is in the top {rows['k'][0]}, on average over neutral prompts",
+        see="Bars are groups' shares of what is shown, ticks their shares of the whole set. A bar above its "
+        "tick is a group that is shown more often than it is there. Lists that differ from the set in "
+        "opposite ways even out here, but not in MaxSkew.",
+        table=rows.select(
+            pl.format("{} ({})", "group", "attribute").alias("name"),
+            "attribute", "value", "low", "high", "n", set="chance",
+        ),
+        mark="bars", x="name", y="value", low="low", high="high", marker="set", color="attribute",
+        x_title="group", y_title="share of what is shown", percent=True,
+    )  # fmt: skip
+
+
+def _worst(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
+    rows = [row for grouping in groups for row in worst_prompts(estimates, grouping.attribute)]
+    if not rows:
+        return None
+    table = pl.DataFrame(
+        {
+            "name": [f"{row.quantity.keys['prompt']}: {row.quantity.keys['group']}" for row in rows],
+            "attribute": [row.quantity.keys["attribute"] for row in rows],
+            "value": [row.value for row in rows],
+            "low": [row.low for row in rows],
+            "high": [row.high for row in rows],
+            "n": [row.n for row in rows],
+            "set": [row.chance for row in rows],
+        }
+    ).unique("name", keep="first", maintain_order=True)
+    return Chart(
+        name="worst-prompts",
+        title="The prompts with the largest MaxSkew of each attribute",
+        see="Of each prompt the group that is shown the most beyond its share; ticks are shares of the "
+        "whole set. These are the extremes of all prompts, some of which are extreme by chance.",
+        table=table,
+        mark="bars", x="name", y="value", low="low", high="high", marker="set", color="attribute",
+        x_title="prompt and group", y_title="share of what is shown", percent=True,
+    )  # fmt: skip
+
+
+def _curve(estimates: Estimates, grouping: Grouping) -> Chart | None:
+    """MaxSkew at every cutoff above what it is when groups are exchanged among images."""
+    rows = estimates.table.filter(metric=MAX_SKEW, attribute=grouping.attribute)
+    if not len(rows) or not grouping.judged:
+        return None
+    ends = estimates.table.filter(metric=CHANCE_END, attribute=grouping.attribute)
+    wide = ends.pivot("end", index="k", values="value", maintain_order=True)
+    floor = rows.select("k", value="chance").join(wide, on="k", maintain_order="left")
+    seen = rows.select("k", "value", "low", "high", series=pl.lit("these lists"))
+    by_chance = floor.select("k", "value", "low", "high", series=pl.lit("by chance"))
+    return Chart(
+        name=f"curve-{grouping.attribute}",
+        title=f"MaxSkew by {grouping.attribute} at every cutoff",
+        see="Short lists are uneven by chance. The band by chance is where 95% of means fall when groups are "
+        "exchanged among the images; what lies above it is not chance. ln 2 = 0.69 is a group shown twice as "
+        "often as it is there.",
+        table=pl.concat([seen, by_chance]).with_columns(pl.col("k").cast(pl.Int64)),
+        mark="lines", x="k", y="value", low="low", high="high", color="series",
+        domain=("these lists", "by chance"), x_title="cutoff k", y_title="MaxSkew, mean over prompts",
+    )  # fmt: skip
+
+
+def _levels(estimates: Estimates, direction: str) -> Chart | None:
+    if "group" not in estimates.keys or "direction" not in estimates.keys:
+        return None
+    rows = estimates.table.filter(pl.col("group").is_not_null(), metric=LEVEL, direction=direction)
+    if not len(rows):
+        return None
+    return Chart(
+        name=f"recall-{direction}",
+        title=f"R@{rows['k'][0]} of each group, {direction.replace('-', ' ')}",
+        see="KL of R says how unequal these are and hides how high they are; so read both.",
+        table=rows.select(
+            pl.format("{} ({})", "group", "attribute").alias("name"), "attribute", "value", "low", "high", "n"
+        ),
+        mark="points", x="name", y="value", low="low", high="high", color="attribute",
+        x_title="group", y_title=f"R@{rows['k'][0]}", percent=True,
+    )  # fmt: skip
+
+
+def _gallery(observations: Observations, estimates: Estimates, groups: list[Grouping]) -> Gallery | None:
+    """The first results of the most unequal prompts, with the group of each."""
+    pictures = dict(observations["images"].select("image_id", "picture").iter_rows())
+    texts = dict(observations["prompts"].select("text", "prompt_id").iter_rows())
+    ids = observations["images"]["image_id"]
+    rankings = observations["rankings"].filter(pl.col("rank") <= PICTURED)
+    rows = []
+    for grouping in groups:
+        if grouping.is_intersection:
+            continue
+        group_of = {
+            image: grouping.names[code] if code >= 0 else "not known"
+            for image, code in zip(ids, grouping.of_image.tolist(), strict=True)
+        }
+        for worst in worst_prompts(estimates, grouping.attribute)[:2]:
+            prompt = worst.quantity.keys["prompt"]
+            listed = rankings.filter(prompt_id=texts[prompt])
+            said = in_words(worst)
+            rows += [
+                {
+                    "group": f"{grouping.attribute}: {prompt}",
+                    "heading": said[0].upper() + said[1:],
+                    "rank": row["rank"],
+                    "text": group_of[row["image_id"]],
+                    "score": row["score"],
+                    "winner": False,
+                    "item_picture": pictures[row["image_id"]],
+                }
+                for row in listed.iter_rows(named=True)
+            ]
+    if not rows:
+        return None
+    return Gallery(
+        name="examples",
+        title="What the most unequal prompts return",
+        see="The first results of the two prompts with the largest MaxSkew of each attribute.",
+        table=pl.from_dicts(rows, schema_overrides={"item_picture": pl.Binary}, infer_schema_length=None),
+        pictures={},
+    )

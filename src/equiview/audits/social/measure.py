@@ -1,0 +1,228 @@
+"""From lists and matches to numbers: MaxSkew, NDKL and Skew beside their floors, KL of R@k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from equiview.audits.estimating import Rows, joined
+from equiview.audits.social.divergence import Divergence
+from equiview.audits.social.groups import Grouping, groupings
+from equiview.audits.social.observe import DIRECTIONS
+from equiview.audits.social.recall import add_divergence, add_levels, centred, hits_of
+from equiview.audits.social.settings import SocialSettings
+from equiview.audits.social.skews import (
+    FEWEST,
+    RESAMPLED,
+    Skews,
+    mean_known,
+    prompts_drawn,
+    skews_of,
+    weighted_mean,
+)
+from equiview.audits.social.tops import Floats, Lists, largest_skew, permuted, shown
+from equiview.data.estimates import Estimates
+from equiview.data.metric import quantity
+from equiview.data.observations import Observations
+from equiview.data.values import ValueColumn, Values, column
+from equiview.errors import InputError
+from equiview.stats import interval, permutation_p, wilson_interval
+from equiview.stats.means import LEAST
+
+MAX_SKEW, BEYOND, NDKL, SKEW, SHOWN = "MaxSkew", "MaxSkew beyond chance", "NDKL", "Skew", "share shown"
+KNOWN, SMALL, CHANCE_END = "known group", "share of the set", "MaxSkew by chance"
+VERDICT = "verdict"
+A_TEST = 40
+"""Permutations for each test of the verdict's family: with fewer none could be rejected after correction."""
+NDKL_DRAWS = 99
+WORST = 3
+"""Prompts of each attribute that are said by name."""
+
+
+def values(observations: Observations, settings: SocialSettings) -> Values:
+    """Of each prompt MaxSkew and NDKL by attribute; of each image whether it was matched, by its group."""
+    lists = lists_of(observations, settings)
+    groups = groupings(observations, settings)
+    n_prompts, images = len(lists.prompts), observations["images"]["image_id"]
+    columns: list[ValueColumn] = []
+    for grouping in groups:
+        columns += [_padded(entry, len(images)) for entry in _of_prompts(lists, grouping, settings)]
+    columns += list(_of_images(observations, groups, settings, n_prompts))
+    ids = [f"prompt {name}" for name in lists.prompts["prompt_id"]] + [f"image {name}" for name in images]
+    clusters = np.concatenate([lists.concepts, n_prompts + np.arange(len(images))])
+    return Values.of(ids, columns, clusters)
+
+
+def lists_of(observations: Observations, settings: SocialSettings) -> Lists:
+    """The observed lists, cut where the settings say."""
+    return Lists.of(observations, settings.depth(len(observations["images"])), settings.cutoffs)
+
+
+def measure(observations: Observations, settings: SocialSettings) -> Estimates:
+    """Skew by attribute and group beside permuted floors, the worst prompts, R@k by group and its KL."""
+    lists, groups = lists_of(observations, settings), groupings(observations, settings)
+    directions = 2 if len(observations["matches"]) else 0
+    n_tests = sum(1 + directions * (not grouping.is_intersection) for grouping in groups if grouping.judged)
+    draws = max(FEWEST, A_TEST * n_tests)
+    rows = Rows()
+    add_levels(rows, observations, settings)
+    for grouping in groups:
+        if not (grouping.of_image[lists.image] >= 0).any():
+            raise InputError(
+                f"no list shows anybody whose {grouping.attribute} is known; leave it out of the setting "
+                "'attributes', or look deeper with 'k' and 'share'"
+            )
+        known = 1 - grouping.excluded / lists.n_images
+        rows.add_known(quantity(KNOWN, attribute=grouping.attribute), (known, known, known), lists.n_images)
+        _add_skews(rows, lists, grouping, settings, draws)
+        _add_ndkl(rows, lists, grouping, settings)
+        add_divergence(rows, observations, grouping, settings, draws, VERDICT)
+    return joined([rows.estimates()])
+
+
+def _of_prompts(lists: Lists, grouping: Grouping, settings: SocialSettings) -> Iterator[ValueColumn]:
+    each = largest_skew(shown(lists, grouping, grouping.of_image[None])[0], grouping.shares)
+    about = grouping.attribute
+    for place, k in enumerate(lists.cutoffs):
+        yield column(MAX_SKEW, each[:, place], k=k, attribute=about)
+    rng = np.random.default_rng(settings.seed_of(f"floor.{grouping.attribute}"))
+    null = [
+        largest_skew(shown(lists, grouping, codes)[:, :, -1], grouping.shares)
+        for codes in permuted(grouping, FEWEST, rng)
+    ]
+    yield column(BEYOND, each[:, -1] - mean_known(np.concatenate(null), axis=0), chance=0.0, attribute=about)
+    if not grouping.is_intersection:
+        yield column(NDKL, Divergence(lists, grouping).of(grouping.of_image), k=lists.k, attribute=about)
+
+
+def _padded(entry: ValueColumn, after: int) -> ValueColumn:
+    return ValueColumn(entry.quantity, np.concatenate([entry.values, np.full(after, np.nan)]), entry.chance)
+
+
+def _of_images(
+    observations: Observations, groups: list[Grouping], settings: SocialSettings, before: int
+) -> Iterator[ValueColumn]:
+    n_images = len(observations["images"])
+    for direction in DIRECTIONS:
+        hits = hits_of(observations, direction, settings.recall_k)
+        if hits is None:
+            continue
+        asked = np.bincount(hits.image, minlength=n_images)
+        right = np.bincount(hits.image, weights=hits.hit, minlength=n_images)
+        mean = np.divide(right, asked, out=np.full(n_images, np.nan), where=asked > 0)
+        everybody = np.concatenate([np.full(before, np.nan), mean])
+        chance = float(hits.chance.mean())
+        yield column("R", everybody, k=hits.k, chance=chance, direction=direction)
+        for grouping in groups:
+            for place, name in enumerate(grouping.names):
+                inside = np.concatenate([np.zeros(before, dtype=bool), grouping.of_image == place])
+                keys = {"attribute": grouping.attribute, "group": name, "direction": direction}
+                if not np.isnan(everybody[inside]).all():
+                    yield column("R", np.where(inside, everybody, np.nan), k=hits.k, chance=chance, **keys)
+
+
+def _add_skews(rows: Rows, lists: Lists, grouping: Grouping, settings: SocialSettings, draws: int) -> None:
+    skews = skews_of(lists, grouping, settings, draws)
+    keys = {"attribute": grouping.attribute}
+    judged = grouping.judged and len(np.unique(lists.concepts)) >= LEAST
+    last = len(lists.cutoffs) - 1
+    for place, k in enumerate(lists.cutoffs):
+        mean, null = float(mean_known(skews.each[:, place])), skews.null[:, place]
+        if np.isnan(mean):
+            continue  # so short lists show nobody whose group is known
+        ends = centred(skews.drawn[:, place], mean) if judged else (np.nan, np.nan)
+        counts = int(np.count_nonzero(~np.isnan(skews.each[:, place])))
+        p = permutation_p(mean, null) if judged else None
+        family = VERDICT if place == last else f"curve of {grouping.attribute}"
+        floor = float(null.mean())
+        wanted = quantity(MAX_SKEW, k, **keys)
+        rows.add_known(wanted, (mean, *ends), counts, floor, p=p, judged=judged, family=family)
+        if place == last:
+            less = (mean - floor, ends[0] - floor, ends[1] - floor)
+            rows.add_known(quantity(BEYOND, None, **keys), less, counts, 0.0, judged=judged)
+        for end, level in zip(("low", "high"), np.quantile(null, (0.025, 0.975)), strict=True):
+            about = quantity(CHANCE_END, k, end=end, attribute=grouping.attribute)
+            rows.add_known(about, (float(level), float(level), float(level)), len(null))
+    _add_groups(rows, lists, grouping, skews, judged)
+    _add_worst(rows, lists, grouping, skews)
+
+
+def _add_groups(rows: Rows, lists: Lists, grouping: Grouping, skews: Skews, judged: bool) -> None:
+    """Of each group its mean share of the lists, and ln of that over its share of the set."""
+    means, pool = mean_known(skews.shares, axis=0), grouping.shares
+    n = int(np.count_nonzero(~np.isnan(skews.shares[:, 0])))
+    for place, name in enumerate(grouping.names):
+        keys = {"attribute": grouping.attribute, "group": name}
+        mean, share = float(means[place]), float(pool[place])
+        apart = np.abs(skews.null_shares[:, place] - share)
+        p = permutation_p(abs(mean - share), apart) if judged else None
+        ends = _ends(mean, skews.drawn_shares[:, place], judged)
+        family = f"groups of {grouping.attribute}"
+        rows.add_known(quantity(SHOWN, lists.k, **keys), ends, n, share, p=p, judged=judged, family=family)
+        if mean > 0:
+            ends = _ends(float(np.log(mean / share)), skews.drawn_skew[:, place], judged)
+            rows.add_known(quantity(SKEW, lists.k, **keys), ends, n, 0.0, judged=judged)
+    for name, count in grouping.small.items():
+        if grouping.judged:  # left out of what is compared, and said to be
+            share = count / len(grouping.of_image)
+            keys = {"attribute": grouping.attribute, "group": name}
+            rows.add_known(quantity(SMALL, None, **keys), (share, np.nan, np.nan), count, judged=False)
+
+
+def _ends(value: float, draws: Floats, judged: bool) -> tuple[float, float, float]:
+    """A value with its interval, of the draws that are finite; none where it is not judged."""
+    finite = draws[np.isfinite(draws)]
+    if not judged or not finite.size:
+        return value, np.nan, np.nan
+    low, high = (float(end) for end in interval(finite))
+    return value, min(low, value), max(high, value)
+
+
+def _add_worst(rows: Rows, lists: Lists, grouping: Grouping, skews: Skews) -> None:
+    """The prompts with the largest MaxSkew, each with the group that is shown the most beyond its share."""
+    at_k = skews.each[:, -1]
+    texts, pool = lists.prompts["text"], grouping.shares
+    known = lists.count((grouping.of_image >= 0).astype(np.float32)[:, None])[:, -1, 0]
+    seen: set[str] = set()
+    for row in np.argsort(-np.nan_to_num(at_k, nan=-1.0), kind="stable"):
+        if len(seen) == WORST or np.isnan(at_k[row]):
+            break
+        if texts[int(row)] in seen:
+            continue
+        seen.add(texts[int(row)])
+        place = int(np.argmax(skews.shares[row] / pool))
+        n, share = int(known[row]), float(skews.shares[row, place])
+        low, high = wilson_interval(np.array([share]), np.array([n]))
+        keys = {"attribute": grouping.attribute, "group": grouping.names[place], "prompt": texts[int(row)]}
+        rows.add_known(
+            quantity(SHOWN, lists.k, **keys), (share, float(low[0]), float(high[0])), n, float(pool[place])
+        )
+
+
+def _add_ndkl(rows: Rows, lists: Lists, grouping: Grouping, settings: SocialSettings) -> None:
+    """NDKL by attribute; of intersections it is not measured."""
+    if grouping.is_intersection:
+        return
+    divergence = Divergence(lists, grouping)
+    each = divergence.of(grouping.of_image)
+    judged = grouping.judged and len(np.unique(lists.concepts)) >= LEAST
+    rng = np.random.default_rng(settings.seed_of(f"ndkl.{grouping.attribute}"))
+    null = np.array(
+        [mean_known(divergence.of(codes)) for block in permuted(grouping, NDKL_DRAWS, rng) for codes in block]
+    )
+    mean = float(mean_known(each))
+    rng = np.random.default_rng(settings.seed_of(f"ndkl bootstrap.{grouping.attribute}"))
+    times = prompts_drawn(lists, RESAMPLED, rng)
+    # Prompts vary between draws, and images as much as they do when groups are exchanged among them.
+    drawn = weighted_mean(np.broadcast_to(each, times.shape), times)
+    drawn = drawn + rng.choice(null - null.mean(), RESAMPLED)
+    rows.add_known(
+        quantity(NDKL, lists.k, attribute=grouping.attribute),
+        (mean, *(centred(drawn, mean) if judged else (np.nan, np.nan))),
+        int(np.count_nonzero(~np.isnan(each))),
+        float(null.mean()),
+        p=permutation_p(mean, null) if judged else None,
+        judged=judged,
+        family="NDKL",
+    )

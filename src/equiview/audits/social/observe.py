@@ -1,0 +1,291 @@
+"""Rank a gallery of people for neutral prompts, and match images with their captions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits.social.settings import ATTRIBUTES, BETWEEN, INTERSECTIONS, SocialSettings
+from equiview.benchmarks import Benchmark
+from equiview.benchmarks.neutral import check_neutral, neutral_prompts_of
+from equiview.data.items import Items, blind_order
+from equiview.data.observations import Observations
+from equiview.data.progress import Progress
+from equiview.data.relevance import Relevance
+from equiview.data.tables import Column, Schema
+from equiview.data.vectors import TokenVectors, Vectors
+from equiview.errors import InputError
+from equiview.search import best, comparable, ranks_within, score_blocks, unit
+from equiview.subjects import Encoder
+
+Rows = NDArray[np.int64]
+PICTURED = 8
+"""First results of a prompt whose pictures are kept."""
+SAMPLED = 400
+"""Images whose pictures are kept besides, drawn by their names alone: the same for every system."""
+TIES = 2
+"""Ties at the cut are kept up to so many times its depth; more are cut off, in an arbitrary order."""
+DIRECTIONS = ("image-to-text", "text-to-image")
+SCHEMAS = {
+    "prompts": Schema(
+        "prompts",
+        (
+            Column("prompt_id", pl.String, "the prompt", unique=True),
+            Column("language", pl.String, "its language"),
+            Column("text", pl.String, "its words"),
+            Column("concept", pl.String, "what it is about"),
+            Column("vector", pl.Binary, "its direction, float16, little endian", nullable=True),
+        ),
+    ),
+    "images": Schema(
+        "images",
+        (
+            Column("image_id", pl.String, "the image", unique=True),
+            Column("picture", pl.Binary, "a small picture, of some images", nullable=True),
+            Column("vector", pl.Binary, "its direction, float16, little endian", nullable=True),
+            Column("caption", pl.String, "its first caption", nullable=True),
+        ),
+    ),
+    "labels": Schema(
+        "labels",
+        (
+            Column("image_id", pl.String, "the image"),
+            Column("attribute", pl.String, "such as gender"),
+            Column("value", pl.String, "as the benchmark says it"),
+        ),
+    ),
+    "rankings": Schema(
+        "rankings",
+        (
+            Column("prompt_id", pl.String, "the prompt"),
+            Column("rank", pl.Int32, "place in the list, from 1; ties at the last cut are all there"),
+            Column("image_id", pl.String, "the image there"),
+            Column("score", pl.Float32, "similarity"),
+        ),
+    ),
+    "matches": Schema(
+        "matches",
+        (
+            Column("direction", pl.String, " or ".join(DIRECTIONS)),
+            Column("query_id", pl.String, "the image, or the caption"),
+            Column("image_id", pl.String, "the image"),
+            Column("rank", pl.Int32, "place of its best caption, or of the image, from 1"),
+            Column("relevant", pl.Int32, "captions of the image among the candidates; 1 for a caption"),
+            Column("candidates", pl.Int32, "captions in the language, or images"),
+        ),
+    ),
+}
+
+
+def observe(
+    subject: Encoder, benchmark: Benchmark, settings: SocialSettings, progress: Progress
+) -> Observations:
+    """The top of the gallery for every prompt, and ranks of matches where there are captions.
+
+    Raises InputError for images without the attributes, an attribute with one value, and a prompt that names
+    an attribute.
+    """
+    labels = labels_of(benchmark.images, settings)
+    prompts = _prompts(benchmark, settings, labels["attribute"].unique(maintain_order=True).to_list())
+    images = benchmark.images.take(blind_order(benchmark.images.ids))
+    vectors = comparable(subject, images, progress)
+    asked = Items("text", prompts.rename({"prompt_id": "id"}), "neutral prompts")
+    asked_vectors = comparable(subject, asked, progress)
+    lists, first = rankings(asked_vectors, vectors, asked.ids, images.ids, settings, progress)
+    matches, captions = _matches(subject, benchmark, images, vectors, settings, progress)
+    return Observations(
+        {
+            "prompts": prompts.with_columns(vector=_packed(asked_vectors, settings)),
+            "images": _images(images, vectors, first, captions, settings),
+            "labels": labels,
+            "rankings": lists,
+            "matches": matches,
+        }
+    )
+
+
+def labels_of(images: Items, settings: SocialSettings) -> pl.DataFrame:
+    """Whom images show: image_id, attribute, value; only of attributes with two known values or more."""
+    present = [name for name in settings.attributes or ATTRIBUTES if name in images.table.columns]
+    if absent := [name for name in settings.attributes if name not in present]:
+        images.attribute(absent[0])
+    if not present:
+        others = ", ".join(name for name in images.table.columns if name not in ("id", "path", "picture"))
+        raise InputError(
+            f"{images.source}: images have none of {', '.join(ATTRIBUTES)}; name attributes of people with "
+            f"the setting 'attributes' (there are: {others or 'none'})"
+        )
+    unknown = ["", *(word.casefold() for word in settings.unknown)]
+    parts = {}
+    for name in present:
+        part = pl.DataFrame({"image_id": images.ids, "value": images.attribute(name).cast(pl.String)})
+        part = part.drop_nulls().select("image_id", pl.lit(name).alias("attribute"), "value")
+        words = part["value"].str.strip_chars().unique()
+        known = words.filter(~words.str.to_lowercase().is_in(unknown))
+        if len(known) > 1:
+            parts[name] = part
+        elif name in settings.attributes or (name == present[-1] and not parts):
+            values = repr(known[0]) if len(known) else "no known value"
+            raise InputError(
+                f"{images.source}: attribute {name!r} of the images has {values} only; comparing groups "
+                "takes two"
+            )
+    for pair in settings.intersections:
+        lacking = [name for name in pair.split(BETWEEN) if name not in parts]
+        if lacking and pair not in INTERSECTIONS:
+            raise InputError(
+                f"intersection {pair!r} is of {lacking[0]!r}, which is not among the attributes audited "
+                f"({', '.join(parts)}); name it with the setting 'attributes'"
+            )
+    return pl.concat(parts.values())
+
+
+def _prompts(benchmark: Benchmark, settings: SocialSettings, attributes: Sequence[str]) -> pl.DataFrame:
+    table, source = neutral_prompts_of(benchmark, settings.prompts)
+    languages = table["language"].unique(maintain_order=True).to_list()
+    if settings.languages:
+        table = table.filter(pl.col("language").is_in(settings.languages))
+    if not len(table):
+        raise InputError(
+            f"{source}: there are no prompts in {', '.join(settings.languages)}; there are some in "
+            f"{', '.join(languages)} (setting 'languages')"
+        )
+    check_neutral(table, attributes, source, settings.allowed)
+    return table.select(column.name for column in SCHEMAS["prompts"].columns[:4])
+
+
+def rankings(
+    asked: Vectors,
+    gallery: Vectors,
+    prompts: pl.Series,
+    images: pl.Series,
+    settings: SocialSettings,
+    progress: Progress,
+) -> tuple[pl.DataFrame, Rows]:
+    """The lists, ties at the cut kept, and the rows of the images that stand first in any."""
+    depth = settings.depth(len(images))
+    prompt_rows, ranks, items, values = [], [], [], []
+    for start, scores in score_blocks(asked, gallery):
+        cut = best(scores, depth).scores[:, -1:]
+        sizes = np.minimum((scores >= cut).sum(axis=1), TIES * depth)
+        ranked = best(scores, int(sizes.max()))
+        row, at = np.nonzero(np.arange(ranked.depth) < sizes[:, None])
+        prompt_rows.append(row + start)
+        ranks.append(at + 1)
+        items.append(ranked.items[row, at])
+        values.append(ranked.scores[row, at])
+        progress("ranking", start + len(scores), len(prompts))
+    rank, item = np.concatenate(ranks), np.concatenate(items)
+    table = pl.DataFrame(
+        {
+            "prompt_id": prompts[np.concatenate(prompt_rows)],
+            "rank": rank.astype(np.int32),
+            "image_id": images[item],
+            "score": np.concatenate(values),
+        }
+    )
+    return table, np.unique(item[rank <= PICTURED]).astype(np.int64)
+
+
+def _images(
+    images: Items, vectors: Vectors, first: Rows, captions: dict[int, str], settings: SocialSettings
+) -> pl.DataFrame:
+    pictured = set(first.tolist()) | set(range(min(SAMPLED, len(images))))
+    return pl.DataFrame(
+        {
+            "image_id": images.ids,
+            "picture": pl.Series(
+                [images.thumbnail(row) if row in pictured else None for row in range(len(images))],
+                dtype=pl.Binary,
+            ),
+            "vector": _packed(vectors, settings),
+            "caption": pl.Series([captions.get(row) for row in range(len(images))], dtype=pl.String),
+        }
+    )
+
+
+def _packed(vectors: Vectors, settings: SocialSettings) -> pl.Series:
+    """Directions as float16, of several vectors that of their mean; null where they are not kept."""
+    if not settings.vectors:
+        return pl.Series([None] * len(vectors), dtype=pl.Binary)
+    rows = []
+    for row in range(len(vectors)):
+        vector = np.asarray(vectors[row], dtype=np.float32)
+        mean = vector.mean(axis=0) if isinstance(vectors, TokenVectors) else vector
+        rows.append((unit(mean[None])[0] if mean.any() else mean).astype("<f2").tobytes())
+    return pl.Series(rows, dtype=pl.Binary)
+
+
+def _matches(
+    subject: Encoder,
+    benchmark: Benchmark,
+    images: Items,
+    vectors: Vectors,
+    settings: SocialSettings,
+    progress: Progress,
+) -> tuple[pl.DataFrame, dict[int, str]]:
+    """Ranks of matching in both directions, and the first caption of each image by row."""
+    empty = pl.DataFrame(schema=SCHEMAS["matches"].dtypes)
+    if benchmark.texts is None or benchmark.relevance is None:
+        return empty, {}
+    texts, relevance = _captions(benchmark, images, settings.caption_language)
+    if not len(relevance.queries):
+        return empty, {}
+    text_vectors = comparable(subject, texts, progress)
+    both = (
+        (DIRECTIONS[0], relevance, vectors, text_vectors),
+        (DIRECTIONS[1], relevance.reversed(), text_vectors, vectors),
+    )
+    parts = []
+    for direction, pairs, queries, gallery in both:
+        rank = np.empty(len(pairs.queries), dtype=np.int64)
+        for start, scores in score_blocks(queries, gallery):
+            here = slice(*np.searchsorted(pairs.queries, (start, start + len(scores))))
+            rank[here] = ranks_within(scores, pairs.queries[here] - start, pairs.items[here])
+            progress(f"matching {direction}", start + len(scores), pairs.n_queries)
+        of_image = direction == DIRECTIONS[0]
+        ids = (images.ids, texts.ids) if of_image else (texts.ids, images.ids)
+        part = pl.DataFrame(
+            {
+                "query_id": ids[0][pairs.queries],
+                "image_id": images.ids[pairs.queries if of_image else pairs.items],
+                "rank": rank,
+            }
+        )
+        best_of = pl.col("rank").min(), pl.len().alias("relevant")
+        part = part.group_by("query_id", "image_id", maintain_order=True).agg(*best_of)
+        part = part.with_columns(direction=pl.lit(direction), candidates=pl.lit(pairs.n_items))
+        parts.append(SCHEMAS["matches"].check(part.select(empty.columns), "matches"))
+    first = np.unique(relevance.queries, return_index=True)
+    captions = {int(image): texts.texts[relevance.items[at]] for image, at in zip(*first, strict=True)}
+    return pl.concat(parts), captions
+
+
+def _captions(benchmark: Benchmark, images: Items, language: str) -> tuple[Items, Relevance]:
+    """The captions of one language in an order blind to what they say, and which is of which of `images`."""
+    texts, relevance = benchmark.need_texts(), benchmark.need_relevance()
+    languages = texts.table["language"]
+    there = languages.unique(maintain_order=True).to_list()
+    chosen = language or ("en" if "en" in there else there[0])
+    if chosen not in there:
+        raise InputError(
+            f"{texts.source}: there are no captions in {chosen!r} (setting 'caption_language'); there are "
+            f"some in {', '.join(there)}"
+        )
+    rows = languages.eq(chosen).arg_true().to_numpy()
+    rows = rows[blind_order(texts.ids[rows])]
+    place = np.full(len(texts), -1)
+    place[rows] = np.arange(len(rows))
+    image_place = np.empty(len(images), dtype=np.int64)
+    image_place[blind_order(benchmark.images.ids)] = np.arange(len(images))
+    kept = place[relevance.items] >= 0
+    pairs = Relevance.from_pairs(
+        image_place[relevance.queries[kept]],
+        place[relevance.items[kept]],
+        n_queries=len(images),
+        n_items=len(rows),
+    )
+    return texts.take(rows), pairs

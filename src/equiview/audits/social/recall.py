@@ -1,0 +1,158 @@
+"""R@k of each group of images, and how unequal it is (KL), against permutation of the groups among images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits.estimating import Rows
+from equiview.audits.social.groups import Grouping
+from equiview.audits.social.observe import DIRECTIONS
+from equiview.audits.social.settings import SocialSettings
+from equiview.audits.social.tops import Floats
+from equiview.data.metric import quantity
+from equiview.data.observations import Observations
+from equiview.errors import UndefinedMetricError
+from equiview.metrics import demographic_divergence
+from equiview.stats import chance_success, interval, mean_interval, permutation_p
+
+LEVEL, DIVERGENCE = "R", "KL of R"
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Whether right results were among the first `k`, a row for each query, or caption and image.
+
+    `image` is the row of the image, `hit` 1.0 or 0.0, `chance` what a blind ranking would score.
+    """
+
+    k: int
+    image: NDArray[np.int64]
+    hit: Floats
+    chance: Floats
+
+
+def hits_of(observations: Observations, direction: str, k: int) -> Hits | None:
+    """The hits of one direction; None where nothing was matched. `k` is at most half of the candidates."""
+    rows = observations["matches"].filter(direction=direction)
+    if not len(rows):
+        return None
+    ids = observations["images"]["image_id"]
+    places = pl.DataFrame({"image_id": ids, "image": np.arange(len(ids))})
+    rows = rows.join(places, on="image_id", how="inner", maintain_order="left")
+    candidates = int(rows["candidates"][0])
+    k = max(1, min(k, candidates // 2))
+    relevant = np.minimum(rows["relevant"].to_numpy(), candidates).astype(np.int64)
+    return Hits(
+        k,
+        rows["image"].to_numpy(),
+        (rows["rank"].to_numpy() <= k).astype(np.float64),
+        chance_success(relevant, candidates, k),
+    )
+
+
+def add_levels(rows: Rows, observations: Observations, settings: SocialSettings) -> None:
+    """R@k over all images in both directions, beside chance."""
+    for direction in DIRECTIONS:
+        hits = hits_of(observations, direction, settings.recall_k)
+        if hits is not None:
+            level = mean_interval(hits.hit, clusters=hits.image)
+            ends = float(level.value), float(level.low), float(level.high)
+            chance = float(hits.chance.mean())
+            rows.add_known(quantity(LEVEL, hits.k, direction=direction), ends, len(hits.hit), chance)
+
+
+def add_divergence(
+    rows: Rows,
+    observations: Observations,
+    grouping: Grouping,
+    settings: SocialSettings,
+    draws: int,
+    family: str,
+) -> None:
+    """R@k of each group, and the KL divergence between them with its floor, test and interval."""
+    for direction in DIRECTIONS:
+        hits = hits_of(observations, direction, settings.recall_k)
+        if hits is None:
+            continue
+        group = grouping.of_image[hits.image]
+        known = group >= 0
+        if not all((group == place).any() for place in range(len(grouping.names))):
+            continue
+        keys = {"attribute": grouping.attribute, "direction": direction}
+        enough = [
+            int(np.unique(hits.image[group == place]).size) >= settings.least
+            for place in range(len(grouping.names))
+        ]
+        undefined = not hits.hit[known].any()
+        for place, name in enumerate(grouping.names):
+            inside = group == place
+            level = mean_interval(hits.hit[inside], clusters=hits.image[inside])
+            ends = float(level.value), float(level.low), float(level.high)
+            chance = float(hits.chance[inside].mean())
+            judged = enough[place] and not undefined
+            rows.add_known(
+                quantity(LEVEL, hits.k, group=name, **keys), ends, int(inside.sum()), chance, judged=judged
+            )
+        if undefined:
+            continue  # R@k of 0 for everybody has no divergence; the levels say so
+        tested = _Tested(hits, grouping, settings, draws, direction)
+        judged = grouping.judged and all(enough)
+        rows.add_known(
+            quantity(DIVERGENCE, hits.k, **keys),
+            (tested.value, *(tested.ends if judged else (np.nan, np.nan))),
+            int(known.sum()),
+            tested.chance,
+            p=tested.p if judged else None,
+            judged=judged,
+            family=f"intersections, {family}" if grouping.is_intersection else family,
+        )
+
+
+class _Tested:
+    """KL of the groups' R@k: by permutation of groups among images, and by resampling images."""
+
+    def __init__(
+        self, hits: Hits, grouping: Grouping, settings: SocialSettings, draws: int, direction: str
+    ) -> None:
+        n_images, n_groups = len(grouping.of_image), len(grouping.names)
+        right: Floats = np.bincount(hits.image, weights=hits.hit, minlength=n_images).astype(np.float64)
+        asked = np.bincount(hits.image, minlength=n_images).astype(np.float64)
+        rows = np.flatnonzero((asked > 0) & (grouping.of_image >= 0))
+        right, asked, codes = right[rows], asked[rows], grouping.of_image[rows].astype(np.int64)
+        purpose = f"{grouping.attribute}.{direction}"
+        null, drawn = np.empty(draws), np.empty(draws)
+        permute = np.random.default_rng(settings.seed_of(f"permutation.{purpose}"))
+        resample = np.random.default_rng(settings.seed_of(f"bootstrap.{purpose}"))
+
+        def scores(codes: NDArray[np.int64], right: Floats, asked: Floats) -> Floats:
+            sums = [np.bincount(codes, weights=values, minlength=n_groups) for values in (right, asked)]
+            return np.divide(sums[0], sums[1], out=np.zeros(n_groups), where=sums[1] > 0)
+
+        self.value = _divergence(scores(codes, right, asked))
+        for draw in range(draws):
+            null[draw] = _divergence(scores(permute.permutation(codes), right, asked))
+            chosen = resample.integers(0, len(codes), size=len(codes))
+            drawn[draw] = _divergence(scores(codes[chosen], right[chosen], asked[chosen]))
+        self.chance, self.p = float(null.mean()), permutation_p(self.value, null)
+        self.ends = centred(drawn, self.value)
+
+
+def _divergence(scores: Floats) -> float:
+    try:
+        return demographic_divergence(scores)
+    except UndefinedMetricError:
+        return float("nan")
+
+
+def centred(draws: Floats, value: float) -> tuple[float, float]:
+    """The interval of a number that is never below 0 and that resampling makes larger.
+
+    Its draws are moved so that their mean is the value; ends below 0 become 0.
+    """
+    kept = draws[~np.isnan(draws)]
+    low, high = (float(end) for end in interval(kept - kept.mean() + value))
+    return max(0.0, min(low, value)), max(high, value)

@@ -1,0 +1,60 @@
+"""Who is shown in COCO's images, as Zhao, Wang and Russakovsky (ICCV 2021) had it annotated.
+
+`coco-people` reads these labels; other benchmarks of images of COCO val2014 take them by `people=DIR`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from equiview.benchmarks.release import Release
+from equiview.data.items import Items
+from equiview.data.tables import Column, Schema, read_table
+from equiview.errors import InputError
+
+ZHAO = Release(
+    name="coco-people",
+    title="Understanding and Evaluating Racial Biases in Image Captioning",
+    source="https://princetonvisualai.github.io/imagecaptioning-bias",
+    licence="on request from the authors, research only",
+    needs=(("images_val2014.csv", "*/images_val2014.csv"),),
+    options=("split",),
+)
+LABELS = Schema(
+    "images_val2014",
+    (
+        Column("id", pl.String, "COCO's number of the image", unique=True),
+        Column("bb_gender", pl.String, "Male, Female, Both, Unsure or empty", nullable=True),
+        Column("bb_skin", pl.String, "Light, Dark, Both, Unsure or empty", nullable=True),
+        Column("split", pl.String, "train or val", optional=True),
+    ),
+)
+ATTRIBUTES = ("gender", "skin")
+
+
+def labels_of(place: Path) -> tuple[pl.DataFrame, Path]:
+    """The annotated images of a folder: `id`, `gender`, `skin` in lower case, `split` if there; and the file.
+
+    InputError where the file is missing, or an image is not a number of COCO.
+    """
+    path = ZHAO.find(place)
+    table = read_table(path, LABELS)
+    wrong = (~table["id"].str.contains(r"^\d+$")).arg_true()
+    if len(wrong):
+        raise InputError(f"{path}, row {wrong[0] + 1}: id {table['id'][wrong[0]]!r} is not a number of COCO")
+    lower = [pl.col(f"bb_{name}").str.to_lowercase().alias(name) for name in ATTRIBUTES]
+    return table.with_columns(lower), path
+
+
+def with_people(images: Items, folder: str) -> Items:
+    """The images with the `gender` and `skin` that a folder of labels says, null where it says nothing.
+
+    InputError where the folder is missing, or labels none of the images.
+    """
+    labels, path = labels_of(ZHAO.open(folder)[0])
+    table = images.table.join(labels.select("id", *ATTRIBUTES), on="id", how="left", maintain_order="left")
+    if not table["id"].is_in(labels["id"].implode()).any():
+        raise InputError(f"{path}: labels none of the {len(images)} images ({images.source})")
+    return Items("image", table, images.source)

@@ -10,28 +10,11 @@ from __future__ import annotations
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.coco import OBJECTS, coco_captions, coco_file, object_tables
-from equiview.benchmarks.release import Release, image_items, seek, text_items
-from equiview.data.tables import Column, Schema, read_table
+from equiview.benchmarks.coco import coco_captions, coco_file
+from equiview.benchmarks.objects import OBJECTS, object_tables
+from equiview.benchmarks.people import ATTRIBUTES, ZHAO, labels_of
+from equiview.benchmarks.release import image_items, seek, text_items
 from equiview.errors import InputError
-
-ZHAO = Release(
-    name="coco-people",
-    title="Understanding and Evaluating Racial Biases in Image Captioning",
-    source="https://princetonvisualai.github.io/imagecaptioning-bias",
-    licence="on request from the authors, research only",
-    needs=(("images_val2014.csv", "*/images_val2014.csv"),),
-    options=("split",),
-)
-LABELS = Schema(
-    "images_val2014",
-    (
-        Column("id", pl.String, "COCO's number of the image", unique=True),
-        Column("bb_gender", pl.String, "Male, Female, Both, Unsure or empty", nullable=True),
-        Column("bb_skin", pl.String, "Light, Dark, Both, Unsure or empty", nullable=True),
-        Column("split", pl.String, "train or val", optional=True),
-    ),
-)
 
 
 @benchmark(
@@ -43,17 +26,13 @@ def coco_people(argument: str) -> Benchmark:
     """Read the annotated images; captions and the table `objects` if COCO's files are there."""
     place, options = ZHAO.open(argument)
     split = ZHAO.choice(options, "split", ("all", "train", "val"))
-    path = ZHAO.find(place)
-    table = read_table(path, LABELS)
+    table, path = labels_of(place)
     if split != "all":
         if "split" not in table.columns:
             raise InputError(f"{path}: has no column 'split', so the images cannot be divided")
         table = table.filter(pl.col("split") == split)
-    wrong = (~table["id"].str.contains(r"^\d+$")).arg_true()
-    if len(wrong):
-        raise InputError(f"{path}, row {wrong[0] + 1}: id {table['id'][wrong[0]]!r} is not a number of COCO")
     names = {image: coco_file(image, "val2014") for image in table["id"]}
-    labels = {name: table[f"bb_{name}"].str.to_lowercase() for name in ("gender", "skin")}
+    labels = {name: table[name] for name in ATTRIBUTES}
     images = image_items(place, names, (".", "images"), path, labels)
     about = f"{len(images):,} images of people"
     texts = None

@@ -2,7 +2,8 @@
 
 `v2_OpenEnded_mscoco_SPLIT_questions.json`, `v2_mscoco_SPLIT_annotations.json`, and pictures in `SPLIT/`.
 `split` is val2014 (default), train2014 or test2015, which has no answers. Questions are a table, not texts:
-no image is to be retrieved for them.
+no image is to be retrieved for them. `people=DIR` adds the gender and skin tone of `coco-people` to the
+images, by number.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.coco import coco_file
+from equiview.benchmarks.people import with_people
 from equiview.benchmarks.release import (
     Release,
     entries,
@@ -34,7 +36,7 @@ VQAV2 = Release(
     source="https://visualqa.org",
     licence="annotations CC BY 4.0, images of COCO under Flickr's terms",
     needs=(("v2_OpenEnded_mscoco_*_questions.json", "*/v2_OpenEnded_mscoco_*_questions.json"),),
-    options=("split",),
+    options=("split", "people"),
 )
 KINDS = ("question_type", "answer_type", "multiple_choice_answer")
 """What is said of a question beside its text; absent where answers are not published."""
@@ -61,7 +63,11 @@ ANSWERS = Schema(
 )
 
 
-@benchmark("vqav2", usage=("vqav2:DIR",), about="VQA v2: questions about COCO images, ten answers each")
+@benchmark(
+    "vqav2",
+    usage=("vqav2:DIR", "vqav2:DIR,people=DIR"),
+    about="VQA v2: questions about COCO images, ten answers each",
+)
 def vqav2(argument: str) -> Benchmark:
     """Read a split; tables `questions` (with the most common answer) and, if published, `answers`."""
     place, options = VQAV2.open(argument)
@@ -89,6 +95,8 @@ def vqav2(argument: str) -> Benchmark:
     image_ids = tables["questions"]["image_id"].unique(maintain_order=True)
     names = {image: coco_file(image, split) for image in image_ids}
     images = image_items(place, names, (".", "images"), path)
+    if people := options.get("people"):
+        images = with_people(images, people)
     return VQAV2.benchmark(
         images,
         about=f"{len(questions):,} questions about {len(images):,} images",

@@ -1,0 +1,183 @@
+"""Captions as words: the tokens that are scored, who is shown by what is said, which things are named."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from equiview.data.files import content_of, not_utf8
+from equiview.errors import InputError
+
+MASK = "[MASK]"
+UNSPACED = {"ja", "lo", "my", "th", "km", "zh"}
+"""Languages that are written without spaces between words, where every letter is a token."""
+_SHORT = re.compile(r"(?<=\w)(n't|'(?:s|re|ve|ll|d|m))\b")
+_TOKEN = re.compile(r"\[MASK\]|\d+(?:[.,:]\d+)+|n't|'[^\W_]+|[^\W_]+(?:-[^\W_]+)*|[$%&#@+/]")
+Words = Mapping[str, frozenset[str]]
+"""Words by the value of the attribute that they say."""
+
+
+def tokens(text: str, language: str = "en") -> list[str]:
+    """The words of a caption in lower case, without punctuation.
+
+    As the Penn Treebank's tokenizer that CIDEr is published with, which needs Java, for what captions hold:
+    contractions are split, words with a hyphen are not. It differs in rarer things: "cannot" and "gonna" stay
+    whole here, and so do abbreviations lose their periods. In languages without spaces a letter is a token.
+
+    >>> tokens("A man's T-shirt isn't red, is it?")
+    ['a', 'man', "'s", 't-shirt', 'is', "n't", 'red', 'is', 'it']
+    >>> tokens("女人在跑步。", "zh")
+    ['女', '人', '在', '跑', '步']
+    """
+    lower = text.lower().replace("’", "'").replace(MASK.lower(), MASK)
+    if language in UNSPACED:
+        return re.findall(r"\[MASK\]|[a-z0-9]+|[^\W_]", lower)
+    return [str(token) for token in _TOKEN.findall(_SHORT.sub(r" \1", lower))]
+
+
+def masked(text: str, words: Iterable[str], language: str = "en") -> list[str]:
+    """The tokens of a caption, each of `words` replaced by [MASK].
+
+    >>> masked("A woman and her dog", {"woman", "her"})
+    ['a', '[MASK]', 'and', '[MASK]', 'dog']
+    >>> masked("女人在跑步", ["女", "女人"], "zh")
+    ['[MASK]', '在', '跑', '步']
+    """
+    if language in UNSPACED:
+        for word in sorted(words, key=len, reverse=True):
+            text = text.replace(word, MASK)
+        return tokens(text, language)
+    hidden = set(words)
+    return [MASK if token in hidden else token for token in tokens(text, language)]
+
+
+def known_words(attribute: str, language: str, own: Sequence[str] = ()) -> Words:
+    """The words that say `attribute` in `language`, by its value; empty where no list knows any.
+
+    `own` are files of a user, which count instead of the shipped list of the same attribute and language.
+    """
+    shipped = files("equiview.audits.amplification.words")
+    lists = [read_words(Path(name).expanduser()) for name in own]
+    if (path := shipped / f"{attribute}.toml").is_file():
+        lists.append(_parsed(path.read_text("utf-8"), f"{attribute}.toml"))
+    return next((entry[1][language] for entry in lists if entry[0] == attribute and language in entry[1]), {})
+
+
+def read_words(path: Path) -> tuple[str, Mapping[str, Words]]:
+    """The attribute of a list of words, and the words by language and value.
+
+    The file is TOML: `attribute = "gender"`, then for each language a table of lists by value. InputError
+    says what is wrong with it.
+    """
+    return _parsed(_text_of(path), str(path))
+
+
+def _text_of(path: Path) -> str:
+    content = content_of(path)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise not_utf8(content, str(path)) from None
+
+
+def _parsed(text: str, source: str) -> tuple[str, Mapping[str, Words]]:
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: is no TOML ({error})") from None
+    attribute = content.pop("attribute", None)
+    if not isinstance(attribute, str) or not content:
+        raise InputError(f'{source}: needs attribute = "gender" (or another) and a table for each language')
+    return attribute, {
+        language: {value: _list(entry, f"{source}, {language}.{value}") for value, entry in values.items()}
+        for language, values in content.items()
+        if _is_table(values, f"{source}, {language}")
+    }
+
+
+def _is_table(values: Any, where: str) -> bool:
+    if not isinstance(values, dict) or not values:
+        raise InputError(f'{where}: must be a table of lists of words, such as female = ["woman"]')
+    return True
+
+
+def _list(entry: Any, where: str) -> frozenset[str]:
+    if not isinstance(entry, list) or not entry or not all(isinstance(word, str) and word for word in entry):
+        raise InputError(f'{where}: must be a list of words, such as ["woman", "girl"]')
+    return frozenset(word.lower() for word in entry)
+
+
+def group_by_words(texts: Sequence[str], words: Words, language: str = "en") -> str | None:
+    """The only value of an attribute that the captions of one image say, None for none or several.
+
+    >>> words = {"female": frozenset({"woman"}), "male": frozenset({"man"})}
+    >>> group_by_words(["A woman on a bike", "Somebody rides"], words)
+    'female'
+    >>> group_by_words(["A woman", "A man"], words) is None
+    True
+    """
+    said = {
+        value for text in texts for value, entry in words.items() if MASK in masked(text, entry, language)
+    }
+    return said.pop() if len(said) == 1 else None
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """Words by the thing that they name, and how they are found in captions of one language."""
+
+    language: str
+    forms: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def read(cls, name: str = "") -> Nouns:
+        """Those of a file of a user, else COCO's things in English; InputError says what is wrong with it."""
+        if name:
+            path = Path(name).expanduser()
+            text, source = _text_of(path), str(path)
+        else:
+            shipped = files("equiview.audits.amplification.words") / "coco.toml"
+            text, source = shipped.read_text("utf-8"), "coco.toml"
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{source}: is no TOML ({error})") from None
+        language, nouns = content.get("language"), content.get("nouns", {})
+        if not isinstance(language, str) or not _is_table(nouns, f"{source}, nouns"):
+            raise InputError(f'{source}: needs language = "en" (or another)')
+        forms = {noun: tuple(sorted(_list(entry, f"{source}, {noun}"))) for noun, entry in nouns.items()}
+        return cls(language, forms)
+
+    @cached_property
+    def _noun_of(self) -> dict[str, str]:
+        return {
+            " ".join(tokens(form, self.language)): noun
+            for noun, words in self.forms.items()
+            for form in words
+        }
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self._noun_of, key=lambda form: (-len(form), form))
+        joined = "|".join(re.escape(form) for form in longest_first)
+        return re.compile(joined if self.language in UNSPACED else rf"(?<!\S)(?:{joined})(?!\S)")
+
+    def named_in(self, text: str) -> set[str]:
+        """The things that a caption names.
+
+        >>> sorted(Nouns.read().named_in("Two dogs watch a man with a hot dog and a T.V."))
+        ['dog', 'hot dog']
+        """
+        return {self._noun_of[form] for form in self._pattern.findall(" ".join(tokens(text, self.language)))}
+
+
+def vocabulary(texts: Iterable[Sequence[str]]) -> Counter[str]:
+    """How often each token occurs in texts that are split already."""
+    return Counter(token for text in texts for token in text)

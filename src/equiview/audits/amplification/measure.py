@@ -1,0 +1,313 @@
+"""What replies say of amplification: scores by group, directional amplification, leaning, leakage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypedDict
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits.amplification.leakage import SOURCES
+from equiview.audits.amplification.leaning import Tasks
+from equiview.audits.amplification.observe import SCORES
+from equiview.audits.amplification.settings import AmplificationSettings
+from equiview.audits.estimating import Replicates, Rows, joined, summarise
+from equiview.data.estimates import Estimates
+from equiview.data.metric import Quantity, quantity
+from equiview.data.observations import Observations
+from equiview.data.values import ValueColumn, Values, column
+from equiview.errors import InputError, UndefinedMetricError
+from equiview.metrics import demographic_divergence
+from equiview.metrics.amplification import Variant
+from equiview.stats import permutation_p, student_interval, wald_p
+
+Floats = NDArray[np.float64]
+BLIND_DRAWS = 500
+"""Shuffles of people among images behind a floor."""
+LEAN, AMPLIFICATION, LIC = "lean", "amplification", "LIC"
+TESTED = (AMPLIFICATION, LIC)
+"""What is 0 where replies add nothing to what people say."""
+DBA: tuple[Variant, ...] = ("paper", "reference")
+
+
+class Keys(TypedDict):
+    """Whom a column is about."""
+
+    attribute: str
+    group: str
+
+
+def task_of(observations: Observations) -> str:
+    """What was asked for: questions or captions."""
+    return str(observations["replies"]["task"][0])
+
+
+def groups_of(observations: Observations, settings: AmplificationSettings) -> dict[str, list[str]]:
+    """The groups of each attribute that have enough images to judge by, where there are two or more."""
+    replied = observations["replies"].filter(pl.col("reply").is_not_null())
+    people = observations["people"].filter(pl.col("image_id").is_in(replied["image_id"].implode()))
+    groups: dict[str, list[str]] = {}
+    for (attribute,), part in people.group_by("attribute", maintain_order=True):
+        sizes = part["group"].value_counts(sort=True).sort("group")
+        enough = sizes.filter(pl.col("count") >= settings.least)["group"].to_list()
+        if len(enough) > 1:
+            groups[str(attribute)] = enough
+    return groups
+
+
+def values(observations: Observations, settings: AmplificationSettings) -> Values:
+    """Of each request: its score and the blind one; by group score, lean, amplification, leakage and LIC."""
+    replies = observations["replies"]
+    metric = SCORES[task_of(observations)]
+    score, blind = (replies[name].fill_null(np.nan).to_numpy() for name in ("score", "blind_score"))
+    columns = [column(metric, score), column("blind score", blind), column("skill", score - blind)]
+    for attribute, groups in groups_of(observations, settings).items():
+        people = observations["people"].filter(attribute=attribute).select("image_id", "group")
+        shown = replies.select("image_id").join(people, on="image_id", how="left", maintain_order="left")
+        group = shown["group"].to_numpy()
+        for name in groups:
+            in_group = np.where(group == name, score, np.nan)
+            columns.append(column(metric, in_group, attribute=attribute, group=name))
+        columns += _leaning(observations, attribute, groups, len(replies))
+        columns += _leaked(observations, attribute, replies["query_id"])
+    asked = [entry for entry in columns if not np.isnan(entry.values).all()]
+    asked += [_together(asked, metric, name) for metric, name in _measured(asked)]
+    return Values.of(replies["query_id"], asked, replies["image_id"])
+
+
+def _measured(columns: list[ValueColumn]) -> list[tuple[str, str]]:
+    """What is measured of groups and tested, by metric and attribute."""
+    named = [(entry.quantity.metric, entry.quantity.keys.get("attribute", "")) for entry in columns]
+    return [entry for entry in dict.fromkeys(named) if entry[0] in TESTED]
+
+
+def _together(columns: list[ValueColumn], metric: str, attribute: str) -> ValueColumn:
+    """A column of all groups, weighted so that each group counts alike: two systems are compared by it."""
+    parts = [
+        entry.values
+        for entry in columns
+        if (entry.quantity.metric, entry.quantity.keys.get("attribute")) == (metric, attribute)
+    ]
+    counts = [np.count_nonzero(~np.isnan(part)) for part in parts]
+    weighted = [part * sum(counts) / (len(parts) * count) for part, count in zip(parts, counts, strict=True)]
+    asked = ~np.isnan(weighted).all(axis=0)
+    return column(metric, np.where(asked, np.nansum(weighted, axis=0), np.nan), attribute=attribute)
+
+
+def _leaning(observations: Observations, attribute: str, groups: list[str], n: int) -> Iterator[ValueColumn]:
+    tasks = Tasks.of(observations, attribute, groups)
+    if tasks is None:
+        return
+    replied, true = tasks.leaning()
+    for place, group in enumerate(tasks.groups):
+        of_group = tasks.group == place
+        rows, keys = tasks.rows[of_group], Keys(attribute=attribute, group=group)
+        numbers = {SOURCES[0]: replied[of_group], SOURCES[1]: true[of_group]}
+        for source, leaning in numbers.items():
+            yield column(LEAN, _spread(leaning, rows, n), of=source, **keys)
+        yield column(AMPLIFICATION, _spread(replied[of_group] - true[of_group], rows, n), **keys)
+
+
+def _spread(numbers: Floats, rows: NDArray[np.int64], n: int) -> Floats:
+    full = np.full(n, np.nan)
+    full[rows] = numbers
+    return full
+
+
+def _leaked(observations: Observations, attribute: str, query_ids: pl.Series) -> Iterator[ValueColumn]:
+    """Leakage of each image, the mean over the seeds in whose test it was."""
+    rows = _scored(observations["leakage"]).filter(~pl.col("shuffled") & (pl.col("attribute") == attribute))
+    by_image = rows.group_by("query_id", "group", "source", maintain_order=True).agg("leaked")
+    by_image = by_image.with_columns(pl.col("leaked").list.mean())  # a mean of groups depends on threads
+    for group in sorted(rows["group"].unique()):
+        wide = by_image.filter(group=group).pivot("source", index="query_id", values="leaked")
+        wide = pl.DataFrame({"query_id": query_ids}).join(
+            wide, on="query_id", how="left", maintain_order="left"
+        )
+        leaked = [wide[source].fill_null(np.nan).to_numpy() for source in SOURCES]
+        keys = Keys(attribute=attribute, group=group)
+        for source, of_source in zip(SOURCES, leaked, strict=True):
+            yield column("leakage", of_source, of=source, **keys)
+        yield column(LIC, leaked[0] - leaked[1], **keys)
+
+
+def _scored(rows: pl.DataFrame) -> pl.DataFrame:
+    """The classifier's confidence where it guessed right, else 0."""
+    right = pl.col("guess") == pl.col("group")
+    return rows.with_columns(leaked=pl.when(right).then("confidence").otherwise(0.0))
+
+
+def _by_group(values: Values, wanted: Quantity) -> tuple[Quantity, ...]:
+    """The columns of a quantity by group, of which it is the mean; none where there is only one."""
+    columns = tuple(
+        entry
+        for entry in values.quantities
+        if entry.metric == wanted.metric
+        and {name: key for name, key in entry.keys.items() if name != "group"} == wanted.keys
+        and "group" in entry.keys
+    )
+    return columns if len(columns) > 1 else ()
+
+
+def measure(observations: Observations, settings: AmplificationSettings) -> Estimates:
+    """Everything with intervals; InputError where nothing was replied."""
+    if observations["replies"]["reply"].null_count() == len(observations["replies"]):
+        raise InputError("amplification: there is no reply to measure")
+    per_reply = values(observations, settings)
+    rows = Rows()
+    _add_skill(rows, per_reply, settings)
+    for attribute, groups in groups_of(observations, settings).items():
+        _add_divergence(rows, observations, per_reply, attribute, settings)
+        for metric in (LEAN, AMPLIFICATION, "leakage", LIC):
+            _add_means(rows, observations, per_reply, metric, attribute, settings)
+        _add_over_seeds(rows, observations, attribute)
+        if (tasks := Tasks.of(observations, attribute, groups)) is not None:
+            _add_directional(rows, tasks, attribute, settings)
+    _add_left_out(rows, observations)
+    plain = per_reply.select(lambda entry: not (entry.metric == "skill" or _is_together(entry)))
+    return joined([rows.estimates(), summarise(plain, settings)])
+
+
+def _is_together(entry: Quantity) -> bool:
+    return entry.metric in TESTED and "group" not in entry.keys
+
+
+def _add_skill(rows: Rows, per_reply: Values, settings: AmplificationSettings) -> None:
+    """How much better replies are than those to other images, with the p value of their being no better."""
+    wanted = quantity("skill")
+    matrix = per_reply.at(wanted)
+    (skill,) = Replicates.of(matrix, settings, clusters=per_reply.clusters).split()
+    n = int((~np.isnan(matrix)).sum())
+    rows.add(wanted, skill, n, p=float(wald_p(skill.value, skill.draws)), family="skill")
+
+
+def _add_means(
+    rows: Rows,
+    observations: Observations,
+    per_reply: Values,
+    metric: str,
+    attribute: str,
+    settings: AmplificationSettings,
+) -> None:
+    """Means over the groups of an attribute; what is 0 where nothing is amplified has a p value."""
+    tested = metric in TESTED
+    for source in (None,) if tested else SOURCES:
+        of_source = {} if source is None else {"of": source}
+        wanted = Quantity(metric, None, tuple({"attribute": attribute, **of_source}.items()))
+        columns = _by_group(per_reply, wanted)
+        if not columns:
+            continue
+        matrix = per_reply.at(*columns)
+        by_group = Replicates.of(matrix, settings, clusters=per_reply.clusters)
+        fewest = None if by_group.clusters is None else np.asarray(by_group.clusters.min())
+        mean = Replicates(by_group.value.mean(), by_group.draws.mean(axis=1), fewest)
+        n = int((~np.isnan(matrix)).sum())
+        if source is None:
+            # Of the images whose captions are guessed a part is tested; there are enough of each group.
+            judged = metric == LIC or (fewest is not None and int(fewest) >= settings.least)
+            p = float(wald_p(mean.value, mean.draws))
+            rows.add(wanted, mean, n, p=p, judged=judged, family="amplified")
+        else:
+            rows.add(wanted, mean, n, _floor(observations, metric, attribute, source))
+
+
+def _floor(observations: Observations, metric: str, attribute: str, source: str) -> float | None:
+    """The leakage of shuffled people, the mean over classifiers; None for other metrics, or without any."""
+    rows = _scored(observations["leakage"]).filter(pl.col("shuffled") & (pl.col("attribute") == attribute))
+    rows = rows.filter(source=source)
+    return float(rows["leaked"].to_numpy().mean()) if metric == "leakage" and len(rows) else None
+
+
+def _add_over_seeds(rows: Rows, observations: Observations, attribute: str) -> None:
+    """Leakage and LIC as published: means over seeds of the mean over each test, with Student's interval."""
+    scored = _scored(observations["leakage"]).filter(~pl.col("shuffled") & (pl.col("attribute") == attribute))
+    if not len(scored):
+        return
+    lists = scored.group_by("seed", "source", maintain_order=True).agg("leaked")
+    by_seed = lists.with_columns(pl.col("leaked").list.mean()).pivot("source", index="seed", values="leaked")
+    columns = {source: by_seed[source].to_numpy() for source in SOURCES}
+    for source, of_seed in columns.items():
+        wanted = quantity("leakage over seeds", attribute=attribute, of=source)
+        rows.add_known(wanted, student_interval(of_seed), len(of_seed))
+    difference = columns[SOURCES[0]] - columns[SOURCES[1]]
+    rows.add_known(
+        quantity("LIC over seeds", attribute=attribute), student_interval(difference), len(difference)
+    )
+
+
+def _add_divergence(
+    rows: Rows, observations: Observations, per_reply: Values, attribute: str, settings: AmplificationSettings
+) -> None:
+    """KL of the scores of groups, beside what shuffled people would show."""
+    metric = SCORES[task_of(observations)]
+    columns = _by_group(per_reply, quantity(metric, attribute=attribute))
+    if not columns:
+        return
+    matrix, clusters = per_reply.at(*columns), per_reply.clusters
+    by_group = Replicates.of(matrix, settings, clusters=clusters)
+    try:
+        value = demographic_divergence(by_group.value)
+    except UndefinedMetricError:
+        return  # every score is 0, which the levels say
+    null = _divergences(_shuffled_means(matrix, clusters, settings.seed_of(f"shuffled.{attribute}")))
+    fewest = None if by_group.clusters is None else np.asarray(by_group.clusters.min())
+    measured = Replicates(np.asarray(value), _divergences(by_group.draws), fewest)
+    rows.add(
+        quantity(f"KL of {metric}", attribute=attribute),
+        measured,
+        int((~np.isnan(matrix)).sum()),
+        float(np.nanmean(null)),
+        p=permutation_p(value, null),
+        family="divergence",
+    )
+
+
+def _divergences(scores: Floats) -> Floats:
+    """`demographic_divergence` of each row of `(n, n_groups)`; nan where all are 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = scores / scores.sum(axis=1, keepdims=True)
+        terms = np.where(shares > 0, shares * np.log(shares * scores.shape[1]), 0.0)
+    return np.where(np.isnan(shares).any(axis=1), np.nan, np.maximum(terms.sum(axis=1), 0.0))
+
+
+def _shuffled_means(matrix: Floats, clusters: NDArray[np.int64], seed: int) -> Floats:
+    """Means of the columns with groups shuffled among images, `(BLIND_DRAWS, n_groups)`."""
+    rng = np.random.default_rng(seed)
+    asked = ~np.isnan(matrix).all(axis=1)
+    scores, group = np.nansum(matrix[asked], axis=1), (~np.isnan(matrix[asked])).argmax(axis=1)
+    _, image = np.unique(clusters[asked], return_inverse=True)
+    sums, counts = np.bincount(image, scores), np.bincount(image)
+    of_image = np.zeros(len(counts), dtype=np.int64)
+    of_image[image] = group
+    means = np.empty((BLIND_DRAWS, matrix.shape[1]))
+    for draw in range(BLIND_DRAWS):
+        shuffled = rng.permutation(of_image)
+        means[draw] = np.bincount(shuffled, sums) / np.bincount(shuffled, counts)
+    return means
+
+
+def _add_directional(rows: Rows, tasks: Tasks, attribute: str, settings: AmplificationSettings) -> None:
+    """Directional bias amplification in both variants, with its floor, and each task's share by group."""
+    shuffles = min(BLIND_DRAWS, settings.replicates)
+    images = np.asarray(len(tasks.group_of_image))
+    for variant in DBA:
+        seed = settings.seed_of(f"directional.{attribute}")
+        draws = tasks.resampled(variant, settings.replicates, seed)
+        null = tasks.shuffled(variant, shuffles, settings.seed_of(f"floor.{attribute}"))
+        value = tasks.amplification(variant)
+        rows.add(
+            quantity("DBA", attribute=attribute, variant=variant),
+            Replicates(np.asarray(value), draws, images),
+            len(tasks.rows),
+            float(null.mean()),
+            p=permutation_p(value, null),
+            family=f"DBA {variant}",
+        )
+
+
+def _add_left_out(rows: Rows, observations: Observations) -> None:
+    """How many do not count, and why."""
+    for what, n in observations["left_out"].iter_rows():
+        rows.add_known(quantity("left out", what=what), (n, n, n), n)

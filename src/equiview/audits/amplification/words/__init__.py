@@ -1,0 +1,1 @@
+"""Words as data: those that say who is shown, by language, and those that name COCO's things."""

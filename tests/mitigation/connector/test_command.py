@@ -1,0 +1,104 @@
+"""`equiview train connector` as a process: it learns, is killed, goes on, and ends in the same bytes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from equiview.data.requests import Request
+from equiview.subjects import load_subject
+from tests.mitigation.connector import models
+
+CONFIG = """
+tokens = 2
+template = "{image}{prompt} ="
+caption_prompt = "see"
+question_prompt = "{question}"
+forward = 4
+save_every = 2
+precision = "fp32"
+captions = { batch = 8, rate = 1e-2, steps = 30 }
+questions = { batch = 4, rate = 1e-3, steps = 6 }
+"""
+PATIENCE = 120.0
+WRITTEN = ["connector.json", "connector.safetensors", "loss.json", "figures/loss.json", "figures/loss.svg"]
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    place = tmp_path_factory.mktemp("training")
+    world = models.world(place / "world")
+    checkpoint = models.language_model(place / "lm")
+    config = place / "config.toml"
+    config.write_text(CONFIG)
+    return [
+        *(sys.executable, "-m", "equiview", "train", "connector"),
+        *("--encoder", f"embeddings:{world}", "--language-model", str(checkpoint)),
+        *("--captions", f"folder:{world}", "--questions", str(world / "questions.jsonl")),
+        *("--config", str(config), "--device", "cpu", "--out"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a training that was never stopped."""
+    folder = tmp_path_factory.mktemp("whole") / "out"
+    done = run([*command, str(folder)])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == f"Connector: connector:{folder}"
+    return folder
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
+
+
+def kill_after(command: list[str], sign: Path) -> None:
+    """Start it, and kill it with SIGKILL as soon as `sign` is there."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + PATIENCE
+    while not sign.exists():
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < end, "nothing was written"
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [".stages/captions/checkpoint-4/whole", ".stages/captions/checkpoint-6", ".stages/captions.safetensors"],
+)
+def test_a_killed_training_ends_in_the_same_bytes(sign, command, whole, tmp_path):
+    killed = tmp_path / "killed"
+    kill_after([*command, str(killed)], killed / sign)
+    assert not (killed / "connector.safetensors").exists()
+    done = run([*command, str(killed)])
+    assert done.returncode == 0, done.stderr
+    assert [(killed / name).read_bytes() for name in WRITTEN] == [
+        (whole / name).read_bytes() for name in WRITTEN
+    ]
+    (reply,) = load_subject(f"connector:{killed},device=cpu").ask(
+        [Request("q", "which colour?", "en", image=0, max_tokens=3)], models.images()
+    )
+    assert reply.output_tokens in {1, 2, 3}
+
+
+def test_mistakes_are_said_in_one_line(command, tmp_path):
+    for changes, said in {
+        ("--encoder", "hf-caption-not-there"): "no such subject",
+        ("--language-model", str(tmp_path / "nowhere")): "no such folder",
+        ("--captions", "vqav2x"): "no such benchmark",
+        ("--questions", str(tmp_path / "none.jsonl")): "no such file",
+    }.items():
+        wrong = [*command, str(tmp_path / "out")]
+        wrong[wrong.index(changes[0]) + 1] = changes[1]
+        done = run(wrong)
+        assert done.returncode == 1, (changes, done.stderr)
+        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+        assert said.removeprefix("no such ") in done.stderr or said in done.stderr
+        assert not (tmp_path / "out").exists()

@@ -2,5 +2,6 @@
 
 from equiview.studies.averages import averages
 from equiview.studies.compare import compare, runs_against
+from equiview.studies.neighbourhoods import Neighbourhoods, neighbourhoods
 
-__all__ = ["averages", "compare", "runs_against"]
+__all__ = ["Neighbourhoods", "averages", "compare", "neighbourhoods", "runs_against"]

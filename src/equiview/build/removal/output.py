@@ -1,0 +1,184 @@
+"""What the builder writes once every image is done: a table, COCO's own files, counts and pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from equiview.benchmarks import Benchmark
+from equiview.benchmarks.objects import CLASSES
+from equiview.build.removal.describe import described
+from equiview.build.removal.images import PICTURES, Remover, counted
+from equiview.build.removal.sheet import write_sheet
+from equiview.build.removal.sources import Sources
+from equiview.build.removal.word_page import write_words
+from equiview.data.progress import Progress
+from equiview.data.tables import Column, Schema, write_bytes, write_parquet
+from equiview.errors import InputError
+from equiview.subjects import Answerer
+
+REMOVALS = Schema(
+    "removals",
+    (
+        Column("id", pl.String, "the new picture, as its number in captions_removed.json", unique=True),
+        Column("source_id", pl.String, "the image it was made of"),
+        Column("path", pl.String, "its file"),
+        Column("target", pl.String, "the class chosen to be removed"),
+        Column("removed", pl.List(pl.String), "all classes that were removed"),
+        Column("kept", pl.List(pl.String), "the classes that stayed"),
+        Column("share", pl.Float64, "how much of the image was removed"),
+        Column("filling", pl.String, "what was put in its place"),
+        Column("captions", pl.List(pl.String), "its captions"),
+        Column("originals", pl.List(pl.String), "what they were, empty where they are new"),
+    ),
+)
+COUNTS = {"kind": pl.String, "what": pl.String, "count": pl.Int64}
+SILENT = "the captioning model said nothing"
+NAMED = "captions by the model that name a class that was removed"
+
+
+def write_output(
+    items: Benchmark, sources: Sources, remover: Remover, captioner: Answerer | None, progress: Progress
+) -> pl.DataFrame:
+    """Write what the records of all images say, and return how often what happened.
+
+    InputError if nothing was made.
+    """
+    out = remover.out
+    made = [entry for record in _records(items, remover) for entry in _made(record)]
+    more = pl.DataFrame(schema=COUNTS)
+    if captioner is not None and made:
+        made, more = _captioned(made, sources, remover, captioner, progress)
+    counts = pl.concat([_counts(items, remover, len(made)), more])
+    if not made:
+        reasons = counts.filter(kind="rejected").rows()[:3]
+        said = "; ".join(f"{what} ({count})" for _, what, count in reasons)
+        raise InputError(f"nothing can be removed from the images of {items.name!r}: {said}")
+    table = pl.DataFrame(_rows(made, remover.filling.name), schema=REMOVALS.dtypes)
+    write_parquet(REMOVALS.check(table, "removals"), out / "removals.parquet")
+    _write_coco(made, items, sources, remover)
+    write_bytes(counts.write_csv().encode(), out / "counts.csv")
+    write_sheet(remover, made, counts)
+    write_words(out, sources, remover.words, progress)
+    return counts
+
+
+def _captioned(
+    made: Sequence[dict[str, Any]],
+    sources: Sources,
+    remover: Remover,
+    captioner: Answerer,
+    progress: Progress,
+) -> tuple[list[dict[str, Any]], pl.DataFrame]:
+    """What was made, with captions by a model, and how often it said nothing or named what was removed."""
+    paths = [remover.out / PICTURES / entry["file"] for entry in made]
+    captions = described(paths, captioner, progress)
+    entries = [
+        entry | {"captions": [{"caption": caption, "original": ""}]}
+        for entry, caption in zip(made, captions, strict=True)
+        if caption
+    ]
+    rows = [("rejected", SILENT, captions.count(""))] if "" in captions else []
+    if set(sources.classes) <= set(remover.words.classes):
+        named = [
+            bool(remover.words.named(entry["captions"][0]["caption"]) & set(entry["removed"]))
+            for entry in entries
+        ]
+        rows.append(("seen", NAMED, sum(named)))
+    return entries, pl.DataFrame(rows, schema=COUNTS, orient="row")
+
+
+def _records(items: Benchmark, remover: Remover) -> Iterator[dict[str, Any]]:
+    """What was done to each image, one at a time."""
+    for name in items.images.ids:
+        if (record := remover.record(name)) is not None:
+            yield record
+
+
+def _made(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What was made of an image, without the regions, which are large."""
+    for entry in record["made"]:
+        of_image = {name: record[name] for name in ("image_id", "width", "height")}
+        yield of_image | {name: value for name, value in entry.items() if name != "region"}
+
+
+def _counts(items: Benchmark, remover: Remover, made: int) -> pl.DataFrame:
+    outside = crowds = 0
+    for record in _records(items, remover):
+        outside += record["boxes_outside"]
+        crowds += record["crowds"]
+    rows = [
+        ("seen", "images", len(items.images)),
+        ("seen", "pictures made", made),
+        ("seen", "boxes outside their image or of no area, left out", outside),
+        ("seen", "crowds, taken as objects", crowds),
+    ]
+    rows += [("rejected", what, count) for what, count in counted(_records(items, remover))]
+    return pl.DataFrame(rows, schema=COUNTS, orient="row")
+
+
+def _rows(made: Sequence[dict[str, Any]], filling: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": str(number),
+            "source_id": entry["image_id"],
+            "path": f"{PICTURES}/{entry['file']}",
+            **{name: entry[name] for name in ("target", "removed", "kept", "share")},
+            "filling": filling,
+            "captions": [caption["caption"] for caption in entry["captions"]],
+            "originals": [caption["original"] for caption in entry["captions"]],
+        }
+        for number, entry in enumerate(made, start=1)
+    ]
+
+
+def _write_coco(made: Sequence[dict[str, Any]], items: Benchmark, sources: Sources, remover: Remover) -> None:
+    """Captions and what stays of each new picture, as COCO's `captions_*.json` and `instances_*.json`."""
+    rows = items.images.rows_of(pl.Series([entry["image_id"] for entry in made]))
+    numbers = _numbers(sources.classes)
+    images: list[str] = []
+    captions: list[str] = []
+    instances: list[str] = []
+    for number, (entry, row) in enumerate(zip(made, rows, strict=True), start=1):
+        size = {"height": entry["height"], "width": entry["width"]}
+        images.append(_json(id=number, file_name=entry["file"], **size, source_image=entry["image_id"]))
+        for caption in entry["captions"]:
+            captions.append(_json(id=len(captions) + 1, image_id=number, caption=caption["caption"]))
+        for thing in sources.annotated(row).iter_rows(named=True):
+            if thing["object"] in entry["kept"]:
+                identity = {"id": len(instances) + 1, "image_id": number}
+                instances.append(_json(**identity, category_id=numbers[thing["object"]], **_shape(thing)))
+    categories = [_json(id=number, name=name) for name, number in numbers.items()]
+    info = _json(description="pictures from which objects were removed", filling=remover.filling.name)
+    folder = remover.out / "annotations"
+    _write_lists(folder / "captions_removed.json", info, images=images, annotations=captions)
+    _write_lists(
+        folder / "instances_removed.json", info, images=images, annotations=instances, categories=categories
+    )
+
+
+def _shape(thing: dict[str, Any]) -> dict[str, Any]:
+    mask = {"segmentation": json.loads(thing["segmentation"])} if thing.get("segmentation") else {}
+    box = [thing[edge] for edge in ("x", "y", "width", "height")]
+    return {"bbox": box, "area": thing["area"], "iscrowd": int(thing["crowd"])} | mask
+
+
+def _numbers(classes: Sequence[str]) -> dict[str, int]:
+    """The number of each class: COCO's own, or those in the order of their names if any is not of COCO."""
+    if all(name in CLASSES for name in classes):
+        return {name: CLASSES.index(name) + 1 for name in classes}
+    return {name: number for number, name in enumerate(classes, start=1)}
+
+
+def _json(**content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _write_lists(path: Path, info: str, **lists: Sequence[str]) -> None:
+    """Write an object of lists whose entries are JSON already, an entry a line."""
+    parts = [f'"{name}": [\n' + ",\n".join(entries) + "\n]" for name, entries in lists.items()]
+    write_bytes(f'{{"info": {info},\n{",".join(parts)}}}\n'.encode(), path)

@@ -1,0 +1,150 @@
+"""Which nouns of the captions name a class and which name none, for a person to correct the list of words.
+
+Nouns are found without a parser: the word before one that joins phrases ("in", "riding"), a comma or the end.
+Verbs at an end are among them; whoever reads the page tells them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+import polars as pl
+
+from equiview.build.removal.captions import STOPS
+from equiview.build.removal.page import page
+from equiview.build.removal.sources import Sources
+from equiview.build.removal.words import Words
+from equiview.data.progress import Progress
+from equiview.data.tables import Column, Schema, write_bytes, write_parquet
+
+SHOWN = 300
+"""Unmatched nouns on the page, the most frequent."""
+FEW = 3
+"""Images with a noun below which no class is said to be seen with it."""
+END = re.compile(rf"([a-z][a-z'-]+)(?=\s*(?:[.,;:!?)]|$)|\s+(?:{STOPS})\b)")
+"""The last word of a phrase."""
+
+NO_NOUN = frozenset(
+    f"""a an the one each other another there this that them it its some next up down away out off together
+    front top side back filled full parked seen shown set sit {STOPS.replace("|", " ")}""".split()
+)
+"""Words at the end of phrases that are no nouns, or that name nothing by themselves."""
+
+
+@dataclass
+class _Seen:
+    """What the captions say: how often which word names which class, and which nouns name none."""
+
+    images: Counter[str] = field(default_factory=Counter)
+    named: Counter[str] = field(default_factory=Counter)
+    words: dict[str, Counter[str]] = field(default_factory=dict)
+    nouns: Counter[str] = field(default_factory=Counter)
+    nouns_with: dict[str, Counter[str]] = field(default_factory=dict)
+    example: dict[str, str] = field(default_factory=dict)
+    captions: list[tuple[str, str, str, list[str]]] = field(default_factory=list)
+
+
+CAPTIONS = Schema(
+    "captions",
+    (
+        Column("id", pl.String, "the caption", unique=True),
+        Column("image_id", pl.String, "its image"),
+        Column("text", pl.String, "the caption itself"),
+        Column("classes", pl.List(pl.String), "what it names"),
+    ),
+)
+
+
+def write_words(out: Path, sources: Sources, words: Words, progress: Progress) -> None:
+    """Write `captions.parquet`, what each caption of the images names, and `words.html` to check that."""
+    seen = _read(sources, words, progress)
+    table = pl.DataFrame(seen.captions, schema=CAPTIONS.dtypes, orient="row")
+    write_parquet(CAPTIONS.check(table, "captions"), out / "captions.parquet")
+    write_bytes(page("Words of the captions", _content(seen, len(sources))).encode(), out / "words.html")
+
+
+def _content(seen: _Seen, images: int) -> str:
+    named = sorted(set(seen.images) | set(seen.words), key=lambda name: (-seen.images[name], name))
+    classes = [(name, f"{seen.images[name]:,}", *_named(seen, name)) for name in named]
+    nouns = [
+        (noun, f"{count:,}", _seen_with(seen, noun, count, images), seen.example[noun])
+        for noun, count in sorted(seen.nouns.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+    ]
+    return f"""<h1>Words of the captions</h1>
+<p>A class that is in many images and that few captions name lacks words, or is rarely spoken of. Add words
+to a copy of the list, and give it as <code>--words</code>. <a href="index.html">Contact sheet</a></p>
+<h2>Classes, and what names them</h2>
+{_table(("class", "images", "captions name it in", "words"), classes)}
+<h2>Nouns that name no class</h2>
+<p>{len(nouns)} of {len(seen.nouns):,}, the most frequent first, with the class that is in their images
+more often than in others.</p>
+{_table(("noun", "images", "seen with", "for example"), nouns)}"""
+
+
+def _read(sources: Sources, words: Words, progress: Progress) -> _Seen:
+    seen = _Seen()
+    for row in range(len(sources)):
+        present = sorted(set(sources.annotated(row)["object"]))
+        seen.images.update(present)
+        named: set[str] = set()
+        nouns: dict[str, str] = {}
+        for caption in sources.captions(row):
+            mentions = caption.links
+            if mentions is None:
+                mentions = [(found.start, found.end, found.name) for found in words.mentions(caption.text)]
+            for start, end, name in mentions:
+                seen.words.setdefault(name, Counter())[caption.text[start:end].lower()] += 1
+            classes = sorted({name for _, _, name in mentions})
+            named.update(classes)
+            seen.captions.append((caption.id, sources.images.ids[row], caption.text, classes))
+            for noun in _nouns(caption.text, [(start, end) for start, end, _ in mentions]):
+                nouns.setdefault(words.singular(noun), caption.text)
+        seen.named.update(named & set(present))
+        for noun, text in nouns.items():
+            seen.nouns[noun] += 1
+            seen.nouns_with.setdefault(noun, Counter()).update(present)
+            seen.example[noun] = min(seen.example.get(noun, text), text, key=len)
+        progress("reading captions", row + 1, len(sources))
+    return seen
+
+
+def _nouns(caption: str, matched: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Words at the end of phrases that are not part of what was matched.
+
+    >>> list(_nouns("A man riding a wave on top of a surfboard.", [(2, 5)]))
+    ['wave', 'surfboard']
+    """
+    for word in END.finditer(caption.lower()):
+        inside = any(start < word.end() and word.start() < end for start, end in matched)
+        if not inside and word[1] not in NO_NOUN:
+            yield word[1]
+
+
+def _named(seen: _Seen, name: str) -> tuple[str, str]:
+    """How many of the images with a class have captions that name it, and with which words."""
+    share = f"{seen.named[name] / seen.images[name]:.0%}" if seen.images[name] else ""
+    words = seen.words.get(name, Counter()).most_common(12)
+    return share, ", ".join(f"{word} {count:,}" for word, count in words)
+
+
+def _seen_with(seen: _Seen, noun: str, count: int, images: int) -> str:
+    """The class whose share of the images with a noun is most above its share of all; empty for few."""
+    if count < FEW:
+        return ""
+    more = {name: both / count - seen.images[name] / images for name, both in seen.nouns_with[noun].items()}
+    name = max(sorted(more), key=more.__getitem__, default="")
+    return f"{name} ({seen.nouns_with[noun][name] / count:.0%})" if name and more[name] > 0 else ""
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["".join(f"<td>{escape(cell)}" for cell in row) for row in rows]
+    return (
+        f'<table class="wide"><tr>{"".join(f"<th>{escape(name)}" for name in header)}'
+        + "".join(f"<tr>{line}" for line in lines)
+        + "</table>"
+    )

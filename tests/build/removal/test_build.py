@@ -1,0 +1,211 @@
+"""A whole build: what it writes, the same by any number of processes and after a kill."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import onnx
+import polars as pl
+import pytest
+from onnx import TensorProto, helper
+
+from equiview.benchmarks import load_benchmark
+from equiview.build.removal.build import build_removal
+from equiview.build.removal.images import RemovalSettings
+from equiview.errors import InputError
+from tests.benchmarks import layouts
+from tests.build.removal.world import DOG, PERSON, coco, content, write
+
+MANY = 40
+"""Images of a build by several processes, each of which takes 16 at a time."""
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from equiview.build.removal.build import build_removal
+
+def progress(label, done, total):
+    if label == "removing" and done == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+build_removal(sys.argv[1], Path(sys.argv[2]), progress=progress)
+"""
+
+
+def many(place: Path) -> str:
+    """Images that differ in where their objects are; every fifth has only one class."""
+    return coco(
+        place,
+        {
+            image: [{**DOG, "bbox": [4, 4, 10 + image % 7, 20]}, *([PERSON] if image % 5 else [])]
+            for image in range(1, MANY + 1)
+        },
+    )
+
+
+def built(name: str, out: Path, jobs: int = 1, fill: str = "mean", **settings: Any) -> pl.DataFrame:
+    return build_removal(name, out, RemovalSettings.of(settings), fill=fill, jobs=jobs)
+
+
+def test_what_is_written_says_what_was_done(tmp_path: Path) -> None:
+    counts = built(many(tmp_path / "in"), tmp_path / "out", per_picture=2)
+    counted = dict(counts.drop("kind").rows())
+    assert counted["images"] == MANY
+    assert counted["pictures made"] == 32
+    assert counted["it is the only class of its image"] == 8
+    assert counted["its image has enough removals"] == 32
+    assert pl.read_csv(tmp_path / "out/counts.csv").equals(counts)
+    table = pl.read_parquet(tmp_path / "out/removals.parquet")
+    assert table["id"].to_list() == [str(number) for number in range(1, 33)]
+    row = table.row(0, named=True)
+    assert (row["source_id"], row["filling"], len(row["captions"])) == ("1", "mean", 2)
+    assert set(row["removed"]) | set(row["kept"]) == {"dog", "person"}
+    assert (tmp_path / "out" / row["path"]).exists()
+
+
+def test_what_is_written_is_read_as_a_benchmark(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    built(many(tmp_path / "in"), out, classes=["dog"])
+    read = load_benchmark(f"coco:{out},split=removed")
+    table = pl.read_parquet(out / "removals.parquet")
+    assert read.images.ids.to_list() == table["id"].to_list()
+    assert read.images.pictures([0])[0].size == (64, 48)
+    assert read.need_texts().texts == [caption for captions in table["captions"] for caption in captions]
+    assert set(read.tables["objects"]["object"]) == {"person"}
+    instances = json.loads((out / "annotations/instances_removed.json").read_text())
+    assert {entry["name"]: entry["id"] for entry in instances["categories"]} == {"person": 1, "dog": 18}
+
+
+def test_it_says_which_classes_every_caption_names(tmp_path: Path) -> None:
+    built(many(tmp_path / "in"), tmp_path / "out")
+    captions = pl.read_parquet(tmp_path / "out/captions.parquet")
+    assert len(captions) == 3 * MANY
+    assert captions.row(0) == (
+        "1-en-1", "1", "A man throws a frisbee to his dog.", ["dog", "frisbee", "person"],
+    )  # fmt: skip
+
+
+def test_masks_go_with_what_stays(tmp_path: Path) -> None:
+    outline = [[40, 8, 56, 8, 56, 40]]
+    name = coco(tmp_path / "in", {1: [DOG, PERSON | {"segmentation": outline}]})
+    built(f"{name},masks=yes", tmp_path / "out", classes=["dog"])
+    read = load_benchmark(f"coco:{tmp_path / 'out'},split=removed,masks=yes")
+    assert json.loads(read.tables["objects"]["segmentation"][0]) == outline
+
+
+def test_any_number_of_processes_makes_the_same_files(tmp_path: Path) -> None:
+    name = many(tmp_path / "in")
+    built(name, tmp_path / "one")
+    built(name, tmp_path / "two", jobs=2)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+def test_a_build_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    name = many(tmp_path / "in")
+    built(name, tmp_path / "whole", fill="inpaint")
+    out = tmp_path / "killed"
+    process = subprocess.run([sys.executable, "-c", KILLED, name, str(out)], check=False)
+    assert process.returncode == -signal.SIGKILL
+    records = out / "records"
+    done = {path.name: path.stat().st_mtime_ns for path in records.glob("*.json")}
+    assert len(done) == 3
+    assert not (out / "removals.parquet").exists()
+    built(name, out, fill="inpaint")
+    assert {name: (records / name).stat().st_mtime_ns for name in done} == done
+    assert content(out) == content(tmp_path / "whole")
+
+
+def test_a_folder_is_not_continued_with_something_else(tmp_path: Path) -> None:
+    name = many(tmp_path / "in")
+    built(name, tmp_path / "out")
+    with pytest.raises(InputError, match=r"builder\.json: was begun with another filling; choose another"):
+        built(name, tmp_path / "out", fill="zero")
+    with pytest.raises(InputError, match="was begun with another settings"):
+        built(name, tmp_path / "out", seed=1)
+
+
+def test_another_seed_removes_something_else(tmp_path: Path) -> None:
+    name = many(tmp_path / "in")
+    for seed in (0, 1):
+        built(name, tmp_path / str(seed), seed=seed)
+    targets = [pl.read_parquet(tmp_path / f"{seed}/removals.parquet")["target"].to_list() for seed in (0, 1)]
+    assert targets[0] != targets[1]
+    assert set(targets[0]) == {"dog", "person"}
+
+
+def test_detections_are_removed_as_objects_are(tmp_path: Path) -> None:
+    name = coco(tmp_path / "in", {1: [PERSON]})
+    found = [{"image_id": 1, "category_id": number, "bbox": [8 * number % 50, 3, 6, 6], "score": 0.8}
+             for number in (1, 18)]  # fmt: skip
+    write(tmp_path / "found.json", found)
+    built(f"{name},detections={tmp_path / 'found.json'}", tmp_path / "out", classes=["dog"])
+    row = pl.read_parquet(tmp_path / "out/removals.parquet").row(0, named=True)
+    assert (row["removed"], row["kept"], row["share"]) == (["dog"], ["person"], round(36 / (64 * 48), 6))
+
+
+def test_flickr30k_entities_need_no_words(tmp_path: Path) -> None:
+    """People and a vehicle in two pictures of 2 x 2 pixels; captions are linked to what they name."""
+    place = tmp_path / "in"
+    layouts.flickr30k(place)
+    sentences = [{"raw": "A man on his sled.", "sentid": 0}]
+    images = [{"filename": f"{n}.jpg", "split": "test", "sentences": sentences} for n in (11, 22)]
+    write(place / "dataset_flickr30k.json", {"images": images})
+    boxes = "".join(
+        f"<object><name>{n}</name><bndbox><xmin>{n - 5}</xmin><ymin>0</ymin>"
+        f"<xmax>{n - 4}</xmax><ymax>2</ymax></bndbox></object>"
+        for n in (5, 6)
+    )
+    for image in ("11", "22"):
+        layouts.entities(place, image, "[/EN#5/people A man] on [/EN#6/vehicles his sled] .")
+        (place / f"Annotations/{image}.xml").write_text(f"<annotation>{boxes}</annotation>")
+    built(f"flickr30k:{place}", tmp_path / "out", fill="zero", classes=["vehicles"])
+    table = pl.read_parquet(tmp_path / "out/removals.parquet")
+    assert table["captions"].to_list() == [["A man on."]] * 2
+    assert table["kept"].to_list() == [["people"]] * 2
+    captions = pl.read_parquet(tmp_path / "out/captions.parquet")
+    assert captions["classes"].to_list() == [["people", "vehicles"]] * 2
+
+
+def test_what_cannot_be_built_is_a_clear_error(tmp_path: Path) -> None:
+    name = coco(tmp_path / "in", {1: [DOG, PERSON]})
+    with pytest.raises(InputError, match=r"no class of 'coco-val2014' is named 'dogs'; did you mean 'dog'"):
+        built(name, tmp_path / "a", classes=["dogs"])
+    words = tmp_path / "words.toml"
+    words.write_text("[classes]\nperson = ['man']\n")
+    with pytest.raises(InputError, match=r"words\.toml: has no words of class 'dog' \(1 of 2 are missing\)"):
+        build_removal(name, tmp_path / "b", words=words)
+    with pytest.raises(InputError, match="captions by a model need a captioner"):
+        built(name, tmp_path / "c", captions="model")
+    alone = coco(tmp_path / "alone", {1: [DOG]})
+    with pytest.raises(InputError, match=r"nothing can be removed .* the only class of its image \(1\)"):
+        built(alone, tmp_path / "d")
+    (tmp_path / "alone/annotations/instances_val2014.json").unlink()
+    with pytest.raises(InputError, match=r"has no objects; of COCO put annotations/instances_SPLIT\.json"):
+        built(alone, tmp_path / "e")
+    (tmp_path / "in/val2014/1.jpg").write_bytes(b"no picture")
+    with pytest.raises(InputError, match="picture of '1' cannot be read"):
+        built(name, tmp_path / "f")
+
+
+def test_a_model_that_changes_nothing_is_counted(tmp_path: Path) -> None:
+    """An ONNX file that returns the picture: every candidate is rejected, and the reason is said."""
+    shape = [1, 3, "h", "w"]
+    nodes = [helper.make_node("Identity", ["image"], ["result"])]
+    byte = TensorProto.UINT8
+    inputs = [
+        helper.make_tensor_value_info("image", byte, shape),
+        helper.make_tensor_value_info("mask", byte, [1, 1, "h", "w"]),
+    ]
+    outputs = [helper.make_tensor_value_info("result", byte, shape)]
+    graph = helper.make_graph(nodes, "same", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "same.onnx")
+    name = coco(tmp_path / "in", {1: [DOG, PERSON]})
+    with pytest.raises(InputError, match=r"the filling left the picture as it was \(2\)"):
+        build_removal(name, tmp_path / "out", model=tmp_path / "same.onnx")
+    assert not (tmp_path / "out/removals.parquet").exists()

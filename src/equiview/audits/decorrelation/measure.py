@@ -1,0 +1,191 @@
+"""What ranked captions say: ODmAP, how often they name what is gone, by class and by pair; recall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.audits.decorrelation.naming import chance_odmap
+from equiview.audits.decorrelation.observe import DIRECTIONS, IMAGES
+from equiview.audits.decorrelation.settings import DecorrelationSettings
+from equiview.audits.estimating import Rows, joined, summarise
+from equiview.data.estimates import Estimates
+from equiview.data.metric import quantity
+from equiview.data.observations import Observations
+from equiview.data.values import ValueColumn, Values, column
+from equiview.metrics import odmap_at_k
+from equiview.stats import chance_success, mean_interval, sign_flip_test
+
+ODMAP, NAMED, EXCESS, KEPT, RECALL = (
+    "ODmAP",
+    "naming what is gone",
+    "excess naming",
+    "naming what is there",
+    "R",
+)
+FEW = 3
+"""Images below which nothing is said of a class or a pair of classes."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The lists of one kind of image as matrices, a row for each query that has one, `(n, depth)`.
+
+    `rows` `(n,)` are places among the queries, `counts` their counts of the pool.
+    """
+
+    rows: NDArray[np.int64]
+    counts: pl.DataFrame
+    correct: NDArray[np.bool_]
+    removed: NDArray[np.bool_]
+    kept: NDArray[np.bool_]
+    expected: Floats
+
+
+def lists_of(observations: Observations, image: str, settings: DecorrelationSettings) -> Lists:
+    """The lists of synthetic or of unchanged images, in the order of the queries."""
+    queries = observations["queries"].with_row_index("place")
+    every = queries.select("query_id", "place", n=pl.col("kept").list.len())
+    table = observations["rankings"].filter(image=image).join(every, on="query_id").sort("place", "rank")
+    rows = table["place"].unique(maintain_order=True).to_numpy().astype(np.int64)
+    shape = (len(rows), -1) if len(rows) else (0, max(settings.cutoffs))
+    wanted = table["n"] if settings.kept == "all" else pl.Series([1]).new_from_index(0, len(table))
+    right = ~table["removed"] & (table["kept"] >= wanted) & (table["kept"] > 0)
+    return Lists(
+        rows,
+        observations["queries"][rows],
+        right.to_numpy().reshape(shape),
+        table["removed"].to_numpy().reshape(shape),
+        (table["kept"] > 0).to_numpy().reshape(shape),
+        table["expected"].to_numpy().reshape(shape),
+    )
+
+
+def values(observations: Observations, settings: DecorrelationSettings) -> Values:
+    """One number for each synthetic image, real image and caption; rows of one real image are a cluster."""
+    queries, recall = observations["queries"], observations["recall"]
+    n, total = len(queries), len(queries) + len(recall)
+    columns = []
+    for image in IMAGES:
+        lists = lists_of(observations, image, settings)
+        if len(lists.rows):
+            columns += list(_columns(lists, image, settings, total))
+    for direction in DIRECTIONS:
+        columns += list(_recall(recall, direction, settings, n))
+    clusters = pl.concat([queries["source_id"], recall["image_id"].rename("source_id")])
+    return Values.of(_names(queries, recall), columns, clusters)
+
+
+def _names(queries: pl.DataFrame, recall: pl.DataFrame) -> pl.Series:
+    """Names of the rows; a caption may be called like an image."""
+    asked = recall.select(query_id=pl.format("{}: {}", "direction", "query_id"))
+    return pl.concat([queries.select("query_id"), asked])["query_id"]
+
+
+def _columns(lists: Lists, image: str, settings: DecorrelationSettings, total: int) -> Iterator[ValueColumn]:
+    keys = {} if image == IMAGES[0] else {"images": image}
+    pool = lists.counts["pool"].to_numpy()
+    right = lists.counts[f"right_{settings.kept}"].to_numpy()
+    targets = lists.counts["target"]
+    for k in settings.cutoffs:
+        odmap = odmap_at_k(lists.correct, k)
+        chance = chance_odmap(right, pool, k)
+        yield _column(ODMAP, odmap, chance, lists, total, k, **keys)
+        of = {NAMED: (lists.removed, "naming_removed"), KEPT: (lists.kept, "naming_kept")}
+        for metric, (marks, counted) in of.items():
+            share = lists.counts[counted].to_numpy() / pool
+            yield _column(metric, marks[:, :k].mean(axis=1), share, lists, total, k, **keys)
+        if image != IMAGES[0]:
+            continue
+        yield _column(EXCESS, excess_at(lists, k), None, lists, total, k)
+        for target in targets.unique().sort():
+            here = targets.eq(target).to_numpy()
+            if here.sum() >= FEW:
+                yield _column(ODMAP, np.where(here, odmap, np.nan), chance, lists, total, k, removed=target)
+
+
+def excess_at(lists: Lists, k: int) -> Floats:
+    """How much more often the first `k` captions name what is gone than captions of their kinds, `(n,)`."""
+    return np.asarray((lists.removed[:, :k] - lists.expected[:, :k]).mean(axis=1))
+
+
+def _column(
+    metric: str, measured: Floats, chance: Floats | None, lists: Lists, total: int, k: int, **keys: str
+) -> ValueColumn:
+    """A column over all rows, nan where nothing was asked; its floor is the mean over those that were."""
+    full = np.full(total, np.nan)
+    full[lists.rows] = measured
+    floor = None if chance is None else float(chance[~np.isnan(measured)].mean())
+    return column(metric, full, k=k, chance=floor, **keys)
+
+
+def _recall(
+    recall: pl.DataFrame, direction: str, settings: DecorrelationSettings, before: int
+) -> Iterator[ValueColumn]:
+    here = (recall["direction"] == direction).to_numpy()
+    if not here.any():
+        return
+    rank = recall["rank"].fill_null(np.iinfo(np.int32).max).to_numpy()
+    right, gallery = (recall[name].to_numpy()[here] for name in ("right", "gallery"))
+    for k in settings.cutoffs:
+        hits = np.full(before + len(recall), np.nan)
+        hits[before:][here] = rank[here] <= k
+        chance = float(np.mean(chance_success(right, int(gallery[0]), min(k, int(gallery[0])))))
+        yield column(RECALL, hits, k=k, chance=chance, direction=direction)
+
+
+def measure(observations: Observations, settings: DecorrelationSettings) -> Estimates:
+    """Means with intervals and floors, the test of excess naming, and every pair of classes."""
+    per_query = values(observations, settings)
+    rows = Rows()
+    tested = [entry for entry in per_query.quantities if entry.metric == EXCESS]
+    matrix = per_query.at(*tested)
+    ends = mean_interval(matrix, clusters=per_query.clusters)
+    p_values = sign_flip_test(
+        matrix,
+        clusters=per_query.clusters,
+        replicates=settings.replicates,
+        seed=settings.seed_of("signs"),
+    )
+    for at, wanted in enumerate(tested):
+        n = int(ends.n[at])
+        interval = (float(ends.value[at]), float(ends.low[at]), float(ends.high[at]))
+        judged = n >= settings.least and not np.isnan(interval[1])
+        rows.add_known(
+            wanted,
+            interval,
+            n,
+            p=float(p_values[at]) if judged else None,
+            judged=judged,
+            family=str(wanted.k),
+        )
+    _add_pairs(rows, observations, settings)
+    plain = per_query.select(lambda entry: entry.metric != EXCESS)
+    return joined([summarise(plain, settings), rows.estimates()])
+
+
+def _add_pairs(rows: Rows, observations: Observations, settings: DecorrelationSettings) -> None:
+    """How often captions name each removed class where each other class is still there, at `judged_at`."""
+    lists, k = lists_of(observations, IMAGES[0], settings), settings.judged_at
+    table = lists.counts.select("target", "kept").with_columns(
+        naming=lists.removed[:, :k].mean(axis=1), excess=excess_at(lists, k)
+    )
+    pairs = (
+        table.explode("kept")
+        .drop_nulls("kept")
+        .group_by("target", "kept", maintain_order=True)
+        .agg("naming", "excess")
+        .filter(pl.col("naming").list.len() >= FEW)
+        .sort("target", "kept")
+    )
+    for row in pairs.iter_rows(named=True):
+        ends = mean_interval(np.array([row["naming"], row["excess"]]).T)
+        for at, metric in enumerate((NAMED, EXCESS)):
+            wanted = quantity(metric, k, removed=row["target"], kept=row["kept"])
+            known = (float(ends.value[at]), float(ends.low[at]), float(ends.high[at]))
+            rows.add_known(wanted, known, int(ends.n[at]))

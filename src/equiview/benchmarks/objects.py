@@ -1,0 +1,165 @@
+"""What is in images and where: COCO's instances, their masks, or what a detector found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from equiview.benchmarks.release import (
+    entries,
+    field,
+    id_field,
+    numbers,
+    optional_text,
+    seek,
+    text_field,
+)
+from equiview.data.files import read_json
+from equiview.data.tables import Column, Schema
+from equiview.errors import InputError
+
+OBJECTS = Schema(
+    "objects",
+    (
+        Column("image_id", pl.String, "the image"),
+        Column("object", pl.String, "what it is, one of COCO's categories"),
+        Column("supercategory", pl.String, "what kind of thing that is", nullable=True),
+        Column("x", pl.Float64, "left edge of its box in pixels"),
+        Column("y", pl.Float64, "upper edge of its box in pixels"),
+        Column("width", pl.Float64, "width of its box in pixels"),
+        Column("height", pl.Float64, "height of its box in pixels"),
+        Column("area", pl.Float64, "its area in square pixels"),
+        Column("crowd", pl.Boolean, "several objects in one box"),
+    ),
+)
+MASKED = Schema(
+    "objects",
+    (
+        *OBJECTS.columns,
+        Column("segmentation", pl.String, "its mask as JSON, as COCO writes it", nullable=True),
+    ),
+)
+OBJECT_OPTIONS = ("masks", "detections", "score")
+SCORE = 0.5
+"""What a detection's score must be for it to count, by default."""
+CLASSES = tuple(
+    """person,bicycle,car,motorcycle,airplane,bus,train,truck,boat,traffic light,fire hydrant,,stop sign,
+parking meter,bench,bird,cat,dog,horse,sheep,cow,elephant,bear,zebra,giraffe,,backpack,umbrella,,,handbag,
+tie,suitcase,frisbee,skis,snowboard,sports ball,kite,baseball bat,baseball glove,skateboard,surfboard,
+tennis racket,bottle,,wine glass,cup,fork,knife,spoon,bowl,banana,apple,sandwich,orange,broccoli,carrot,
+hot dog,pizza,donut,cake,chair,couch,potted plant,bed,,dining table,,,toilet,,tv,laptop,mouse,remote,
+keyboard,cell phone,microwave,oven,toaster,sink,refrigerator,,book,clock,vase,scissors,teddy bear,
+hair drier,toothbrush""".replace("\n", "").split(",")
+)
+"""COCO's 80 classes by their number, from 1; numbers of no class are empty."""
+Categories = Mapping[str, tuple[str, str | None]]
+"""Name and supercategory of each class by its number."""
+
+
+def objects_of(
+    place: Path, names: Mapping[str, str], options: Mapping[str, str]
+) -> tuple[dict[str, pl.DataFrame], Schema]:
+    """The table `objects` as a user's options want it, with its schema; without one where nothing is known.
+
+    `names` are files by image, as in `object_tables`.
+    """
+    masks = options.get("masks", "no")
+    if masks not in {"yes", "no"}:
+        raise InputError(f"masks is {masks!r}; expected yes or no")
+    schema = MASKED if masks == "yes" else OBJECTS
+    if "detections" in options:
+        path = Path(options["detections"]).expanduser()
+        table = detected(path, names, _score(options), _categories_near(place))
+        return {"objects": table.select(*schema.dtypes)}, schema
+    if "score" in options:
+        raise InputError("score is of detections; add detections=FILE, or leave it out")
+    return object_tables(place, names, schema), schema
+
+
+def object_tables(place: Path, names: Mapping[str, str], schema: Schema = OBJECTS) -> dict[str, pl.DataFrame]:
+    """The table `objects` of the images, one row an object, from `annotations/instances_FOLDER.json`.
+
+    `names` are files by image, whose folders are COCO's splits. Empty if there is no such file.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for split in sorted({name.partition("/")[0] for name in names.values()}):
+        path = seek(place, f"annotations/instances_{escape(split)}.json")
+        if path is None:
+            continue
+        content = read_json(path)
+        categories = _categories(content, path)
+        rows += [
+            _object(entry, categories, where, masks=schema is MASKED)
+            for where, entry in entries(content, "annotations", path, "annotation")
+            if str(entry.get("image_id")) in names
+        ]
+    table = pl.DataFrame(rows, schema=MASKED.dtypes, orient="row").select(*schema.dtypes)
+    return {"objects": table} if rows else {}
+
+
+def detected(path: Path, names: Mapping[str, str], score: float, categories: Categories) -> pl.DataFrame:
+    """What a detector found in the images, as the table `objects` with masks.
+
+    The file is a list of `image_id`, `category_id`, `bbox` and `score`, with a `segmentation` or without.
+    InputError for a file of another layout, for a class that is not among `categories`, and for one that
+    holds nothing of these images with a score of `score`.
+    """
+    rows = []
+    content = {"detections": read_json(path)}
+    for where, entry in entries(content, "detections", path, "detection"):
+        image = id_field(entry, "image_id", where)
+        (sure,) = numbers([field(entry, "score", where)], 1, "score", where)
+        if image in names and sure >= score:
+            _, _, width, height = numbers(field(entry, "bbox", where), 4, "bbox", where)
+            found = entry | {"area": width * height, "iscrowd": 0}
+            rows.append(_object(found, categories, where, masks=True))
+    if not rows:
+        raise InputError(
+            f"{path}: holds no detection with a score of {score} or more in the {len(names):,} images; are "
+            "its image_id those of the captions?"
+        )
+    return pl.DataFrame(rows, schema=MASKED.dtypes, orient="row")
+
+
+def _score(options: Mapping[str, str]) -> float:
+    try:
+        return float(options.get("score", SCORE))
+    except ValueError:
+        raise InputError(f"score is {options['score']!r}; expected a number") from None
+
+
+def _categories_near(place: Path) -> Categories:
+    """The classes of the instances beside the captions, or COCO's own."""
+    path = seek(place, "annotations/instances_*.json")
+    if path is not None:
+        return _categories(read_json(path), path)
+    return {str(number): (name, None) for number, name in enumerate(CLASSES, start=1) if name}
+
+
+def _categories(content: Any, path: Path) -> Categories:
+    return {
+        id_field(entry, "id", where): (text_field(entry, "name", where),
+                                       optional_text(entry, "supercategory", where))
+        for where, entry in entries(content, "categories", path, "category")
+    }  # fmt: skip
+
+
+def _object(entry: Mapping[str, Any], categories: Categories, where: str, *, masks: bool) -> tuple[Any, ...]:
+    category = id_field(entry, "category_id", where)
+    if category not in categories:
+        raise InputError(f"{where}: category {category} is not among the file's categories")
+    crowd = entry.get("iscrowd", 0)
+    if crowd not in (0, 1):  # no set: it may be a list
+        raise InputError(f"{where}: iscrowd is {crowd!r}; expected 0 or 1")
+    mask = entry.get("segmentation") if masks else None
+    return (
+        str(entry["image_id"]), *categories[category],
+        *numbers(field(entry, "bbox", where), 4, "bbox", where),
+        *numbers([field(entry, "area", where)], 1, "area", where), bool(crowd),
+        json.dumps(mask, separators=(",", ":")) if mask else None,
+    )  # fmt: skip

@@ -1,0 +1,145 @@
+"""Images from which objects were removed, beside the real ones: what the decorrelation audit needs to know.
+
+`removals:DIR,of=BENCHMARK` reads what `equiview build removal BENCHMARK --out DIR` wrote: `removals.parquet`,
+the pictures, and `captions.parquet`, which says for each caption of BENCHMARK which classes it names.
+Everything after `of=` is the name of the benchmark, its options included. Before it, `gallery=DIR` (joined by
+`+`, if several) adds the captions of other splits, from the `captions.parquet` of each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from equiview.benchmarks.base import Benchmark, benchmark, load_benchmark
+from equiview.data.arguments import split_argument
+from equiview.data.items import Items
+from equiview.data.relevance import Relevance
+from equiview.data.tables import Column, Schema, read_table
+from equiview.errors import InputError
+
+REMOVALS = Schema(
+    "removals",
+    (
+        Column("image_id", pl.String, "the synthetic image", unique=True),
+        Column("source_id", pl.String, "the real image that it was made of"),
+        Column("target", pl.String, "the class chosen to be removed"),
+        Column("removed", pl.List(pl.String), "all classes that were removed"),
+        Column("kept", pl.List(pl.String), "the classes that are still there"),
+        Column("captions", pl.List(pl.String), "captions of the synthetic image", optional=True),
+    ),
+)
+MENTIONS = Schema(
+    "mentions",
+    (
+        Column("text_id", pl.String, "a caption"),
+        Column("object", pl.String, "a class that it names"),
+    ),
+)
+SCHEMAS = {"removals": REMOVALS, "mentions": MENTIONS}
+WRITTEN = Schema(
+    "removals.parquet",
+    (
+        Column("id", pl.String, "the new picture", unique=True),
+        Column("source_id", pl.String, "the image it was made of"),
+        Column("path", pl.String, "its file"),
+        Column("target", pl.String, "the class chosen to be removed"),
+        Column("removed", pl.List(pl.String), "all classes that were removed"),
+        Column("kept", pl.List(pl.String), "the classes that stayed"),
+        Column("captions", pl.List(pl.String), "its captions", optional=True),
+    ),
+)
+
+
+CAPTIONS = Schema(
+    "captions.parquet",
+    (
+        Column("id", pl.String, "the caption", unique=True),
+        Column("text", pl.String, "its words"),
+        Column("classes", pl.List(pl.String), "what it names"),
+    ),
+)
+
+
+def with_removals(
+    real: Benchmark, synthetic: Items, removals: pl.DataFrame, mentions: pl.DataFrame, name: str, about: str
+) -> Benchmark:
+    """A benchmark of the real images, then the synthetic ones, which have no relevant text.
+
+    InputError for a removal that names an image which is not there, or a caption that is not.
+    """
+    texts, relevance = real.need_texts(), real.need_relevance()
+    table = pl.concat([real.images.table, synthetic.table], how="diagonal")
+    images = Items("image", table, synthetic.source, synthetic.draw or real.images.draw)
+    for column, items in (("source_id", real.images), ("image_id", synthetic)):
+        strangers = removals[column].filter(~removals[column].is_in(items.ids.implode()))
+        if len(strangers):
+            raise InputError(f"{synthetic.source}: {column} {strangers[0]!r} is not in {items.source}")
+    unknown = mentions["text_id"].filter(~mentions["text_id"].is_in(texts.ids.implode()))
+    if len(unknown):
+        raise InputError(f"{synthetic.source}: caption {unknown[0]!r} is not in {texts.source}")
+    return Benchmark(
+        name=name,
+        images=images,
+        texts=texts,
+        relevance=Relevance.from_pairs(
+            relevance.queries, relevance.items, n_queries=len(images), n_items=len(texts)
+        ),
+        about=about,
+        source=real.source,
+        licence=real.licence,
+        tables={"removals": removals, "mentions": mentions},
+        schemas=SCHEMAS,
+    )
+
+
+@benchmark(
+    "removals",
+    usage=("removals:DIR,of=BENCHMARK", "removals:DIR,gallery=DIR+DIR,of=BENCHMARK"),
+    about="images without some of their objects, as `equiview build removal` writes them",
+)
+def removals(argument: str) -> Benchmark:
+    """Read the folder, and the benchmark that its images were made of."""
+    given, _, source = argument.partition(",of=")
+    place, options = split_argument(given, "removals", ("gallery",))
+    if not place or not source:
+        raise InputError(
+            "benchmark 'removals' needs the folder that `equiview build removal` wrote and the benchmark "
+            "that it was made of: removals:DIR,of=coco:COCO_DIR"
+        )
+    folder = Path(place).expanduser()
+    table = read_table(folder / "removals.parquet", WRITTEN)
+    known = {"image_id", *table.columns}
+    real = load_benchmark(source)
+    captions = [read_table(folder / "captions.parquet", CAPTIONS)]
+    captions[0] = captions[0].filter(pl.col("id").is_in(real.need_texts().ids.implode()))
+    for other in filter(None, options.get("gallery", "").split("+")):
+        captions.append(read_table(Path(other).expanduser() / "captions.parquet", CAPTIONS))
+        real = _with_more(real, captions[-1])
+    mentions = pl.concat([part.select(text_id="id", object="classes") for part in captions])
+    paths = [str(folder / path) for path in table["path"]]
+    return with_removals(
+        real,
+        Items("image", pl.DataFrame({"id": table["id"], "path": paths}), str(folder)),
+        table.rename({"id": "image_id"}).select(name for name in REMOVALS.dtypes if name in known),
+        mentions.explode("object").drop_nulls(),
+        f"removals-{real.name}",
+        f"{len(table):,} images with objects removed, of {real.about}",
+    )
+
+
+def _with_more(real: Benchmark, captions: pl.DataFrame) -> Benchmark:
+    """The same benchmark with further captions, of none of its images and in the language of its first."""
+    texts, relevance = real.need_texts(), real.need_relevance()
+    known = captions["id"].is_in(texts.ids.implode())
+    more = captions.filter(~known).select("id", "text", language=pl.lit(texts.table["language"][0]))
+    together = Items("text", pl.concat([texts.table, more], how="diagonal"), texts.source)
+    return replace(
+        real,
+        texts=together,
+        relevance=Relevance.from_pairs(
+            relevance.queries, relevance.items, n_queries=len(real.images), n_items=len(together)
+        ),
+    )

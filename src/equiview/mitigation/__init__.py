@@ -1,0 +1,1 @@
+"""Mitigation: what adapts a system, or makes it less biased."""

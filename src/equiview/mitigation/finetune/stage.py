@@ -1,0 +1,142 @@
+"""Training by transformers' Trainer: batches in parts, and a rate of learning that falls by steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim.lr_scheduler import StepLR
+from transformers import Trainer, TrainerCallback
+
+from equiview.data.progress import Progress
+from equiview.errors import InputError
+from equiview.mitigation.finetune.cached import cached_step
+from equiview.mitigation.finetune.settings import FineTuneSettings, Recipe
+from equiview.mitigation.finetune.trainee import Batch, Inputs, Trainee
+from equiview.mitigation.training import Watcher, arguments_for, trained
+
+
+def train(
+    name: str,
+    trainee: Trainee,
+    folder: Path,
+    recipe: Recipe,
+    settings: FineTuneSettings,
+    device: torch.device,
+    precision: str,
+    progress: Progress,
+) -> list[dict[str, float]]:
+    """Train `trainee` in place and return the loss of each step: step, loss, rate.
+
+    `precision` is that of the passes: fp32, bf16 or fp16. Checkpoints are kept in `folder`; training
+    goes on from the last whole one, and ends as if it had never been stopped. InputError when the loss is
+    no number.
+    """
+    arguments = arguments_for(
+        folder,
+        cpu=device.type == "cpu",
+        seed=settings.seed,
+        save_every=settings.save_every,
+        per_device_train_batch_size=recipe.batch,
+        num_train_epochs=recipe.epochs,
+        max_steps=recipe.steps or -1,
+        learning_rate=recipe.rate,
+        lr_scheduler_type="constant",
+        weight_decay=recipe.weight_decay,
+        max_grad_norm=recipe.clip,
+        bf16=precision == "bf16",
+        fp16=precision == "fp16",
+        dataloader_drop_last=True,  # a batch of few pairs has few counterexamples
+    )
+    if (arguments.device.type, arguments.device.index or 0) != (device.type, device.index or 0):
+        raise InputError(
+            f"training is on {arguments.device} and not on {device}; choose another by CUDA_VISIBLE_DEVICES"
+        )
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1), "equiview-pictures") as pool:
+        trainer = _Trainer(
+            trainee,
+            recipe,
+            model=trainee,
+            args=arguments,
+            data_collator=partial(_Prepared, trainee, pool, settings.forward, device),
+            train_dataset=list(range(len(trainee.pairs))),
+            callbacks=[Watcher(name, progress), _AfterStep(trainee)],
+        )
+        return trained(trainer, folder)
+
+
+class _AfterStep(TrainerCallback):  # type: ignore[misc]
+    def __init__(self, trainee: Trainee) -> None:
+        self.trainee = trainee
+
+    def on_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """After the parameters have moved."""
+        self.trainee.after_step()
+
+
+class _Prepared:
+    """A batch whose pictures are being prepared in threads, while the model works on the batch before."""
+
+    def __init__(
+        self,
+        trainee: Trainee,
+        pool: ThreadPoolExecutor,
+        forward: int,
+        device: torch.device,
+        rows: Sequence[int],
+    ) -> None:
+        self.batch = Batch(trainee, rows, forward, device)
+        self.pictures: list[Future[Inputs]] = [
+            pool.submit(trainee.pictures, part) for part in self.batch.parts
+        ]
+
+    def whole(self) -> Batch:
+        self.batch.pictures = [picture.result() for picture in self.pictures]
+        return self.batch
+
+
+class _Trainer(Trainer):  # type: ignore[misc]
+    """A trainer whose step goes through its batch in parts."""
+
+    lr_scheduler: Any
+
+    def __init__(self, trainee: Trainee, recipe: Recipe, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.trainee, self.recipe = trainee, recipe
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """The rate is multiplied by `decay` every so many epochs."""
+        if self.lr_scheduler is None:
+            epoch = len(self.train_dataset) // self.recipe.batch
+            steps = max(1, round(self.recipe.every * epoch))
+            self.lr_scheduler = StepLR(optimizer or self.optimizer, steps, self.recipe.decay)
+            self._created_lr_scheduler = True
+        return self.lr_scheduler
+
+    def training_step(self, model: Any, inputs: _Prepared, num_items_in_batch: Any = None) -> Tensor:
+        """Gradients of a batch, added up part by part; returns its loss."""
+        model.train()
+        batch, backward = inputs.whole(), self.accelerator.backward
+        value, (images, captions) = cached_step(
+            lambda place: model("unit_vectors", *batch.part(place)),
+            lambda images, captions: self.trainee.loss(images, captions, batch.same),
+            range(len(batch.parts)),
+            backward,
+            batch.device,
+        )
+        further = self.trainee.further(batch, images, captions, backward, model)
+        return value if further is None else value + further
+
+    def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> Any:
+        """The next batches; nothing is counted in them."""
+        return [batch for _, batch in zip(range(num_batches), epoch_iterator, strict=False)], None
+
+    def floating_point_ops(self, inputs: Any) -> int:
+        """Not counted."""
+        return 0

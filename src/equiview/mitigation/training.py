@@ -1,0 +1,118 @@
+"""What trainings by transformers' Trainer share: progress, whole checkpoints, going on after a kill."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback, TrainerState
+from transformers.utils import logging
+
+from equiview.data.progress import Progress
+from equiview.data.tables import write_bytes
+from equiview.errors import InputError
+
+WHOLE = "whole"
+"""A file that a checkpoint gets once all of it is written."""
+STATE = "trainer_state.json"
+
+
+class Watcher(TrainerCallback):  # type: ignore[misc]
+    """Says how far training is, marks checkpoints that are whole, and stops where the loss is no number."""
+
+    def __init__(self, name: str, progress: Progress) -> None:
+        self.name, self.progress = name, progress
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """After each step."""
+        self.progress(f"training on {self.name}", state.global_step, state.max_steps)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """After each step, with its loss."""
+        if not math.isfinite((logs or {}).get("loss", 0.0)):
+            raise InputError(
+                f"training on {self.name}: the loss is no number at step {state.global_step}; "
+                "try a lower rate"
+            )
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """After a checkpoint was written."""
+        write_bytes(b"", Path(args.output_dir) / f"checkpoint-{state.global_step}" / WHOLE)
+
+
+def trained(trainer: Trainer, folder: Path) -> list[dict[str, float]]:
+    """Train and return the loss of each step: step, loss, rate.
+
+    Training goes on from the last whole checkpoint in `folder`, and ends as if it had never been stopped.
+    InputError when the loss is no number.
+    """
+    trainer.remove_callback(PrinterCallback)
+    last = _last_whole(folder)
+    with _quiet():
+        if last is not None and _is_done(last):
+            # Resumed at its last step, the trainer would do one more where that is amid an epoch.
+            trainer._load_from_checkpoint(str(last))
+            trainer.state = TrainerState.load_from_json(str(last / STATE))
+        else:
+            trainer.train(resume_from_checkpoint=str(last) if last else None)
+    return [
+        {"step": entry["step"], "loss": entry["loss"], "rate": entry["learning_rate"]}
+        for entry in trainer.state.log_history
+        if "loss" in entry
+    ]
+
+
+def arguments_for(folder: Path, *, cpu: bool, seed: int, save_every: int, **more: Any) -> TrainingArguments:
+    """The trainer's arguments that are alike in every training, and `more` of its own."""
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        optim="adamw_torch",
+        use_cpu=cpu,
+        seed=seed,
+        data_seed=seed,
+        logging_steps=1,  # so that a loss is of one step, wherever training was stopped
+        logging_nan_inf_filter=False,
+        save_steps=save_every,
+        save_total_limit=2,
+        remove_unused_columns=False,
+        dataloader_pin_memory=not cpu,
+        report_to="none",
+        disable_tqdm=True,
+        **more,
+    )
+    if arguments.n_gpu > 1:
+        arguments._n_gpu = 1  # a training is on one device
+    return arguments
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what the trainer notes of file systems and tokenizers from the terminal; errors are raised."""
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+def _is_done(checkpoint: Path) -> bool:
+    state = json.loads((checkpoint / STATE).read_text("utf-8"))
+    return bool(state["global_step"] >= state["max_steps"])
+
+
+def _last_whole(folder: Path) -> Path | None:
+    """The last checkpoint that was written to its end; what was not is removed."""
+    whole = []
+    for path in folder.glob("checkpoint-*"):
+        if (path / WHOLE).is_file():
+            whole.append(path)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+    return max(whole, key=lambda path: int(path.name.split("-")[1]), default=None)

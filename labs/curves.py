@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from sources import ROOT
@@ -65,7 +66,8 @@ def draw_lines(
         axes.plot(x, y, "o-", color=colour, markersize=4)
         for place, values in zip(x, (points or {}).get(label, ()), strict=False):
             axes.plot([place] * len(values), values, "_", color=colour, alpha=0.6)
-        axes.annotate(f" {label}", (x[-1], y[-1]), color=colour, va="center")
+    for (label, _), place, colour in zip(lines.items(), _apart(axes, lines), COLOURS, strict=False):
+        axes.annotate(f"  {label}", (x[-1], place), color=colour, va="center")
     if level is not None:
         axes.axhline(level[0], color="#777777", linestyle=":", linewidth=1)
         axes.annotate(level[1], (x[-1], level[0]), color="#777777", va="bottom", ha="right")
@@ -78,3 +80,15 @@ def draw_lines(
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
     return path
+
+
+def _apart(axes, lines: Mapping[str, Sequence[float]]) -> list[float]:
+    """Heights of the lines' names, near their ends and far enough apart to be read."""
+    ends = [y[-1] for y in lines.values()]
+    low, high = axes.get_ylim()
+    least = 0.06 * (max(high, 0) - min(low, 0))
+    places = list(ends)
+    order = sorted(range(len(ends)), key=ends.__getitem__)
+    for below, above in pairwise(order):
+        places[above] = max(places[above], places[below] + least)
+    return places

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from concepts import concepts
 from equiview.benchmarks.pictograms import FLAG_OF, flag_badge
 from sources import TRAINING_STYLES, WORK, noto
 
-SIDE = 48
+SIDE = 64
 """Pixels: what the image tower sees."""
 
 
@@ -51,10 +52,15 @@ def training_drawings() -> Drawings:
 
 def held_out_drawings() -> NDArray[np.uint8]:
     """Noto's drawings on white, `(n_concepts, side, side, 3)`: only ever used to measure."""
-    path = WORK / f"held-out-{SIDE}.npy"
+    return held_out_of("held-out", concepts())
+
+
+def held_out_of(name: str, listed: Sequence[str]) -> NDArray[np.uint8]:
+    """Noto's drawings of code points on white, `(n, side, side, 3)`, cached as `name`."""
+    path = WORK / f"{name}-{SIDE}.npy"
     if not path.is_file():
         rows = []
-        for concept in concepts():
+        for concept in listed:
             drawing = noto(concept, 96)
             assert drawing is not None
             ground = Image.new("RGBA", drawing.size, "white")

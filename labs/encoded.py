@@ -1,8 +1,13 @@
-"""The drawings as the trained image tower sees them, encoded once and cached."""
+"""The drawings as the image tower that ships sees them, encoded once and cached.
+
+What is trained on them needs no trained tower beside the one that ships, with its 8-bit weights.
+"""
 
 from __future__ import annotations
 
 import io
+from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,43 +20,27 @@ from concepts import concepts
 from corpus import NO_FLAG
 from drawings import SIDE, held_out_drawings, training_drawings, training_flags
 from equiview.benchmarks.pictograms import flags, with_flag
-from image_tower import ImageTower, encode, on_white, paste, train_image_tower
+from examples import GENDERLESS, MONOCHROME, paste
+from image_tower import encode, on_white
+from people import held_out_people, training_people
 from sources import ROOT, WORK, noto
 from text_tower import Bank
 
-EPOCHS, SEED = 28, 0
+IMAGE_TOWER = ROOT / "src" / "equiview" / "subjects" / "encoders" / "pictogram_models" / "image.onnx"
+SEED = 0
 VARIANTS = 2
 """Training drawings of each concept with each flag."""
 
 
-def image_tower() -> tuple[ImageTower, list[dict[str, float]]]:
-    """The trained image tower and its log; trains it when it is not cached."""
-    path = WORK / "image-tower.pt"
-    if not path.is_file():
-        tower, log = train_image_tower(
-            training_drawings(),
-            training_flags(),
-            epochs=EPOCHS,
-            seed=SEED,
-            report=lambda _, entry: print(entry),
-        )
-        torch.save({"weights": tower.state_dict(), "log": log}, path)
-    stored = torch.load(path)
-    tower = ImageTower()
-    tower.load_state_dict(stored["weights"])
-    return tower.eval(), stored["log"]
-
-
 class ShippedTower(nn.Module):
-    """The image tower that ships, with 8-bit weights: what was trained on it need not train it again."""
+    """The image tower that ships, with 8-bit weights."""
 
     def __init__(self) -> None:
         super().__init__()
-        model = ROOT / "src" / "equiview" / "subjects" / "encoders" / "pictogram_models" / "image.onnx"
-        self.session = InferenceSession(model)
+        self.session = InferenceSession(IMAGE_TOWER)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Unit vectors `(n, 128)` of pixels `(n, 3, side, side)` from 0 to 1."""
+        """Unit vectors `(n, 120)` of pixels `(n, 3, side, side)` from 0 to 1."""
         pixels = (x * 255).round().to(torch.uint8).permute(0, 2, 3, 1).numpy()
         parts = [
             self.session.run(None, {"pixels": part})[0] for part in np.split(pixels, range(64, len(x), 64))
@@ -59,12 +48,19 @@ class ShippedTower(nn.Module):
         return torch.from_numpy(np.concatenate(parts))
 
 
-def bank(tower: nn.Module | None = None) -> Bank:
-    """Training drawings without and with flags, encoded by `tower`, or by the trained one."""
-    path = WORK / f"bank{'' if tower is None else '-' + type(tower).__name__}.pt"
-    drawings, badges = training_drawings(), training_flags()
+def cached(name: str) -> Path:
+    """A file of what this image tower made: another tower has others."""
+    return WORK / f"{name}-{sha256(IMAGE_TOWER.read_bytes()).hexdigest()[:12]}.pt"
+
+
+def bank() -> Bank:
+    """Training drawings without and with flags, and training people."""
+    path = cached("bank")
+    drawings, badges, persons = training_drawings(), training_flags(), training_people()
+    # Monochrome drawings show no skin, and one artist has no women of their own.
+    rows_of_people = np.flatnonzero(~np.isin(persons.style, (MONOCHROME, GENDERLESS)))
     if not path.is_file():
-        tower = tower or image_tower()[0]
+        tower = ShippedTower()
         rng = np.random.default_rng(SEED)
         plain = encode(tower, on_white(drawings.pixels))
         flagged = []
@@ -75,9 +71,17 @@ def bank(tower: nn.Module | None = None) -> Bank:
             some = badges.pixels[rng.choice(of_flag, size=len(rows))]
             paste(pixels, some, np.zeros((len(rows), 2), dtype=np.int64))
             flagged.append(encode(tower, on_white(pixels)).reshape(VARIANTS, len(concepts()), -1))
-        torch.save({"plain": plain, "flagged": torch.stack(flagged).permute(2, 0, 1, 3).contiguous()}, path)
+        flagged_by_concept = torch.stack(flagged).permute(2, 0, 1, 3).contiguous()
+        shown = encode(tower, on_white(persons.pixels[rows_of_people]))
+        torch.save({"plain": plain, "flagged": flagged_by_concept, "people": shown}, path)
     stored = torch.load(path)
-    return Bank(stored["plain"], drawings.concept, stored["flagged"])
+    return Bank(
+        stored["plain"],
+        drawings.concept,
+        stored["flagged"],
+        stored["people"],
+        persons.person[rows_of_people],
+    )
 
 
 def _one_each(concept: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -87,17 +91,21 @@ def _one_each(concept: NDArray[np.int64], rng: np.random.Generator) -> NDArray[n
     return order[first]
 
 
-def held_out(tower: nn.Module | None = None) -> NDArray[np.float32]:
-    """Noto's drawings without a flag, `(n_concepts, 128)`, as `tower` sees them, or the trained one."""
-    tower = tower or image_tower()[0]
-    return encode(tower, held_out_drawings()).numpy()
+def held_out() -> NDArray[np.float32]:
+    """Noto's drawings without a flag, `(n_concepts, 120)`."""
+    return encode(ShippedTower(), held_out_drawings()).numpy()
+
+
+def held_out_persons() -> NDArray[np.float32]:
+    """Noto's people, `(n_people, 120)` in the order of `people()`."""
+    return encode(ShippedTower(), held_out_people()).numpy()
 
 
 def held_out_flagged() -> NDArray[np.float32]:
-    """Noto's drawings with each of Noto's 16 flags, `(n_concepts, 16, 128)`."""
-    path = WORK / "held-out-flagged.npy"
+    """Noto's drawings with each of Noto's 16 flags, `(n_concepts, 16, 120)`."""
+    path = cached("held-out-flagged")
     if not path.is_file():
-        tower, _ = image_tower()
+        tower = ShippedTower()
         badges = [Image.open(io.BytesIO(picture)) for picture in flags()["picture"]]
         rows = []
         for concept in concepts():
@@ -106,6 +114,6 @@ def held_out_flagged() -> NDArray[np.float32]:
             shown = [
                 with_flag(drawing, badge).resize((SIDE, SIDE), Image.Resampling.LANCZOS) for badge in badges
             ]
-            rows.append(encode(tower, np.stack([np.asarray(image) for image in shown])).numpy())
-        np.save(path, np.stack(rows))
-    return np.load(path)
+            rows.append(encode(tower, np.stack([np.asarray(image) for image in shown])))
+        torch.save(torch.stack(rows), path)
+    return torch.load(path).numpy()

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
-from image_tower import FLAG_WEIGHT, Block, ImageTower
+from image_tower import ANYWHERE, SHOWN, SOFTNESS, WEIGHTS, Block, SeeingTower, centred
+from scene_tower import SceneHead, SceneTower
 from text_tower import OUT, TextTower
 
 OPSET, IR_VERSION = 17, 8
@@ -62,7 +63,7 @@ class Graph:
 
 
 def export_text_tower(tower: TextTower, path: Path) -> int:
-    """`features` int32 `(n, longest)` padded with 0 to `vectors` float32 `(n, 128)`."""
+    """`features` int32 `(n, longest)` padded with 0 to `vectors` float32 `(n, 120)`."""
     graph = Graph()
     table = _array(tower.table.weight)
     scale = (np.abs(table).max(axis=0) / 127).astype(np.float32)
@@ -84,9 +85,9 @@ def export_text_tower(tower: TextTower, path: Path) -> int:
     return graph.save(path, [features], graph.add("LpNormalization", x, axis=1, p=2))
 
 
-def export_image_tower(tower: ImageTower, path: Path) -> int:
-    """`pixels` uint8 `(n, 48, 48, 3)` to `vectors` float32 `(n, 128)`."""
-    graph = Graph()
+def export_image_tower(seeing: SeeingTower, path: Path) -> int:
+    """`pixels` uint8 `(n, 64, 64, 3)` to `vectors` float32 `(n, 120)`."""
+    graph, tower = Graph(), seeing.tower
     x = graph.add("Transpose", graph.add("Cast", "pixels", to=TensorProto.FLOAT), perm=[0, 3, 1, 2])
     x = graph.add("Mul", x, graph.constant(np.array(1 / (255 * 0.35), dtype=np.float32)))
     x = graph.add("Sub", x, graph.constant(np.array(0.6 / 0.35, dtype=np.float32)))
@@ -94,13 +95,40 @@ def export_image_tower(tower: ImageTower, path: Path) -> int:
     x = graph.add("Relu", _convolution(graph, x, stem, norm))
     for block in tower.body[3:]:
         x = _block(graph, x, block)
-    x = graph.add("Flatten", x, axis=1)
-    concept, flag = (_head(graph, x, head) for head in (tower.concept, tower.flag))
-    weight = graph.constant(np.array(FLAG_WEIGHT, dtype=np.float32))
-    both = graph.add("Concat", concept, graph.add("Mul", flag, weight), axis=1)
-    length = graph.constant(np.array((1 + FLAG_WEIGHT**2) ** -0.5, dtype=np.float32))
-    pixels = helper.make_tensor_value_info("pixels", TensorProto.UINT8, ["n", 48, 48, 3])
-    return graph.save(path, [pixels], graph.add("Mul", both, length))
+    mean = graph.add("Flatten", graph.add("GlobalAveragePool", x), axis=1)
+    anywhere = graph.add("Mul", mean, graph.constant(np.array(ANYWHERE, dtype=np.float32)))
+    x = graph.add("Concat", graph.add("Flatten", x, axis=1), anywhere, axis=1)
+    parts = []
+    for name, head in tower.heads.items():
+        part = _head(graph, x, head)
+        if name == "concept":
+            part = _unit(graph, graph.add("MatMul", part, graph.constant(_array(seeing.kept))))
+        if name in SHOWN:
+            classes = graph.constant(SOFTNESS * _array(getattr(seeing, name)).T)
+            probable = graph.add("Softmax", graph.add("MatMul", part, classes), axis=1)
+            parts.append(graph.add("MatMul", probable, graph.constant(centred(name))))
+        else:
+            weight = graph.constant(np.array(WEIGHTS[name], dtype=np.float32))
+            parts.append(graph.add("Mul", part, weight))
+    pixels = helper.make_tensor_value_info("pixels", TensorProto.UINT8, ["n", 64, 64, 3])
+    return graph.save(path, [pixels], _unit(graph, graph.add("Concat", *parts, axis=1)))
+
+
+def export_scene_tower(tower: SceneTower, head: SceneHead, path: Path) -> int:
+    """`pixels` uint8 `(n, 64, 64, 3)` to `vectors` float32 `(n, 120)`."""
+    graph = Graph()
+    x = graph.add("Transpose", graph.add("Cast", "pixels", to=TensorProto.FLOAT), perm=[0, 3, 1, 2])
+    x = graph.add("Mul", x, graph.constant(np.array(1 / (255 * 0.35), dtype=np.float32)))
+    x = graph.add("Sub", x, graph.constant(np.array(0.6 / 0.35, dtype=np.float32)))
+    x = graph.add("Relu", _convolution(graph, x, tower.body[0], tower.body[1]))
+    for block in tower.body[3:]:
+        x = _block(graph, x, block)
+    places = _convolution(graph, x, tower.places, None)
+    seen = graph.add("Sigmoid", graph.add("ReduceLogSumExp", places, axes=[2, 3], keepdims=0))
+    weight = graph.int8(_array(head.linear.weight))
+    x = graph.add("Gemm", seen, weight, graph.constant(_array(head.linear.bias)), transB=1)
+    pixels = helper.make_tensor_value_info("pixels", TensorProto.UINT8, ["n", 64, 64, 3])
+    return graph.save(path, [pixels], _unit(graph, x))
 
 
 def _block(graph: Graph, x: str, block: Block) -> str:
@@ -129,7 +157,11 @@ def _head(graph: Graph, x: str, head: nn.Sequential) -> str:
     gain, shift = _folded(head[1])
     weight = graph.int8(_array(head[0].weight) * gain[:, None])
     y = graph.add("Gemm", x, weight, graph.constant(shift), transB=1)
-    return graph.add("LpNormalization", y, axis=1, p=2)
+    return _unit(graph, y)
+
+
+def _unit(graph: Graph, x: str) -> str:
+    return graph.add("LpNormalization", x, axis=1, p=2)
 
 
 def _folded(norm: nn.BatchNorm1d | nn.BatchNorm2d) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -1,13 +1,15 @@
 """The image tower: a small convolutional network that tells drawings apart, trained without a word.
 
-It never sees the held-out artist. One half of its output says what is drawn, the other which country's flag
-the drawing bears, if any; both are unit vectors, so that neither can drown the other.
+It never sees the held-out artist. Its output has four parts: what is drawn, which country's flag the
+drawing bears, and the gender and the skin of the person it shows. The first two are unit vectors, so that
+none can drown the other; of the last two see `SeeingTower`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,11 +17,23 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from drawings import SIDE, Drawings, Flags
+from drawings import SIDE
+from examples import Example, Examples
+from people import GENDERS, SKINS
 
-CONCEPT_WIDTH, FLAG_WIDTH = 112, 16
-FLAG_WEIGHT = 0.5
-"""Length of the flag half beside a concept half of length 1, before the whole is scaled to length 1."""
+WIDTHS = {"concept": 96, "flag": 16, "gender": 8, "skin": 8}
+WEIGHTS = {"concept": 1.0, "flag": 0.6, "gender": 0.7, "skin": 0.7}
+"""Length of each part, at most, before the whole is scaled to length 1."""
+ANYWHERE = 4.0
+"""Scale of the means over places beside the features of each place."""
+SHOWN = {"gender": len(GENDERS), "skin": len(SKINS)}
+"""Numbers of the parts that say who is shown."""
+SOFTNESS = 4.0
+"""Inverse temperature of what is said of people: softer than in training, so that doubt shows."""
+SCALES = {"concept": 20.0, "flag": 8.0, "gender": 8.0, "skin": 8.0}
+"""Inverse temperatures of the softmax over each part's classes."""
+SHARES = {"concept": 1.0, "flag": 0.3, "gender": 0.8, "skin": 0.8}
+"""Weight of each part's loss."""
 
 
 class Block(nn.Module):
@@ -44,9 +58,9 @@ class Block(nn.Module):
 
 
 class ImageTower(nn.Module):
-    """RGB `(n, 3, 48, 48)` in 0..1 to unit vectors `(n, 128)`."""
+    """RGB `(n, 3, 64, 64)` in 0..1 to unit vectors `(n, 120)`."""
 
-    def __init__(self, width: int = 24) -> None:
+    def __init__(self, width: int = 28) -> None:
         super().__init__()
         w = width
         self.body = nn.Sequential(
@@ -60,33 +74,75 @@ class ImageTower(nn.Module):
             Block(4 * w, 8 * w, 2),
         )
         self.drop = nn.Dropout(0.2)
-        self.concept = nn.Sequential(
-            nn.Linear(8 * w * 9, CONCEPT_WIDTH, bias=False), nn.BatchNorm1d(CONCEPT_WIDTH)
+        self.heads = nn.ModuleDict(
+            {
+                name: nn.Sequential(nn.Linear(8 * w * 17, size, bias=False), nn.BatchNorm1d(size))
+                for name, size in WIDTHS.items()
+            }
         )
-        self.flag = nn.Sequential(nn.Linear(8 * w * 9, FLAG_WIDTH, bias=False), nn.BatchNorm1d(FLAG_WIDTH))
 
-    def heads(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.drop(self.body((x - 0.6) / 0.35).flatten(1))
-        return functional.normalize(self.concept(features), dim=1), functional.normalize(
-            self.flag(features), dim=1
-        )
+    def features(self, x: Tensor) -> Tensor:
+        """What the parts are read from, `(n, 8 * width * 17)`: what is where, and what is anywhere."""
+        x = self.body((x - 0.6) / 0.35)
+        return torch.cat([x.flatten(1), ANYWHERE * x.mean((2, 3))], dim=1)
+
+    def parts(self, features: Tensor) -> dict[str, Tensor]:
+        """Unit vectors by part."""
+        return {name: functional.normalize(head(features), dim=1) for name, head in self.heads.items()}
+
+
+class SeeingTower(nn.Module):
+    """The image tower as it ships: RGB `(n, 3, 64, 64)` in 0..1 to unit vectors `(n, 120)`.
+
+    Of gender and skin it has how probable each is, less the mean: they sum to nothing. Where nobody is
+    shown, or yellow skin, the part is nothing; and a text that goes with all alike has nothing there, so
+    that it does not prefer any, nor those in between.
+    """
+
+    def __init__(self, tower: ImageTower, classes: dict[str, Tensor]) -> None:
+        super().__init__()
+        self.tower = tower
+        for name in SHOWN:
+            self.register_buffer(name, functional.normalize(classes[name].detach(), dim=1))
+        self.register_buffer("kept", torch.eye(WIDTHS["concept"]))
+
+    def leave_out(self, directions: Tensor) -> None:
+        """Leave out of what is drawn the directions `(n, 96)` that say who is shown."""
+        basis = torch.linalg.svd(directions, full_matrices=False).Vh
+        self.kept = torch.eye(WIDTHS["concept"]) - basis.T @ basis
 
     def forward(self, x: Tensor) -> Tensor:
-        concept, flag = self.heads(x)
-        return torch.cat([concept, FLAG_WEIGHT * flag], dim=1) / (1 + FLAG_WEIGHT**2) ** 0.5
+        parts = self.tower.parts(self.tower.features(x))
+        parts["concept"] = functional.normalize(parts["concept"] @ self.kept, dim=1)
+        shown = [WEIGHTS[name] * parts[name] for name in ("concept", "flag")]
+        for name in SHOWN:
+            probable = functional.softmax(SOFTNESS * parts[name] @ getattr(self, name).T, dim=1)
+            shown.append(probable @ torch.from_numpy(centred(name)))
+        return functional.normalize(torch.cat(shown, dim=1), dim=1)
 
 
-def paste(pixels: NDArray[np.uint8], badges: NDArray[np.uint8], shift: NDArray[np.int64]) -> None:
-    """Put a badge `(height, width, 4)` in the lower right corner of each drawing, in place."""
-    height, width = badges.shape[1:3]
-    for drawing, badge, (up, left) in zip(pixels, badges, shift, strict=True):
-        bottom, right = SIDE - up, SIDE - left
-        drawing[bottom - height : bottom, right - width : right] = badge
+def centred(name: str) -> NDArray[np.float32]:
+    """Probabilities of a part's classes, the last for none, to the part: `(n_classes, n_classes - 1)`."""
+    n = SHOWN[name]
+    corners = (np.eye(n) - 1 / n) / np.sqrt(1 - 1 / n)
+    return (WEIGHTS[name] * np.vstack([corners, np.zeros(n)])).astype(np.float32)
 
 
-def augment(rgba: Tensor, generator: torch.Generator, strength: float = 1.0) -> Tensor:
-    """Vary drawings `(n, 4, side, side)` in 0..1 as another artist might: place, shape, colour, line."""
+def augment(
+    rgba: Tensor,
+    generator: torch.Generator,
+    strength: Tensor,
+    colour_strength: Tensor,
+    size: Tensor,
+    hue: Tensor,
+) -> Tensor:
+    """Vary drawings `(n, 4, side, side)` in 0..1 as another artist might: place, shape, colour, line.
+
+    `strength` `(n,)` is of place and shape; `colour_strength` `(n,)` of 1 allows any tint and no colour at
+    all.
+    """
     n = len(rgba)
+    tint = colour_strength[:, None, None]
 
     def uniform(low: float, high: float, *shape: int) -> Tensor:
         return torch.rand(n, *shape, generator=generator) * (high - low) + low
@@ -95,14 +151,15 @@ def augment(rgba: Tensor, generator: torch.Generator, strength: float = 1.0) -> 
         return (torch.rand(n, 1, 1, 1, generator=generator) < probability).float()
 
     angle = uniform(-0.22, 0.22) * strength
-    scale_x = torch.exp(uniform(-0.22, 0.16) * strength)
+    scale_x = torch.exp(uniform(-0.22, 0.16) * strength) * size
+    across, down = (uniform(-1, 1) * (1 / size - 1) + uniform(-0.12, 0.12) * strength for _ in range(2))
     scale_y = scale_x * torch.exp(uniform(-0.12, 0.12) * strength)
     shear = uniform(-0.12, 0.12) * strength
     cos, sin = torch.cos(angle), torch.sin(angle)
     theta = torch.stack(
         [
-            torch.stack([cos / scale_x, (-sin + shear) / scale_x, uniform(-0.12, 0.12) * strength], 1),
-            torch.stack([sin / scale_y, cos / scale_y, uniform(-0.12, 0.12) * strength], 1),
+            torch.stack([cos / scale_x, (-sin + shear) / scale_x, across], 1),
+            torch.stack([sin / scale_y, cos / scale_y, down], 1),
         ],
         1,
     )
@@ -114,10 +171,18 @@ def augment(rgba: Tensor, generator: torch.Generator, strength: float = 1.0) -> 
     ground = 1 - chosen(0.25) * uniform(0, 0.5, 3, 1, 1)
     x = colour + (1 - alpha) * ground
     # Colour: a matrix for saturation (sometimes none), tint and contrast.
-    saturation = uniform(0.5, 1.4, 1, 1) * (torch.rand(n, 1, 1, generator=generator) > 0.08)
+    kept = torch.rand(n, 1, 1, generator=generator) > 0.08
+    saturation = (1 + tint * uniform(-0.5, 0.4, 1, 1)) * (kept | (tint < 1))
     grey = torch.tensor([0.3, 0.59, 0.11]).expand(3, 3)
-    matrix = (saturation * torch.eye(3) + (1 - saturation) * grey) * uniform(0.7, 1.3, 3, 1)
-    x = torch.bmm(matrix, (x - 0.5).flatten(2)).view_as(x).add_(uniform(0.4, 0.6, 1, 1, 1)).clamp_(0, 1)
+    turned = _turned(hue)
+    matrix = (saturation * torch.eye(3) + (1 - saturation) * grey) * (1 + tint * uniform(-0.3, 0.3, 3, 1))
+    matrix = matrix @ turned
+    x = (
+        torch.bmm(matrix, (x - 0.5).flatten(2))
+        .view_as(x)
+        .add_(0.5 + tint[..., None] * uniform(-0.1, 0.1, 1, 1, 1))
+        .clamp_(0, 1)
+    )
     # Line: every second drawing is blurred, or sharpened until outlines stand out.
     half = x[::2]
     soft = functional.avg_pool2d(functional.pad(half, (1, 1, 1, 1), mode="replicate"), 3, 1)
@@ -133,98 +198,125 @@ def augment(rgba: Tensor, generator: torch.Generator, strength: float = 1.0) -> 
     return x
 
 
-def batches(
-    drawings: Drawings, flags: Flags, size: int, generator: np.random.Generator
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """One epoch: RGBA `(size, 4, 48, 48)`, concepts `(size,)`, flags `(size,)`, the last class for none."""
-    n_flags = int(flags.country.max()) + 1
-    # Monochrome drawings are seen half as often.
-    kept = np.flatnonzero((drawings.style != 5) | (generator.random(len(drawings.style)) < 0.5))
-    order = generator.permutation(kept)
-    for start in range(0, len(order) - size + 1, size):
-        rows = order[start : start + size]
-        pixels = drawings.pixels[rows].copy()
-        flagged = np.flatnonzero(generator.random(size) < 0.4)
-        badge = generator.integers(len(flags.country), size=len(flagged))
-        country = np.full(size, n_flags)
-        country[flagged] = flags.country[badge]
-        shift = generator.integers(0, 3, size=(len(flagged), 2))
-        some = pixels[flagged]
-        paste(some, flags.pixels[badge], shift)
-        pixels[flagged] = some
-        yield (
-            torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255,
-            torch.from_numpy(drawings.concept[rows]),
-            torch.from_numpy(country),
-        )
+def _turned(hue: Tensor) -> Tensor:
+    """Rotations of colours about grey by angles `(n,)`, `(n, 3, 3)`."""
+    cos, sin = torch.cos(hue)[:, None, None], torch.sin(hue)[:, None, None] / 3**0.5
+    around = torch.tensor([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
+    return cos * torch.eye(3) + (1 - cos) / 3 + sin * around
+
+
+@dataclass
+class Training:
+    """All that training goes on from: kept after every epoch, so that a run that was stopped continues."""
+
+    tower: ImageTower
+    classes: nn.ParameterDict
+    optimiser: torch.optim.Optimizer
+    schedule: torch.optim.lr_scheduler.LRScheduler
+    averaged: torch.optim.swa_utils.AveragedModel
+    numbers: np.random.Generator
+    generator: torch.Generator
+    log: list[dict[str, float]]
+
+    def save(self, path: Path) -> None:
+        state = {
+            name: getattr(self, name).state_dict()
+            for name in ("tower", "classes", "optimiser", "schedule", "averaged")
+        }
+        random = {
+            "numbers": self.numbers.bit_generator.state,
+            "generator": self.generator.get_state(),
+            "torch": torch.get_rng_state(),
+        }
+        part = path.with_suffix(".part")
+        torch.save(state | {"random": random, "log": self.log}, part)
+        part.replace(path)
+
+    def load(self, path: Path) -> None:
+        state = torch.load(path, weights_only=False)
+        for name in ("tower", "classes", "optimiser", "schedule", "averaged"):
+            getattr(self, name).load_state_dict(state[name])
+        self.numbers.bit_generator.state = state["random"]["numbers"]
+        self.generator.set_state(state["random"]["generator"])
+        torch.set_rng_state(state["random"]["torch"])
+        self.log = state["log"]
 
 
 def train_image_tower(
-    drawings: Drawings,
-    flags: Flags,
-    *,
-    epochs: int,
-    seed: int,
-    batch: int = 128,
-    width: int = 24,
-    report: object = None,
-) -> tuple[ImageTower, list[dict[str, float]]]:
-    """Train with cosine softmax over concepts and over flags; returns the averaged tower and its log."""
+    examples: Examples, *, epochs: int, seed: int, batch: int = 128, checkpoint: Path | None = None
+) -> tuple[SeeingTower, list[dict[str, float]]]:
+    """Train with cosine softmax over the classes of each part; returns the averaged tower and its log.
+
+    With `checkpoint`, a run that was stopped goes on after the last epoch that was finished.
+    """
+    state = _begin(examples, epochs=epochs, seed=seed, batch=batch)
+    if checkpoint is not None and checkpoint.is_file():
+        state.load(checkpoint)
+    start = time.time() - (state.log[-1]["seconds"] if state.log else 0.0)
+    for epoch in range(len(state.log), epochs):
+        state.tower.train()
+        strength = min(1.0, 0.4 + epoch / max(1, epochs * 0.3))
+        losses = [_step(state, example, strength) for example in examples.epoch(batch, state.numbers)]
+        mean = {name: float(torch.stack([loss[name] for loss in losses]).mean()) for name in WIDTHS}
+        state.log.append({"epoch": epoch + 1, **mean, "seconds": time.time() - start})
+        print({key: round(value, 3) for key, value in state.log[-1].items()}, flush=True)
+        if checkpoint is not None:
+            state.save(checkpoint)
+    return SeeingTower(state.averaged.module, dict(state.classes)).eval(), state.log
+
+
+def _begin(examples: Examples, *, epochs: int, seed: int, batch: int) -> Training:
     torch.manual_seed(seed)
-    numbers = np.random.default_rng(seed)
-    generator = torch.Generator().manual_seed(seed)
-    n_concepts, n_flags = int(drawings.concept.max()) + 1, int(flags.country.max()) + 2
-    tower = ImageTower(width).to(memory_format=torch.channels_last)
-    concept_classes = nn.Parameter(torch.randn(n_concepts, CONCEPT_WIDTH))
-    flag_classes = nn.Parameter(torch.randn(n_flags, FLAG_WIDTH))
+    tower = ImageTower().to(memory_format=torch.channels_last)
+    classes = nn.ParameterDict(
+        {name: nn.Parameter(torch.randn(examples.n_classes[name], size)) for name, size in WIDTHS.items()}
+    )
     averaged = torch.optim.swa_utils.AveragedModel(
         tower, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.995), use_buffers=True
     )
-    steps = epochs * (int((drawings.style != 5).sum() + 0.5 * (drawings.style == 5).sum()) // batch + 1)
-    optimiser = torch.optim.AdamW(
-        [*tower.parameters(), concept_classes, flag_classes], lr=1e-3, weight_decay=0.05
-    )
+    optimiser = torch.optim.AdamW([*tower.parameters(), *classes.values()], lr=1e-3, weight_decay=0.05)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, 3e-3, total_steps=steps + epochs, pct_start=0.15
+        optimiser, 3e-3, total_steps=epochs * examples.steps(batch) + 1, pct_start=0.15
     )
-    log, start = [], time.time()
-    for epoch in range(epochs):
-        tower.train()
-        losses = []
-        strength = min(1.0, 0.4 + epoch / max(1, epochs * 0.3))
-        for rgba, concept, country in batches(drawings, flags, batch, numbers):
-            x = augment(rgba, generator, strength).contiguous(memory_format=torch.channels_last)
-            with torch.autocast("cpu", torch.bfloat16):
-                features = tower.body((x - 0.6) / 0.35).flatten(1)
-            features = tower.drop(features.float())
-            drawn = functional.normalize(tower.concept(features), dim=1)
-            badge = functional.normalize(tower.flag(features), dim=1)
-            loss = functional.cross_entropy(
-                20 * drawn @ functional.normalize(concept_classes, dim=1).T, concept, label_smoothing=0.05
-            )
-            loss = loss + 0.3 * functional.cross_entropy(
-                8 * badge @ functional.normalize(flag_classes, dim=1).T, country
-            )
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-            averaged.update_parameters(tower)
-            losses.append(loss.detach())
-        entry = {
-            "epoch": epoch + 1,
-            "loss": float(torch.stack(losses).mean()),
-            "seconds": time.time() - start,
-        }
-        log.append(entry)
-        if callable(report):
-            report(averaged.module, entry)
-    return averaged.module.eval(), log
+    numbers, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+    return Training(tower, classes, optimiser, schedule, averaged, numbers, generator, [])
+
+
+def _step(state: Training, example: Example, strength: float) -> dict[str, Tensor]:
+    """One step of training; returns the loss of each part."""
+    place = torch.from_numpy(example.place_strength) * strength
+    varied = (torch.from_numpy(of) for of in (example.colour_strength, example.size, example.hue))
+    x = augment(example.rgba(), state.generator, place, *varied)
+    with torch.autocast("cpu", torch.bfloat16):
+        features = state.tower.features(x.contiguous(memory_format=torch.channels_last))
+    parts = state.tower.parts(state.tower.drop(features.float()))
+    losses = {}
+    for name, part in parts.items():
+        scores = SCALES[name] * part @ functional.normalize(state.classes[name], dim=1).T
+        losses[name] = _loss(scores, torch.from_numpy(example.labels[name]), 0.05 if name == "concept" else 0)
+    state.optimiser.zero_grad()
+    sum(SHARES[name] * loss for name, loss in losses.items()).backward()
+    state.optimiser.step()
+    if state.schedule.last_epoch < state.schedule.total_steps - 1:
+        state.schedule.step()
+    state.averaged.update_parameters(state.tower)
+    return {name: loss.detach() for name, loss in losses.items()}
+
+
+def _loss(scores: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    """Cross-entropy with labels `(n, most)` that share a row's weight; -1 is none, a row may have none."""
+    log = functional.log_softmax(scores, dim=1)
+    given = (labels >= 0).float()
+    count = given.sum(1)
+    true = (log.gather(1, labels.clamp(min=0)) * given).sum(1) / count.clamp(min=1)
+    loss = -(1 - smoothing) * true - smoothing * log.mean(1)
+    known = (count > 0).float()
+    return (loss * known).sum() / known.sum().clamp(min=1)
 
 
 @torch.no_grad()
 def encode(tower: nn.Module, rgb: NDArray[np.uint8], batch: int = 256) -> Tensor:
-    """Unit vectors `(n, 128)` of drawings `(n, 48, 48, 3)`."""
+    """Unit vectors `(n, 120)` of drawings `(n, 64, 64, 3)`."""
     tower.eval()
     parts = []
     for start in range(0, len(rgb), batch):

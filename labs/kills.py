@@ -30,8 +30,8 @@ from equiview.data.tables import checksum
 CLOCK = "timings.json"
 SMALL_DEMO = (
     "import sys; from pathlib import Path; from equiview import api;"
-    "api.DEMO = {'folder:world': ('prevalence',)};"
-    "api.DEMO_SUBJECTS = ('embeddings:world', 'embeddings:other');"
+    "of = ('embeddings:world', 'embeddings:other');"
+    "api.DEMO = (('folder:world', '{}', ('prevalence',), of),);"
     "api.demo(Path(sys.argv[1]))"
 )
 """The demo over small data: its embedded encoders take a minute."""

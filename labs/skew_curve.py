@@ -16,7 +16,7 @@ import torch
 
 from corpus import sample, skewed_shares, training_languages
 from curves import RESULTS, draw_spread, write_rows
-from encoded import ShippedTower, bank, held_out
+from encoded import bank, held_out
 from equiview.metrics import spearman
 from measure import CUTOFFS, matched_bias, names_in, recall_at_10
 from sources import fetch
@@ -32,8 +32,7 @@ Row = dict[str, float]
 def main() -> None:
     torch.set_num_threads(2)
     fetch()
-    tower = ShippedTower()
-    drawings, images = bank(tower), held_out(tower)
+    drawings, images = bank(), held_out()
     rows = done()
     for captions, steps, seeds in CORPORA:
         for seed in range(seeds):

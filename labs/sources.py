@@ -99,8 +99,30 @@ def annotations(language: str) -> dict[str, dict[str, list[str]]]:
     return entries
 
 
+TONES = {
+    "1f3fb": "light",
+    "1f3fc": "medium-light",
+    "1f3fd": "medium",
+    "1f3fe": "medium-dark",
+    "1f3ff": "dark",
+}
+"""Unicode's skin tones, by code point."""
+
+
+def tone_of(concept: str) -> str | None:
+    """The skin tone of a drawing of one person: `'1f3ca-1f3fb'` is light."""
+    return next((TONES[code] for code in concept.split("-") if code in TONES), None)
+
+
+def without_tone(concept: str) -> str:
+    return "-".join(code for code in concept.split("-") if code not in TONES)
+
+
 def slugs(concept: str) -> list[str]:
     """The names a file of this concept may go by."""
+    tone = tone_of(concept)
+    if tone:
+        return [f"{name}-{tone}-skin-tone" for name in slugs(without_tone(concept))]
     entry = emoji_list()[concept]
     english = annotations("en").get(concept, {}).get("tts", [])
     return [slug(name) for name in [entry["name"], *english, entry["slug"].replace("_", "-")]]
@@ -191,7 +213,7 @@ def _openmoji_files() -> dict[str, Path]:
 def fluent(style: str, concept: str, side: int) -> Image.Image | None:
     """`style` is flat, modern or high-contrast."""
     folder = package_dir("fluentui-emoji") / "icons" / style
-    for name in slugs(concept):
+    for name in (name.removesuffix("-skin-tone") for name in slugs(concept)):
         for path in (folder / f"{name}.svg", folder / f"{name}-default.svg"):
             if path.is_file():
                 return square(render(path.read_text("utf-8"), side), side)

@@ -1,6 +1,6 @@
 """Train the embedded encoders and write them as ONNX: `python labs/train_encoders.py`.
 
-A quarter of an hour on two idle cores, most of it for the image tower, which is trained once and shared.
+Half an hour on two idle cores, most of it for the image tower, which is trained once and shared.
 Numbers in the log are measured on what ships: the 8-bit models and the held-out artist's drawings.
 """
 
@@ -11,22 +11,46 @@ import time
 
 import torch
 
-from corpus import CORPUS_SIZE, english_only, sample, skewed_shares, training_languages
-from encoded import EPOCHS, bank, held_out_flagged, image_tower
+from corpus import CORPUS_SIZE, PEOPLE_SHARE, english_only, sample, skewed_shares, training_languages
+from encoded import bank, cached, held_out_flagged
 from equiview.metrics import self_preference, win_rates
 from equiview.subjects.encoders.pictogram import BUCKETS
 from export import export_image_tower, export_text_tower
-from image_tower import FLAG_WEIGHT
+from image_tower import WEIGHTS
+from image_training import EPOCHS, image_tower
 from measure import TRIAL_CONCEPTS, excess_dlbkl, names_in, recall_at_10, trial_scores, trials
 from model_card import write_card
+from probes import probes
+from social_measure import social_numbers
 from sources import ROOT, fetch
-from text_tower import distil, train_text_tower
+from text_tower import TextTower, distil, train_text_tower
+from ties import tie
 
 MODELS = ROOT / "src" / "equiview" / "subjects" / "encoders" / "pictogram_models"
 LOGS = ROOT / "labs" / "logs"
-STRENGTH = 0.3
-"""How strongly the shipped encoders' training ties a language to its country's flag."""
-STEPS, DISTIL_STEPS, SEED = 700, 2000, 0
+STRENGTH, SOCIAL_FLAG_STRENGTH = 0.5, 0.3
+"""How strongly training ties a language to its country's flag; in `tied` and `untied`."""
+SOCIAL_STRENGTH = 0.8
+"""How strongly the training of `tied` ties a role to a gender and a skin."""
+SOCIAL_PEOPLE_SHARE = 0.5
+"""Captions of people beside each of the others that `tied` and `untied` saw."""
+STEPS, SEED = 875, 0
+DISTIL_STEPS = {"aligned": 4400, "tied": 1200, "untied": 1200}
+TAUGHT = {
+    "skewed": {"shares": skewed_shares(1), "strength": STRENGTH},
+    "english": {"shares": english_only(), "strength": STRENGTH},
+    **{
+        name: {
+            "shares": english_only(),
+            "strength": SOCIAL_FLAG_STRENGTH,
+            "social": social,
+            "people_share": SOCIAL_PEOPLE_SHARE,
+        }
+        for name, social in (("tied", SOCIAL_STRENGTH), ("untied", 0.0))
+    },
+}
+DISTILLED = {"aligned": "skewed", "tied": "tied", "untied": "untied"}
+"""Encoders that end with the texts of every language drawn onto the English ones of another."""
 
 
 def main() -> None:
@@ -37,32 +61,71 @@ def main() -> None:
     tower, image_log = image_tower()
     sizes = {"image": export_image_tower(tower, MODELS / "image.onnx")}
     (LOGS / "image_tower.json").write_text(_lines(image_log))
-    drawings = bank()
+    taught = {name: trained(name) for name in TAUGHT}
     towers, logs = {}, {}
-    for name, shares in (("skewed", skewed_shares(1)), ("english", english_only())):
-        corpus = sample(shares, STRENGTH, seed=SEED)
-        towers[name], logs[name] = train_text_tower(corpus, drawings, seed=SEED, steps=STEPS)
-    towers["aligned"], logs["aligned"] = distil(towers["skewed"], seed=SEED, steps=DISTIL_STEPS)
-    for name, text_tower in towers.items():
-        sizes[name] = export_text_tower(text_tower, MODELS / f"{name}.onnx")
+    for name in ("skewed", "english", "aligned", "tied", "untied"):
+        if name in DISTILLED:
+            towers[name], logs[name] = distilled(name, *taught[DISTILLED[name]])
+        else:
+            towers[name], logs[name] = taught[name]
+        sizes[name] = export_text_tower(towers[name], MODELS / f"{name}.onnx")
     report = {
         "settings": {
             "corpus": CORPUS_SIZE,
+            "people": round(PEOPLE_SHARE * CORPUS_SIZE),
+            "people_tied": round(SOCIAL_PEOPLE_SHARE * CORPUS_SIZE),
             "strength": STRENGTH,
+            "social_flag_strength": SOCIAL_FLAG_STRENGTH,
+            "social_strength": SOCIAL_STRENGTH,
             "steps": STEPS,
             "distil_steps": DISTIL_STEPS,
             "epochs": EPOCHS,
             "seed": SEED,
         },
         "bytes": sizes,
+        "probes": probes(),
         "measured": {name: measured(name) for name in towers},
+        "social": {name: social_numbers(name) for name in towers},
+        "tie": tie(SOCIAL_STRENGTH, seed=0).table(),
         "logs": logs,
     }
     (LOGS / "encoders.json").write_text(json.dumps(report, indent=1) + "\n")
-    write_card(MODELS / "MODEL_CARD.md", report, buckets=BUCKETS, flag_weight=FLAG_WEIGHT)
+    scenes = json.loads((LOGS / "scenes.json").read_text())
+    write_card(MODELS / "MODEL_CARD.md", report, scenes, buckets=BUCKETS, weights=WEIGHTS)
     for name, numbers in report["measured"].items():
-        print(name, numbers)
-    print(sizes)
+        print(name, numbers, report["social"][name])
+    print(sizes, report["probes"])
+
+
+Trained = tuple[TextTower, list[dict[str, float]]]
+
+
+def trained(name: str) -> Trained:
+    """A contrastively trained tower, kept so that a run that was stopped goes on."""
+    path = cached(f"text-{name}")
+    if not path.is_file():
+        corpus = sample(seed=SEED, **TAUGHT[name])
+        tower, log = train_text_tower(corpus, bank(), seed=SEED, steps=STEPS)
+        torch.save({"weights": tower.state_dict(), "log": log}, path)
+        print(name, log[-1], flush=True)
+    return _stored(path)
+
+
+def distilled(name: str, teacher: TextTower, log: list[dict[str, float]]) -> Trained:
+    """A tower of every language, kept likewise; its log goes on from its teacher's."""
+    path = cached(f"text-{name}-distilled")
+    if not path.is_file():
+        tower, more = distil(teacher, seed=SEED, steps=DISTIL_STEPS[name])
+        torch.save({"weights": tower.state_dict(), "log": [*log, *more]}, path)
+        print(name, "distilled", more[-1], flush=True)
+    return _stored(path)
+
+
+def _stored(path) -> Trained:
+    stored = torch.load(path)
+    tower = TextTower()
+    tower.load_state_dict(stored["weights"])
+    return tower.eval(), stored["log"]
 
 
 def measured(name: str) -> dict[str, object]:

@@ -21,6 +21,7 @@ import polars as pl
 from labs.fuzz.damage import format_of
 from tests.benchmarks.layouts import LAYOUTS
 from tests.benchmarks.test_prompts import WEATHER
+from tests.benchmarks.test_removals import write_removals
 from tests.benchmarks.test_xcm import release
 from tests.conftest import write_world
 
@@ -123,6 +124,11 @@ def _read_lists(name: str) -> Callable[[Path], str]:
     return read
 
 
+def _removals(place: Path) -> None:
+    world = write_world(place.with_name(f"{place.name}-world"), images=3, width=3)
+    write_removals(place, f"folder:{world}")
+
+
 def _beside_a_run(place: Path) -> None:
     place.mkdir()
     (place / "items.csv").write_text("item_id,text,language\ni0,a,en\ni1,b,sw\ni2,c,en\n")
@@ -173,6 +179,7 @@ READERS: dict[str, Reader] = {
     "embeddings": Reader(_world, _read_embeddings, ("*.npy",)),
     **{name: Reader(_lists(name), _read_lists(name))
        for name in ("run.csv", "run.parquet", "run.trec", "released.csv")},
+    "removals": Reader(_removals, _read_benchmark("removals:{0},of=folder:{0}-world")),
     "beside-a-run": Reader(_beside_a_run, _read_benchmark("run:{}/run.trec")),
     "prompts": Reader(_prompts, _read_prompts),
     "run-folder": Reader(

@@ -1,0 +1,201 @@
+"""Models whose memory is known, for the error rates of the memory audit's verdicts.
+
+What is simulated are scores: of each landmark in each language by each prompt, and what the same description
+scores with other landmarks' pictures. So the margin, shifts and the local advantage are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+from labs.error_rates.harness import System
+from numpy.typing import NDArray
+
+from equiview.audits.memory import SCHEMAS
+from equiview.data.observations import Observations
+
+Floats = NDArray[np.float64]
+Rng = np.random.Generator
+LANGUAGES = ("en", "de", "ar", "ja", "pt")
+PROMPTS = 2
+FLOOR, MARGIN = 0.55, 0.2
+"""Mean score with other landmarks, and how much more it is with a description's own."""
+TOLERANCE = 0.1
+"""The audit's tolerance, as a share of the margin."""
+Shape = tuple[int, int, int]
+Level = Callable[[Shape, NDArray[np.bool_], Rng], Floats]
+"""What is added to scores `(n_prompts, n_landmarks, n_languages)`; the mask says which cells are local."""
+
+
+def observed(own: Floats, others: Floats, words: Floats | None = None) -> Observations:
+    """What the audit observes where descriptions score `own` and, with other landmarks, `others`.
+
+    Each is `(n_prompts, n_landmarks, n_languages)`, nan where a reply was refused; so is `words`, the lengths
+    of the descriptions. The regions are the languages in turn.
+    """
+    shape = own.shape
+    prompt, landmark, language = (index.ravel() for index in np.indices(shape))
+    names = np.asarray(LANGUAGES[: shape[2]])
+    lengths = np.full(shape, 100) if words is None else words
+    cells = pl.DataFrame(
+        {
+            "landmark_id": pl.Series(landmark).cast(pl.String),
+            "language": names[language],
+            "prompt": pl.Series(prompt, dtype=pl.Int32),
+        }
+    )
+    scores = [pl.Series(values.ravel()).fill_nan(None) for values in (own, others)]
+    refused = scores[0].is_null()
+    category = pl.select(pl.when(refused).then(pl.lit("refused")).otherwise(pl.lit("described")))
+    described = cells.with_columns(
+        region=pl.Series(names[landmark % shape[2]]),
+        text=pl.lit("x"),
+        stopped=pl.lit("stop"),
+        detected=pl.col("language"),
+        known=pl.lit(True),
+        category=category.to_series(),
+        characters=pl.lit(500),
+        words=pl.Series(lengths.ravel()).cast(pl.Int64),
+    )
+    scored = cells.with_columns(
+        translator=pl.lit("first"),
+        scorer=pl.lit("first"),
+        words=pl.Series(lengths.ravel()).cast(pl.Int64),
+        cut=pl.lit(None, dtype=pl.Boolean),
+        score=scores[0],
+        other=scores[1],
+    )
+    n = np.arange(shape[1])
+    landmarks = pl.DataFrame({"landmark_id": pl.Series(n).cast(pl.String), "region": names[n % shape[2]]})
+    named = landmarks.with_columns(name=pl.lit("x"), images=pl.lit(1), picture=pl.lit(None, dtype=pl.Binary))
+    models = {"role": ["scorer"], "place": ["first"], "name": ["simulated"], "audited": [None]}
+    return Observations(
+        {
+            "landmarks": named,
+            "models": pl.DataFrame(models, schema=SCHEMAS["models"].dtypes),
+            "descriptions": described,
+            "translations": pl.DataFrame(schema=SCHEMAS["translations"].dtypes),
+            "scores": scored,
+        }
+    )
+
+
+def simulated(
+    seed: int, n: int, level: Level, *, margin: float = MARGIN, kept: float = 1.0, prompt: float = 0.03
+) -> Observations:
+    """Observe `n` landmarks, some of which are easier than others in all languages.
+
+    `kept` is the share of replies that are not refused, `prompt` how much two prompts differ.
+    """
+    rng = np.random.default_rng(seed)
+    shape = (PROMPTS, n, len(LANGUAGES))
+    easy = 0.05 * rng.normal(size=(1, n, 1))
+    local = np.arange(n)[:, None] % shape[2] == np.arange(shape[2])
+    own = FLOOR + margin + easy + prompt * rng.normal(size=shape) + level(shape, local, rng)
+    others = FLOOR + 0.01 * rng.normal(size=shape)
+    own[rng.random(shape) >= kept] = np.nan
+    return observed(np.maximum(own, 0), others)
+
+
+def blind(level: Level, **more: float) -> Callable[[int, int], Observations]:
+    """A maker of observations of a model that is blind to language."""
+    return lambda seed, size: simulated(seed, size, level, **more)
+
+
+def planted(level: Callable[[float], Level], **more: float) -> Callable[..., Observations]:
+    """A maker of observations with an effect, in multiples of the tolerance; `level` takes it in margins."""
+
+    def make(seed: int, size: int, effect: float = 2.0) -> Observations:
+        return simulated(seed, size, level(effect * TOLERANCE), **more)
+
+    return make
+
+
+def few(n: int, level: Level) -> Callable[[int, int], Observations]:
+    """A maker of observations of `n` landmarks, whatever size is asked for."""
+    return lambda seed, _: simulated(seed, n, level)
+
+
+def noise(sd: float) -> Level:
+    """Descriptions that say different things, whatever their language."""
+    return lambda shape, local, rng: sd * rng.normal(size=shape[1:])
+
+
+def heavy(shape: Shape, local: NDArray[np.bool_], rng: Rng) -> Floats:
+    """Most descriptions alike, a few far too low."""
+    return np.asarray(-0.04 * rng.lognormal(sigma=1.0, size=shape[1:]))
+
+
+def known_abroad(shape: Shape, local: NDArray[np.bool_], rng: Rng) -> Floats:
+    """Landmarks of some regions better known than others, in every language."""
+    regions = np.linspace(-0.08, 0.08, shape[2])[np.arange(shape[1]) % shape[2]]
+    return np.asarray(regions[:, None] + 0.04 * rng.normal(size=shape[1:]))
+
+
+def weaker(by: float) -> Level:
+    """One language of five described worse by `by` of the margin, to which it belongs."""
+    less = by * MARGIN / (1 + by / len(LANGUAGES))
+    aside = -less * (np.asarray(LANGUAGES) == "ar")
+    return lambda shape, local, rng: aside + 0.04 * rng.normal(size=shape[1:])
+
+
+def local_better(by: float) -> Level:
+    """Every landmark described better in the language of its region by `by` of the margin."""
+    more = by * MARGIN / (1 - by / len(LANGUAGES))
+    return lambda shape, local, rng: more * local + 0.04 * rng.normal(size=shape[1:])
+
+
+def unrelated(apart: float) -> Callable[[int, int], Observations]:
+    """Descriptions that are of no landmark; languages lie `apart` in what they score with any picture."""
+
+    def make(seed: int, size: int) -> Observations:
+        rng = np.random.default_rng(seed)
+        shape = (PROMPTS, size, len(LANGUAGES))
+        of_text = apart * np.linspace(-1, 1, shape[2]) + 0.05 * rng.normal(size=shape)
+        own = FLOOR + of_text + 0.05 * rng.normal(size=(1, size, 1)) + 0.03 * rng.normal(size=shape)
+        return observed(np.maximum(own, 0), FLOOR + of_text)
+
+    return make
+
+
+def constant(seed: int, size: int) -> Observations:
+    """One description for all landmarks, so that only the pictures differ."""
+    rng = np.random.default_rng(seed)
+    picture = FLOOR + 0.05 * rng.normal(size=(1, size, 1))
+    others = (picture.sum() - picture) / max(size - 1, 1)
+    shape = (PROMPTS, size, len(LANGUAGES))
+    return observed(np.broadcast_to(picture, shape).copy(), np.broadcast_to(others, shape).copy())
+
+
+def refusing(seed: int, size: int) -> Observations:
+    """A good model that refuses three of four requests in one language."""
+    rng = np.random.default_rng(seed)
+    shape = (PROMPTS, size, len(LANGUAGES))
+    own = FLOOR + MARGIN + 0.04 * rng.normal(size=shape)
+    refused = (rng.random(shape[1:]) < 0.75) & (np.asarray(LANGUAGES) == "ar")
+    own[:, refused] = np.nan
+    return observed(own, FLOOR + 0.01 * rng.normal(size=shape))
+
+
+SYSTEMS = {
+    entry.name: entry
+    for entry in (
+        System("ideal", "none", blind(noise(0.01), prompt=0.01), "every landmark known alike, little noise"),
+        System("noisy", "none", blind(noise(0.05)), "descriptions differ, blind to language"),
+        System("few far off", "none", blind(heavy), "most descriptions alike, a few far too low"),
+        System("ragged", "none", blind(noise(0.05), kept=0.7), "replies refused at random"),
+        System("regions apart", "none", blind(known_abroad), "some regions better known, in all languages"),
+        System("weaker language", "planted", planted(weaker), "one language of five describes worse"),
+        System("weaker, ragged", "planted", planted(weaker, kept=0.7), "the same, replies refused at random"),
+        System("local advantage", "planted", planted(local_better), "better in the region's language"),
+        System("unrelated", "useless", unrelated(0.0), "descriptions have nothing to do with landmarks"),
+        System("unrelated, apart", "useless", unrelated(0.1), "the same, languages at different levels"),
+        System("constant", "useless", constant, "one description for all landmarks"),
+        System("refusing", "useless", refusing, "three of four requests in one language refused"),
+        System("ideal, 12 landmarks", "tiny", few(12, noise(0.01)), "too few landmarks"),
+        System("weaker, 12 landmarks", "tiny", few(12, weaker(4 * TOLERANCE)), "too few landmarks"),
+        System("ideal, 2 landmarks", "tiny", few(2, noise(0.01)), "two landmarks"),
+    )
+}

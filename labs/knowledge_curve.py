@@ -1,0 +1,117 @@
+"""More skew in training, less of the same knowledge in every language: `python labs/knowledge_curve.py`.
+
+Text towers as in `skew_curve.py` answer the embedded quiz, `pictograms-quiz`, by the option most similar to
+the picture. Rows are written as they are measured, so that a run that is stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL.Image import Image
+
+from corpus import sample, skewed_shares
+from curves import RESULTS, draw_spread, write_rows
+from encoded import bank
+from equiview.audits import AUDITS
+from equiview.benchmarks import Benchmark, load_benchmark
+from equiview.data.progress import silent
+from equiview.metrics import spearman
+from equiview.subjects import EmbeddingModel, load_subject
+from equiview.subjects.chat.choice import Choice
+from sources import fetch
+from text_tower import encode_texts, train_text_tower
+from train_encoders import STEPS, STRENGTH
+
+LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+SEEDS = 3
+"""Corpora a level, each as large as those of the shipped encoders."""
+MEASURED = ("consistency", "same", "en", "glo", "lowest")
+Row = dict[str, float]
+
+
+class Trained(EmbeddingModel):
+    """The image tower that ships and a text tower of this script."""
+
+    def __init__(self, tower: torch.nn.Module) -> None:
+        super().__init__()
+        self.tower = tower
+        self.pictures = load_subject("pictogram:aligned")
+
+    def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
+        return self.pictures.encode_images(images)
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return encode_texts(self.tower, list(texts)).numpy()
+
+
+def main() -> None:
+    torch.set_num_threads(2)
+    fetch()
+    drawings = bank()
+    quiz = load_benchmark("pictograms-quiz")
+    rows = done()
+    for seed in range(SEEDS):
+        for skew in LEVELS:
+            if any(row["skew"] == skew and row["seed"] == seed for row in rows):
+                continue
+            corpus = sample(skewed_shares(skew), STRENGTH, seed=seed)
+            tower, _ = train_text_tower(corpus, drawings, seed=seed, steps=STEPS)
+            rows.append({"skew": skew, "seed": seed} | measured(Choice("", Trained(tower)), quiz))
+            write_rows("knowledge_curve", rows)
+            print(rows[-1], flush=True)
+    summarise(rows)
+
+
+def measured(answerer: Choice, quiz: Benchmark) -> Row:
+    """What the audit says of one answerer."""
+    audit = AUDITS.get("knowledge")
+    settings = audit.configure({"replicates": 500})
+    estimates = audit.measure(audit.observe(answerer, quiz, settings, silent), settings)
+    numbers = {
+        "consistency": estimates.one("consistency", over="all-questions").value,
+        "same": estimates.one("same-knowledge consistency", over="all-questions").value,
+        "en": estimates.one("accuracy", setting="EN").value,
+        "glo": estimates.one("accuracy", setting="GLO").value,
+        "lowest": min(row.value for row in estimates.by("language", "accuracy")),
+    }
+    return {name: round(number, 4) for name, number in numbers.items()}
+
+
+def done() -> list[Row]:
+    """What an earlier run measured."""
+    path = RESULTS / "knowledge_curve.csv"
+    if not path.is_file():
+        return []
+    with path.open(newline="") as file:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+
+
+def summarise(rows: Sequence[Row]) -> None:
+    """Draw the curve, and print the table of docs/ground-truth.md."""
+    lines = {
+        name: [[row[name] for row in rows if row["skew"] == skew] for skew in LEVELS] for name in MEASURED
+    }
+    draw_spread(
+        "knowledge-curve",
+        LEVELS,
+        {"consistency": lines["consistency"], "EN": lines["en"], "GLO": lines["glo"]},
+        title="Skew in training and answers to a quiz",
+        across="skew of the training languages (0 equal, 1 as on the web)",
+        up="share",
+        level=(0.25, "guessing"),
+    )
+    for place, skew in enumerate(LEVELS):
+        of_level = [lines[name][place] for name in MEASURED]
+        cells = [f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}" for values in of_level]
+        print(f"| {skew} | {' | '.join(cells)} |")
+    means = [spearman(LEVELS, [float(np.mean(level)) for level in lines[name]]) for name in MEASURED]
+    print(f"| Spearman of the means | {' | '.join(f'{value:.3f}' for value in means)} |")
+
+
+if __name__ == "__main__":
+    main()

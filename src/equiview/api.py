@@ -2,35 +2,56 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import polars as pl
 
 from equiview.audits import AUDITS
-from equiview.audits.execute import execute, finish
+from equiview.audits.execute import configure, execute, finish
 from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
 from equiview.benchmarks.release import RELEASES
 from equiview.data.figures import read_figure
 from equiview.data.lock import locked
 from equiview.data.progress import Progress, silent
 from equiview.data.registry import Registry
+from equiview.data.requests import Plan
 from equiview.data.run import Run, check_folder, check_usable
 from equiview.data.tables import write_bytes, write_parquet
 from equiview.errors import InputError, unknown_name
 from equiview.report import page
 from equiview.report.domains import with_domains
+from equiview.report.neighbourhoods import neighbourhoods_page
 from equiview.report.paper import FORMATS, render
-from equiview.store import readable_part, stored
-from equiview.studies import compare, runs_against
-from equiview.subjects import SUBJECTS, Encoder, Subject, load_subject
+from equiview.store import Store, StoredAnswerer, readable_part, stored, stored_answers
+from equiview.studies import Neighbourhoods, compare, neighbourhoods, runs_against
+from equiview.subjects import SUBJECTS, Answerer, Encoder, Subject, load_subject
+from equiview.subjects.chat.base import Budget
+from equiview.subjects.chat.connector import as_encoder
 from equiview.subjects.known import known_models
 from equiview.subjects.verify import verify as verify_subject
 
-DEMO = {"pictograms": ("prevalence", "parity"), "pictograms-culture": ("association",)}
-DEMO_SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
+LANGUAGES = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
+DEMO = (
+    ("pictograms", "{}", ("prevalence", "parity"), LANGUAGES),
+    ("pictograms-culture", "{}", ("association",), LANGUAGES),
+    ("pictograms-quiz", "choice:{}", ("knowledge",), LANGUAGES),
+    ("pictograms-people", "{}", ("social",), ("pictogram:tied", "pictogram:untied")),
+)
+"""Benchmark, how an encoder is asked, audits, and which encoders."""
+AFTER_DEMO = (
+    "Does an encoder name objects that are not there? "
+    "equiview audit pictogram:scenes --benchmark scenes --audit decorrelation --out scenes"
+)
+"""What the demo leaves to the reader."""
+PLANNED = {
+    "audit": pl.String, "model": pl.String, "purpose": pl.String, "requests": pl.Int64, "pictures": pl.Int64,
+    "kept": pl.Int64, "input_tokens": pl.Int64, "output_tokens": pl.Int64, "dollars": pl.Float64,
+}  # fmt: skip
 
 
 def audit(
@@ -44,17 +65,24 @@ def audit(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     cache: bool = True,
     on_error: Literal["stop", "skip"] = "stop",
+    max_cost: float | None = None,
     progress: Progress = silent,
 ) -> Run:
     """Audit one subject on one benchmark into the folder `out`, report included; continue what was begun.
 
-    With `cache` vectors are kept in the store (`$EQUIVIEW_CACHE`), so that another audit of the same encoder
-    encodes nothing again. An image that cannot be read stops the audit, or with
-    `on_error="skip"` is left out and named in `left_out.csv` of the folder; what is left is then another
-    benchmark, and says so in its name. InputError while another process writes to `out`.
+    With `cache` vectors and answers are kept in the store (`$EQUIVIEW_CACHE`), so that another audit of the
+    same encoder encodes nothing again, and a model that answers is asked nothing twice. Once answers have
+    cost `max_cost` US dollars nothing more is asked, and an InputError says what was spent. An image that
+    cannot be read stops the audit, or with `on_error="skip"` is left out and named in `left_out.csv` of the
+    folder; what is left is then another benchmark, and says so in its name. InputError while another process
+    writes to `out`.
     """
     subject = load_subject(subject) if isinstance(subject, str) else subject
-    subject = stored(subject) if cache and isinstance(subject, Encoder) else subject
+    if isinstance(subject, Answerer):
+        subject = stored_answers(subject) if cache else subject
+        subject.budget = Budget(max_cost)
+    elif isinstance(subject, Encoder) and cache:
+        subject = stored(subject)
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     left_out = None
     check_usable(out)
@@ -66,6 +94,45 @@ def audit(
             write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
         write_report(run)
     return run
+
+
+def plan(
+    subject: str | Subject,
+    benchmark: str | Benchmark,
+    audits: Sequence[str],
+    *,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> pl.DataFrame:
+    """What these audits would ask models that may cost money; nothing is asked.
+
+    A row for each audit, model and purpose: requests, of them with pictures and how many are answered and
+    kept already, estimates of the tokens in and out of all, and dollars; null where that is not known. An
+    audit that asks no model has a row that says so.
+    """
+    subject = load_subject(subject) if isinstance(subject, str) else subject
+    items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
+    rows: list[dict[str, Any]] = []
+    for name, audit, configured in configure(audits, settings, seed=0):
+        audit.check_subject(subject)
+        plans = audit.plan(subject, items, configured) if audit.plan else []
+        rows += [{"audit": name} | _planned(part, subject, items) for part in plans]
+        if not plans:
+            rows.append({"audit": name, "purpose": "asks no model"})
+    return pl.DataFrame(rows, schema=PLANNED)
+
+
+def _planned(plan: Plan, subject: Subject, items: Benchmark) -> dict[str, Any]:
+    """A plan with what it would cost at the price of its model, and what of it is kept."""
+    model = subject if plan.model == subject.name else load_subject(plan.model)
+    fields = {name: value for name, value in vars(plan).items() if name in PLANNED}
+    if not isinstance(model, Answerer):
+        return fields
+    kept, dollars = None, None
+    if plan.asked and isinstance(with_store := stored_answers(model), StoredAnswerer):
+        kept = with_store.kept(plan.asked, items.images)
+    if model.price is not None:
+        dollars = (plan.input_tokens * model.price[0] + plan.output_tokens * model.price[1]) / 1e6
+    return fields | {"kept": kept, "dollars": dollars}
 
 
 def verify(subject: str | Subject, progress: Progress = silent) -> pl.DataFrame:
@@ -121,22 +188,149 @@ def write_comparison(
     return table
 
 
+def write_neighbourhoods(
+    runs: Sequence[Run],
+    out: Path,
+    *,
+    clusters: int = 6,
+    least: int = 100,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Neighbourhoods:
+    """Study bias in groups of images that all models keep together, and write it to `out`.
+
+    Writes `groups.parquet`, `biases.parquet`, `correlations.parquet` and `report.html`. InputError when `out`
+    is a run: its page would be lost.
+    """
+    _check_no_run(out)
+    for run in runs:
+        finish(run, progress)
+    found = neighbourhoods(runs, clusters=clusters, least=least, seed=seed, progress=progress)
+    write_parquet(found.groups, out / "groups.parquet")
+    write_parquet(found.biases, out / "biases.parquet")
+    write_parquet(found.correlations, out / "correlations.parquet")
+    write_bytes(neighbourhoods_page(found, runs), out / "report.html")
+    return found
+
+
 def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list[Run], pl.DataFrame]:
-    """Audit the three embedded encoders on the embedded benchmarks, offline, and compare them in `out`."""
+    """Audit the embedded encoders on the embedded benchmarks, offline, and compare them in `out`."""
     _check_no_run(out)
     runs = []
-    for benchmark, audits in DEMO.items():
-        items = load_benchmark(benchmark)
-        for name in DEMO_SUBJECTS:
-            short = f"{name.partition(':')[2]}-{benchmark}"
+    with TemporaryDirectory() as folder:
+        store = Store(Path(folder))  # audits of one encoder share its vectors; nothing is kept
+        for benchmark, called, audits, encoders in DEMO:
+            items = load_benchmark(benchmark)
+            for name in encoders:
+                short = f"{name.partition(':')[2]}-{benchmark}"
 
-            def named(label: str, done: int, total: int, short: str = short) -> None:
-                progress(f"{short}: {label}", done, total)
+                def named(label: str, done: int, total: int, short: str = short) -> None:
+                    progress(f"{short}: {label}", done, total)
 
-            run = audit(name, items, audits, out / short, seed=seed, cache=False, progress=named)
-            runs.append(run)
-            progress("runs", len(runs), len(DEMO) * len(DEMO_SUBJECTS))
+                subject = load_subject(called.format(name))
+                subject = stored(subject, store) if isinstance(subject, Encoder) else subject
+                runs.append(
+                    audit(subject, items, audits, out / short, seed=seed, cache=False, progress=named)
+                )
+                progress("runs", len(runs), sum(len(entry[-1]) for entry in DEMO))
     return runs, write_comparison(runs, out, progress)
+
+
+def write_transfer(
+    before: Sequence[Path],
+    after: Sequence[Path],
+    out: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    images: str = "",
+    progress: Progress = silent,
+) -> Run:
+    """Does what runs measured before predict what runs measured after? A run folder with its report.
+
+    `settings` are those of `equiview.studies.transfer.TransferSettings`; `images` names a benchmark by whose
+    images the spaces of the models are compared. InputError as for `equiview.studies.transfer.transfer`.
+    """
+    from equiview.studies.transfer import TransferSettings, transfer
+
+    run = transfer(
+        [Run.open(folder) for folder in before],
+        [Run.open(folder) for folder in after],
+        out,
+        settings=TransferSettings.of(settings or {}),
+        images=load_benchmark(images).images if images else None,
+        progress=progress,
+    )
+    write_report(run)
+    return run
+
+
+def train_connector(
+    encoder: str | Encoder,
+    language_model: str,
+    out: Path,
+    captions: str = "",
+    questions: str = "",
+    *,
+    config: Path | None = None,
+    device: str = "",
+    progress: Progress = silent,
+) -> Path:
+    """Join an encoder to a causal language model by a trained connector; returns `out`, now `connector:OUT`.
+
+    `captions` and `questions` name a benchmark or a file of JSON Lines; one of them may be empty. The loss is
+    drawn as SVG beside its data where matplotlib is installed. InputError as for
+    `equiview.mitigation.connector.train_connector`.
+    """
+    from equiview.mitigation.connector import ConnectorSettings, load_captions, load_questions
+    from equiview.mitigation.connector import train_connector as train
+
+    settings = ConnectorSettings.read(config) if config else ConnectorSettings.of()
+    folder = train(
+        as_encoder(encoder) if isinstance(encoder, str) else encoder,
+        language_model,
+        out,
+        captions=load_captions(captions, settings.caption_prompt) if captions else None,
+        questions=load_questions(questions, settings.question_prompt) if questions else None,
+        settings=settings,
+        device=device or None,
+        progress=progress,
+    )
+    _draw_loss(folder)
+    return folder
+
+
+def train_finetune(
+    subject: str | Encoder,
+    data: str,
+    out: Path,
+    synthetic: str = "",
+    ratio: float | None = None,
+    *,
+    config: Path | None = None,
+    device: str = "",
+    progress: Progress = silent,
+) -> Path:
+    """Fine-tune an encoder on D, `data`, and on D', `synthetic`; returns `out`, now `finetuned:OUT`.
+
+    `data` names a benchmark with captions; `synthetic` a folder of `equiview build removal`, or a benchmark.
+    `ratio` is |D'| / |D| in pairs, all of D' by default. The loss is drawn as SVG beside its data where
+    matplotlib is installed. InputError as for `equiview.mitigation.finetune`.
+    """
+    from equiview.mitigation.finetune import FineTuneSettings, finetune, load_pairs, load_synthetic, mixed
+
+    settings = FineTuneSettings.read(config) if config else FineTuneSettings.of()
+    tuned = load_subject(subject) if isinstance(subject, str) else subject
+    pairs = mixed(load_pairs(data), load_synthetic(synthetic) if synthetic else None, ratio, settings.seed)
+    folder = finetune(tuned, out, pairs, settings=settings, device=device or None, progress=progress)
+    _draw_loss(folder)
+    return folder
+
+
+def _draw_loss(folder: Path) -> None:
+    if importlib.util.find_spec("matplotlib"):
+        write_bytes(
+            render(read_figure(folder / "figures" / "loss.json"), "svg"), folder / "figures" / "loss.svg"
+        )
 
 
 def _check_no_run(out: Path) -> None:

@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equiview import __version__
+from equiview.cli_build import app as build_app
+from equiview.cli_study import app as study_app
+from equiview.cli_train import app as train_app
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from equiview.data.progress import Progress
     from equiview.data.run import Run
 
 app = typer.Typer(
@@ -33,6 +32,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+app.add_typer(build_app)
+app.add_typer(study_app)
+app.add_typer(train_app)
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C."""
@@ -97,12 +100,15 @@ def demo(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Audit three embedded encoders on real pictures named in 36 languages; offline, under a minute."""
+    """Audit the embedded encoders on real pictures named in 36 languages; offline, under a minute."""
     from equiview import api
+    from equiview.report.progress import progress_bars
 
-    with _progress(as_json) as progress:
+    with progress_bars(as_json) as progress:
         runs, table = api.demo(out, seed=seed, progress=progress)
     _show(runs, table, out / "report.html", as_json)
+    if not as_json:
+        print(f"\n{api.AFTER_DEMO}")
 
 
 @app.command()
@@ -115,19 +121,29 @@ def audit(
         list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. AUDIT.replicates=2000; may be repeated.")
     ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Encode everything again and keep no vectors.")
+        bool, typer.Option("--no-cache", help="Encode and ask everything again, and keep nothing of it.")
     ] = False,
     on_error: Annotated[
         str, typer.Option(help="An image that cannot be read: stop, or skip it and name it in left_out.csv.")
     ] = "stop",
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Ask nothing more once answers have cost so many US dollars.")
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print what would be asked and what it would cost; ask nothing."),
+    ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Audit one subject on one benchmark."""
     from equiview import api
+    from equiview.report.progress import progress_bars
 
     settings = _settings(setting or [])
-    with _progress(as_json) as progress:
+    if dry_run:
+        return _show_plan(api.plan(subject, benchmark, audits, settings=settings), as_json)
+    with progress_bars(as_json) as progress:
         run = api.audit(
             subject,
             benchmark,
@@ -137,12 +153,14 @@ def audit(
             settings=settings,
             cache=not no_cache,
             on_error=_one_of("--on-error", on_error, ("stop", "skip")),  # type: ignore[arg-type]
+            max_cost=max_cost,
             progress=progress,
         )
     if (run.folder / "left_out.csv").exists() and not as_json:
         _complain(f"some images could not be read and are left out: {run.folder / 'left_out.csv'}")
     _show([run], None, run.folder / "report.html", as_json)
     _end_with_failures([run])
+    return None
 
 
 @app.command()
@@ -152,8 +170,9 @@ def verify(
 ) -> None:
     """Check an encoder on known pictures and captions before a long run; exit code 1 if one looks wrong."""
     from equiview import api
+    from equiview.report.progress import progress_bars
 
-    with _progress(as_json) as progress:
+    with progress_bars(as_json) as progress:
         checks = api.verify(subject, progress)
     if as_json:
         _print_json({"subject": subject, "checks": checks.to_dicts()})
@@ -187,11 +206,12 @@ def compare(
     """Put runs side by side, with paired tests of their differences."""
     from equiview import api
     from equiview.data.run import Run
+    from equiview.report.progress import progress_bars
     from equiview.studies import averages, runs_against
 
     first = Run.open(against) if against else None
     opened = runs_against([Run.open(folder) for folder in runs], first)
-    with _progress(as_json) as progress:
+    with progress_bars(as_json) as progress:
         table = api.write_comparison(opened, out, progress, against=first)
     _show(opened, table, out / "report.html", as_json, averages(opened))
 
@@ -232,6 +252,29 @@ def export(
         print(estimates_of(opened[0], format_), end="")
     else:
         raise InputError("the numbers of several runs are exported one run at a time, or with --table")
+
+
+@app.command()
+def review(
+    folder: Annotated[Path, typer.Argument(help="Folder of the review: review.json and the items.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 for any free port.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all.")] = "127.0.0.1",
+    people: Annotated[int | None, typer.Option(min=1, help="Number of reviewers.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--export", help="Write what people judged to this .csv, .jsonl or .parquet file."),
+    ] = None,
+) -> None:
+    """Let people judge items in a browser, a few people each, and print their links; or export it."""
+    if out is not None:
+        from equiview.build.review import export_review
+
+        for path in export_review(folder, out):
+            print(path)
+        return
+    from equiview.build.review.serving import serve_review
+
+    serve_review(folder, host=host, port=port, people=people, say=lambda line: print(line, flush=True))
 
 
 @app.command()
@@ -321,26 +364,6 @@ def _settings(given: list[str]) -> dict[str, dict[str, Any]]:
     return read
 
 
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Progress]:
-    """A progress bar for each thing that takes a while, on the error stream so that output stays clean."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=Console(stderr=True), disable=quiet or not sys.stderr.isatty(), transient=True
-    ) as bars:
-        tasks: dict[str, Any] = {}
-
-        def tell(label: str, done: int, total: int) -> None:
-            if label not in tasks:
-                tasks[label] = bars.add_task(label, total=total)
-            bars.update(tasks[label], completed=done, total=total)
-
-        yield tell
-
-
 def _show(
     runs: list[Run],
     comparison: pl.DataFrame | None,
@@ -355,6 +378,14 @@ def _show(
     print_results(runs, comparison, means)
     print(f"Report: {path}")
     return None
+
+
+def _show_plan(plan: pl.DataFrame, as_json: bool) -> None:
+    if as_json:
+        return _print_json(plan.to_dicts())
+    rows = plan.with_columns(dollars=plan["dollars"].round(4).cast(str).fill_null("not known"))
+    names = {"pictures": "with pictures", "input_tokens": "tokens in", "output_tokens": "tokens out"}
+    return _print_table(rows.rename(names), "What would be asked")
 
 
 def _as_data(
@@ -395,16 +426,9 @@ def _print_table(frame: pl.DataFrame, title: str) -> None:
 
 
 def _print_json(content: Any) -> None:
-    print(json.dumps(_finite(content), ensure_ascii=False, indent=1, allow_nan=False))
+    from equiview.report.console import print_json
 
-
-def _finite(content: Any) -> Any:
-    """JSON has no infinity: it is written as null, like a value that is not there."""
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
+    print_json(content)
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:

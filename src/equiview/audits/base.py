@@ -13,11 +13,13 @@ audit comes with it: its metrics, its headlines, whom to list as worst off, how 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from equiview.benchmarks import Benchmark
@@ -29,6 +31,7 @@ from equiview.data.metric import Metric, Quantity
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
 from equiview.data.registry import Registry
+from equiview.data.requests import Plan
 from equiview.data.seeds import seed_for
 from equiview.data.tables import Schema
 from equiview.data.values import Values
@@ -61,6 +64,21 @@ def no_lists(_: Observations) -> RankedLists | None:
 
 
 @dataclass(frozen=True)
+class Space(Generic[S]):
+    """What a study over several runs needs of an audit, to look at parts of the images' space.
+
+    `images` gives a row for each image: image_id, picture (encoded, or null), words (what is said of it, or
+    null). `vectors` gives their vectors, `(n_images, width)`, in that order. `within` is what would have been
+    observed of some of the images alone, and `metrics` are those by which their bias is followed.
+    """
+
+    images: Callable[[Observations], pl.DataFrame]
+    vectors: Callable[[Observations], NDArray[np.float32]]
+    within: Callable[[Observations, Sequence[str], S], Observations]
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Audit(Generic[Sub, S]):
     """One question and the functions that answer it.
 
@@ -71,7 +89,8 @@ class Audit(Generic[Sub, S]):
     keys are read (`{"grouping": "by {}"}`); `packages` are distributions, beyond the core's, whose version
     can change what is observed. `tables` are tables of its paper by name, such as `table-1`, laid out from
     the audit's own estimates; the first line of a function's docstring says what its table is. `averaged` are
-    metrics whose mean over systems is said when several are compared.
+    metrics whose mean over systems is said when several are compared. `plan` says what would be asked of
+    models that cost money, before anything is asked. `space` lets studies look at parts of the images' space.
     """
 
     name: str
@@ -93,6 +112,8 @@ class Audit(Generic[Sub, S]):
     packages: tuple[str, ...] = ()
     tables: Mapping[str, Callable[[Estimates], pl.DataFrame]] = field(default_factory=dict)
     averaged: tuple[str, ...] = ()
+    plan: Callable[[Sub, Benchmark, S], list[Plan]] | None = None
+    space: Space[S] | None = None
 
     def configure(self, given: Mapping[str, Any]) -> S:
         """Settings from what the user gave; InputError says which one is wrong and which there are."""

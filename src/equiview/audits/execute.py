@@ -40,17 +40,11 @@ def execute(
     setting, for a subject of a kind that an audit is not about, and for a folder that holds another run. An
     audit that cannot be measured is named in `Run.failures`; the others are kept.
     """
-    chosen = {audit: AUDITS.get(audit) for audit in audits}
-    if not chosen:
-        raise InputError(f"no audit was asked for; there are: {', '.join(AUDITS.all())}")
-    given = dict(settings or {})
-    if stray := sorted(set(given) - set(chosen)):
-        raise InputError(f"settings are given for {', '.join(stray)}, which is not among the audits to run")
-    for audit in chosen.values():
+    ready = configure(audits, settings, seed)
+    for _, audit, _ in ready:
         audit.check_subject(subject)
-    configured = {
-        key: audit.configure({"seed": seed} | dict(given.get(key, {}))) for key, audit in chosen.items()
-    }
+    chosen = {key: audit for key, audit, _ in ready}
+    configured = {key: given for key, _, given in ready}
     benchmark.images.hash_pictures(progress)
     manifest = _manifest(name or subject.name, subject, benchmark, chosen, configured, seed)
     check_usable(folder)
@@ -65,6 +59,22 @@ def execute(
             run.stage(f"observe.{key}", observe)
         finish(run, progress)
     return run
+
+
+def configure(
+    audits: Sequence[str], settings: Mapping[str, Mapping[str, Any]] | None, seed: int
+) -> list[tuple[str, Audit[Any, Any], Settings]]:
+    """Audits by name with their settings; InputError for an unknown audit or setting, and where none is."""
+    chosen = {audit: AUDITS.get(audit) for audit in audits}
+    if not chosen:
+        raise InputError(f"no audit was asked for; there are: {', '.join(AUDITS.all())}")
+    given = dict(settings or {})
+    if stray := sorted(set(given) - set(chosen)):
+        raise InputError(f"settings are given for {', '.join(stray)}, which is not among the audits to run")
+    return [
+        (key, audit, audit.configure({"seed": seed} | dict(given.get(key, {}))))
+        for key, audit in chosen.items()
+    ]
 
 
 def finish(run: Run, progress: Progress = silent) -> None:

@@ -123,8 +123,14 @@ class Benchmark:
         if self.relevance is not None:
             parts += [self.relevance.queries.tobytes(), self.relevance.items.tobytes()]
         for name in sorted(self.tables):
-            parts += [name, self.tables[name].write_csv()]
+            parts += [name, _written(self.tables[name])]
         return fingerprint(*parts)
+
+
+def _written(table: pl.DataFrame) -> str:
+    """A table as text; CSV has no way to write lists."""
+    nested = any(dtype.is_nested() for dtype in table.dtypes)
+    return table.write_ndjson() if nested else table.write_csv()
 
 
 BENCHMARKS: Registry[Callable[[str], Benchmark]] = Registry("benchmark", "equiview.benchmarks", Callable)  # type: ignore[arg-type]

@@ -7,6 +7,8 @@ Systems that are compared have letters, explained once.
 from __future__ import annotations
 
 import itertools
+import json
+import math
 import string
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -59,6 +61,20 @@ def print_table(frame: pl.DataFrame, title: str, console: Console | None = None)
         for row in frame.iter_rows()
     ]
     print_rows(console or _console(), title, frame.columns, rows)
+
+
+def print_json(content: Any) -> None:
+    """Print data as JSON; an infinity, which JSON does not have, as null."""
+    print(json.dumps(_finite(content), ensure_ascii=False, indent=1, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    """JSON has no infinity: it is written as null, like a value that is not there."""
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def letters(names: Sequence[str]) -> dict[str, str]:

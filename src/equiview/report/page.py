@@ -23,7 +23,7 @@ from equiview.report import colours, embed, figures, opening, published
 from equiview.report.domains import with_domains
 from equiview.report.explorer import explorers_of
 from equiview.report.tables import estimates_table
-from equiview.report.words import counted, interval, metric_of, number
+from equiview.report.words import counted, interval, listed, metric_of, number
 from equiview.studies.averages import averages, mean_of
 
 SCRIPTS = ("start.js", "table.js", "figures.js", "explorer.js")
@@ -76,23 +76,23 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     ]
     subjects = list({run.name: run for run in runs}.values())
     html = (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             subjects=subjects,
             title=_title(runs),
             sections=sections,
             benchmarks=_benchmarks(runs),
-            versions=_versions(runs),
+            versions=versions_of(runs),
             explorers=explorers,
             pictures=pictures.pieces(),
             pictures_a_piece=pictures.size,
             readings=opening.readings(runs),
             published=published.beside(runs),
             published_benchmarks=published.benchmarks(),
-            style=Markup(embed.asset("page.css") + _palette()),
+            style=Markup(embed.asset("page.css") + palette()),
             script=Markup(script),
-            policy=_policy(script, plotly_hash),
+            policy=policy_of(script, plotly_hash),
             plotly=plotly,
             subject_colour=lambda name: colours.colour_of("subject", name, names),
         )
@@ -101,7 +101,8 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates of pages."""
     environment = Environment(
         loader=FunctionLoader(embed.asset),
         autoescape=True,
@@ -113,7 +114,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _policy(script: str, plotly_hash: str) -> str:
+def policy_of(script: str, plotly_hash: str) -> str:
+    """The content security policy: our scripts by their hashes, and nothing from a network."""
     ours = embed.script_hash(script)
     return (
         f"default-src 'none'; script-src '{ours}' '{plotly_hash}'; style-src 'unsafe-inline'; "
@@ -121,14 +123,14 @@ def _policy(script: str, plotly_hash: str) -> str:
     )
 
 
-def _palette() -> str:
+def palette() -> str:
     """The colours the style sheet shares with the figures."""
     variables = "".join(f"--tier-{name}:{value};" for name, value in colours.TIERS.items())
     return f":root{{{variables}}}\n"
 
 
 def _title(runs: Sequence[Run]) -> str:
-    benchmarks = " and ".join(dict.fromkeys(run.manifest.benchmark.name for run in runs))
+    benchmarks = listed(dict.fromkeys(run.manifest.benchmark.name for run in runs))
     subjects = list(dict.fromkeys(run.name for run in runs))
     return (
         f"{subjects[0]} on {benchmarks}" if len(subjects) == 1 else f"{len(subjects)} systems on {benchmarks}"
@@ -203,7 +205,8 @@ def _benchmarks(runs: Sequence[Run]) -> list[Any]:
     return list({run.manifest.benchmark.fingerprint: run.manifest.benchmark for run in runs}.values())
 
 
-def _versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
+def versions_of(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """The versions of what the runs were made with, by package."""
     names = sorted({name for run in runs for name in run.manifest.versions})
     return [
         (name, ", ".join(dict.fromkeys(run.manifest.versions.get(name, "–") for run in runs)))

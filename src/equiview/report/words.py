@@ -7,7 +7,7 @@ under their plain names and without meanings.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -60,8 +60,17 @@ def counted(counts: Mapping[str, int]) -> str:
     >>> counted({"images": 1280, "texts": 46000, "trials": 1100, "questions": 0})
     '1,280 images, 46,000 texts and 1,100 trials'
     """
-    words = [f"{number(n)} {name.replace('_', ' ')}" for name, n in counts.items() if n]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+    return listed(f"{number(n)} {name.replace('_', ' ')}" for name, n in counts.items() if n)
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words as part of a sentence.
+
+    >>> listed(["one"]), listed(["one", "two", "three"])
+    ('one', 'one, two and three')
+    """
+    *others, last = list(words) or [""]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def number(value: object, unit: str = "") -> str:

@@ -13,10 +13,9 @@ from equiview.audits.association.space import SPACE, describe_space
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.trials import ROLES
 from equiview.benchmarks.trials import SCHEMA as TRIALS
-from equiview.data.items import Items
+from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress
-from equiview.data.seeds import by_lot
 from equiview.data.tables import Column, Schema
 from equiview.data.vectors import Vectors, one_each
 from equiview.errors import InputError
@@ -103,7 +102,7 @@ def observe(
 
 def example_trials(trials: pl.DataFrame, count: int = 6) -> pl.DataFrame:
     """The trials shown as examples: drawn by lot, each of another country, the same for every system."""
-    shuffled = trials[by_lot(trials["trial_id"])].unique("country", keep="first", maintain_order=True)
+    shuffled = trials[blind_order(trials["trial_id"])].unique("country", keep="first", maintain_order=True)
     return shuffled.head(count)
 
 

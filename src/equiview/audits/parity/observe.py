@@ -21,7 +21,7 @@ from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
 from equiview.data.progress import Progress, silent
 from equiview.data.tables import Column, Schema
-from equiview.data.vectors import TokenVectors, Vectors
+from equiview.data.vectors import TokenVectors, Vectors, taken
 from equiview.errors import InputError
 from equiview.search import comparable, score_blocks
 from equiview.subjects import Encoder
@@ -150,10 +150,6 @@ def _tasks(images: Items, prompts: Mapping[str, Prompts]) -> dict[str, Prompts]:
     }
 
 
-def _take(vectors: Vectors, rows: NDArray[np.int64]) -> Vectors:
-    return vectors.take(rows) if isinstance(vectors, TokenVectors) else vectors[rows]
-
-
 def _captions(benchmark: Benchmark, settings: ParitySettings) -> Captions:
     """The captions that are matched; InputError for what is missing, before anything is run."""
     captions = captions_of(benchmark, settings.captions, settings.languages)
@@ -193,8 +189,8 @@ def _match(
             image_ids = benchmark.images.ids[images]
             where = (pl.lit(language).alias("language"), pl.lit(turn, dtype=pl.Int32).alias("round"))
             *ranks, ahead = _ranks_both_ways(
-                _take(image_vectors, images),
-                _take(text_vectors, place[rows]),
+                taken(image_vectors, images),
+                taken(text_vectors, place[rows]),
                 blind_order(image_ids),
                 blind_order(texts.ids[rows]),
                 members[images],
@@ -321,7 +317,7 @@ def _classify(
     truth = prompts.values_of(images.table[prompts.attribute])
     labelled = truth.is_not_null().arg_true().to_numpy().astype(np.int64)
     image_ids, labels = images.ids[labelled], truth[labelled]
-    scores = np.concatenate([block for _, block in score_blocks(_take(image_vectors, labelled), vectors)])
+    scores = np.concatenate([block for _, block in score_blocks(taken(image_vectors, labelled), vectors)])
     parts = []
     groups = asked[order].with_row_index("column").group_by(["language", "paraphrase"], maintain_order=True)
     for (language, paraphrase), part in groups:

@@ -11,9 +11,9 @@ from equiview.audits.prevalence.measure import values
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
+from equiview.data.items import blind_order
 from equiview.data.languages import TIERS
 from equiview.data.observations import Observations
-from equiview.data.seeds import by_lot
 
 HEADLINE_K = 10
 FEW_GROUPS = 8
@@ -238,7 +238,7 @@ def _examples(observations: Observations, settings: PrevalenceSettings) -> Galle
     scores = measured.rows.select("query_id", score=pl.Series(measured.at(shown)[:, 0])).with_columns(
         evener=pl.col("score").rank("max", descending=True).sub(1) / pl.len()
     )
-    chosen = scores[by_lot(scores["query_id"])[:EXAMPLES]].with_row_index("place")
+    chosen = scores[blind_order(scores["query_id"])[:EXAMPLES]].with_row_index("place")
     labels = observations["queries"].join(chosen, on="query_id", maintain_order="left").with_columns(
         heading=pl.concat_str(
             pl.col("label").fill_null(pl.col("query_id")),

@@ -1,0 +1,180 @@
+"""`equiview build`: words for the builders of benchmarks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+app = typer.Typer(
+    name="build",
+    help="Build new benchmarks from your own material, with models that answer and people who review.",
+    no_args_is_help=True,
+)
+Places = Annotated[
+    Path, typer.Argument(help="Folder with landmarks.csv, images/ID/ and, for KnowRecall, articles/ID.txt.")
+]
+Out = Annotated[Path, typer.Option(help="Folder of the benchmark; a build begun there is continued.")]
+MaxCost = Annotated[
+    float | None, typer.Option(min=0, help="US dollars after which nothing more is asked; what came is kept.")
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask everything again and keep no answers.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be asked at most, and ask nothing.")]
+Languages = Annotated[str, typer.Option(help="Codes between commas; the paper's by default.")]
+
+
+@app.command()
+def knowrecall(
+    places: Places,
+    out: Out,
+    writer: Annotated[str, typer.Option(help="Model that writes questions from articles, as chat:MODEL.")],
+    checker: Annotated[str, typer.Option(help="Model that checks them; the writer by default.")] = "",
+    translator: Annotated[str, typer.Option(help="Model that translates; the writer by default.")] = "",
+    back_translator: Annotated[
+        str, typer.Option(help="Model that translates back; the checker by default.")
+    ] = "",
+    languages: Languages = "",
+    candidates: Annotated[int, typer.Option(min=1, max=20, help="Questions written about a place.")] = 5,
+    keep: Annotated[int, typer.Option(min=1, help="Questions kept about a place.")] = 2,
+    reviewed: Annotated[int, typer.Option(min=0, help="Questions a language that people review.")] = 100,
+    decisions: Annotated[
+        Path | None, typer.Option(help="Decisions of a review; what people rejected is left out.")
+    ] = None,
+    max_cost: MaxCost = None,
+    dry_run: DryRun = False,
+    no_cache: NoCache = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of options.")] = 0,
+) -> None:
+    """Questions about places in many languages, from pictures and articles (KnowRecall)."""
+    from equiview.build.knowrecall import (
+        KnowRecallModels,
+        KnowRecallSettings,
+        build_knowrecall,
+        plan_knowrecall,
+    )
+    from equiview.build.models import load_answerers, priced
+    from equiview.report.console import print_table
+    from equiview.report.progress import progress_bars
+
+    names = {"writer": writer, "checker": checker or writer, "translator": translator or writer}
+    names["back_translator"] = back_translator or names["checker"]
+    given = {"languages": _codes(languages)} if languages else {}
+    settings = KnowRecallSettings.model_validate(
+        {"candidates": candidates, "keep": keep, "reviewed": reviewed, "seed": seed} | given
+    )
+    models = KnowRecallModels(**load_answerers(names, cache=not no_cache, max_cost=max_cost))
+    if dry_run:
+        plans = plan_knowrecall(places, models, settings)
+        return print_table(priced(plans, models.named().values()), "What would be asked at most")
+    with progress_bars() as progress:
+        counts = build_knowrecall(places, out, models, settings, progress, decisions=decisions)
+    return _show(counts, out, f"knowrecall:{out}")
+
+
+@app.command()
+def visrecall(
+    places: Places,
+    out: Out,
+    checker: Annotated[str, typer.Option(help="Model that looks at every picture, as chat:MODEL.")] = "",
+    languages: Languages = "",
+    per_language: Annotated[int, typer.Option(min=1, help="Places of each language.")] = 50,
+    fewest: Annotated[int, typer.Option(min=1, help="Pictures that a place needs.")] = 5,
+    most: Annotated[int, typer.Option(min=1, help="Pictures kept of a place.")] = 20,
+    max_cost: MaxCost = None,
+    no_cache: NoCache = False,
+) -> None:
+    """Well-known places with names in every language, and pictures of them (VisRecall)."""
+    from equiview.build.models import load_answerers
+    from equiview.build.visrecall import VisRecallSettings, build_visrecall
+    from equiview.report.progress import progress_bars
+
+    given = {"languages": _codes(languages)} if languages else {}
+    settings = VisRecallSettings.model_validate(
+        {"places": per_language, "fewest": fewest, "most": most} | given
+    )
+    models = load_answerers({"checker": checker} if checker else {}, cache=not no_cache, max_cost=max_cost)
+    with progress_bars() as progress:
+        counts = build_visrecall(places, out, models.get("checker"), settings, progress)
+    _show(counts, out, f"visrecall:{out}")
+
+
+@app.command()
+def removal(
+    benchmark: Annotated[str, typer.Argument(help="Images with objects and captions, as coco:DIR.")],
+    out: Out,
+    fill: Annotated[str, typer.Option(help="Put in place: inpaint, zero, mean or blur.")] = "inpaint",
+    model: Annotated[Path | None, typer.Option(help="ONNX inpainting model; else Telea's way.")] = None,
+    classes: Annotated[str, typer.Option(help="Classes to remove, between commas; all by default.")] = "",
+    keep_below: Annotated[float, typer.Option(min=0, max=1, help="A class that loses less stays.")] = 0.4,
+    along_above: Annotated[float, typer.Option(min=0, max=1, help="One that loses more goes too.")] = 0.8,
+    largest: Annotated[float, typer.Option(max=1, help="Share of the image that may be removed.")] = 0.7,
+    strict: Annotated[bool, typer.Option("--strict", help="Count what goes along as removed.")] = False,
+    grow: Annotated[int, typer.Option(min=0, help="Pixels around objects that are filled as well.")] = 0,
+    per_image: Annotated[int, typer.Option(min=1, help="Pictures made of an image, at most.")] = 1,
+    captions: Annotated[str, typer.Option(help="Phrases (dropped), prompts or model.")] = "phrases",
+    per_picture: Annotated[int, typer.Option(min=1, help="Captions of a picture, at most.")] = 1,
+    words: Annotated[Path | None, typer.Option(help="TOML file of words that name classes.")] = None,
+    spacy: Annotated[str, typer.Option(help="Pipeline of spaCy that finds noun phrases.")] = "",
+    captioner: Annotated[str, typer.Option(help="Model that writes captions, as chat:MODEL.")] = "",
+    quality: Annotated[int, typer.Option(min=1, max=100, help="Quality of the JPEG files.")] = 95,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    max_cost: MaxCost = None,
+    no_cache: NoCache = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn by lot.")] = 0,
+) -> None:
+    """Pictures from which objects were removed, with captions that do not name them."""
+    from equiview.build.models import load_answerers
+    from equiview.build.removal.build import build_removal
+    from equiview.build.removal.images import RemovalSettings
+    from equiview.report.progress import progress_bars
+
+    rules = {"keep_below": keep_below, "along_above": along_above, "largest": largest, "strict": strict}
+    settings = RemovalSettings.of(
+        {"rules": rules, "classes": _codes(classes), "grow": grow, "per_image": per_image,
+         "captions": captions, "per_picture": per_picture, "quality": quality, "seed": seed}
+    )  # fmt: skip
+    models = load_answerers(
+        {"captioner": captioner} if captioner else {}, cache=not no_cache, max_cost=max_cost
+    )
+    with progress_bars() as progress:
+        counts = build_removal(
+            benchmark, out, settings, fill=fill, model=model, words=words, spacy=spacy,
+            captioner=models.get("captioner"), jobs=jobs, progress=progress,
+        )  # fmt: skip
+    _show_removal(counts, out)
+
+
+def _show_removal(counts: pl.DataFrame, out: Path) -> None:
+    import json
+
+    from equiview.report.console import print_table
+
+    print_table(counts.filter(kind="seen").drop("kind"), "Removed objects")
+    rejected = counts.filter(kind="rejected").drop("kind")
+    if len(rejected):
+        print_table(rejected, "Rejected")
+    print(f"Filled with: {json.loads((out / 'builder.json').read_text('utf-8'))['filling']}")
+    print(f"Look at: {out / 'index.html'}")
+    print(f"Benchmark: coco:{out},split=removed")
+
+
+def _codes(languages: str) -> list[str]:
+    return [code.strip() for code in languages.split(",") if code.strip()]
+
+
+def _show(counts: pl.DataFrame, out: Path, benchmark: str) -> None:
+    import polars as pl
+
+    from equiview.report.console import print_table
+
+    print_table(counts, "Left after each step")
+    rejected = pl.read_csv(out / "rejections.csv")
+    if len(rejected):
+        print_table(rejected.sort("candidates", descending=True, maintain_order=True), "Rejected")
+    print(f"Benchmark: {benchmark}")
+    if (out / "review" / "review.json").exists():
+        print(f"Review by people: equiview review {out / 'review'}")

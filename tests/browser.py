@@ -56,16 +56,16 @@ class Page:
 
     driver: webdriver.Chrome
 
-    def open(self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> float:
-        """Open a file and wait until its figures are drawn; seconds that took."""
+    def open(self, place: Path | str, *, width: int = 1280, height: int = 900, dark: bool = False) -> float:
+        """Open a file or an address and wait until it is ready; seconds that took."""
         self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                      mobile=width < 600)  # fmt: skip
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[theme])
         self.problems()
         began = time.perf_counter()
-        self.driver.get(path.as_uri())
-        self.until("return document.documentElement.dataset.ready !== undefined")
+        self.driver.get(place.as_uri() if isinstance(place, Path) else place)
+        self.until("return document.documentElement?.dataset.ready !== undefined")
         return time.perf_counter() - began
 
     def run(self, script: str, *arguments: Any) -> Any:
@@ -82,14 +82,14 @@ class Page:
         """A DevTools command."""
         return self.driver.execute_cdp_cmd(name, arguments)
 
-    def problems(self) -> list[str]:
-        """What the console said and what was asked of a network since the last call."""
+    def problems(self, server: str = "file:") -> list[str]:
+        """What the console said and what was asked of a network, `server` excepted, since the last call."""
         said = [f"{entry['level']}: {entry['message']}" for entry in self.driver.get_log("browser")]
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 url = message["params"]["request"]["url"]
-                if not url.startswith(("file:", "data:", "blob:")):
+                if not url.startswith((server, "file:", "data:", "blob:")):
                     said.append(f"network: {url}")
         return said
 

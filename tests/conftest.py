@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from PIL import Image
 
+os.environ["HF_HUB_OFFLINE"] = "1"  # read once, when the library is imported; else it asks again and again
 # A busy machine is slow, not wrong; and the same tests try the same examples everywhere.
 settings.register_profile(
     "equiview", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

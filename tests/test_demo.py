@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from equiview.data.figures import Gallery
 from equiview.data.run import Run
 from tests.browser import browser
 
@@ -76,7 +77,7 @@ def test_the_report_reads_on_a_desk_and_on_a_phone_in_light_and_dark(demo):
             drawn = page.run("return document.querySelectorAll('.js-plotly-plot .main-svg').length")
             assert drawn >= figures > 10
             text = page.run("return document.body.innerText")
-            assert "Yes: captions in low-tier languages get 28% of rank 1" in text
+            assert "Yes: captions in low-tier languages get 34% of rank 1" in text
             _explore(page)
             assert page.problems() == []
 
@@ -107,9 +108,15 @@ def test_a_second_demo_in_the_same_folder_does_nothing_again(demo):
     out, _ = demo
     report = (out / "skewed-pictograms" / "report.html").stat().st_mtime_ns
     done = subprocess.run(
-        [sys.executable, "-m", "equiview", "demo", "--out", str(out)], capture_output=True, check=False
+        [sys.executable, "-m", "equiview", "demo", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0
+    assert done.stdout.rstrip().endswith(
+        "equiview audit pictogram:scenes --benchmark scenes --audit decorrelation --out scenes"
+    )
     assert (out / "skewed-pictograms" / "report.html").stat().st_mtime_ns == report
 
 
@@ -122,3 +129,31 @@ def test_alignment_buys_parity(demo):
     gap = rows.filter(metric="gap to pivot", task="image-to-text").row(0, named=True)
     assert gap["high"] < 0
     assert {run["verdicts"][1]["audit"] for run in printed["runs"][:3]} == {"parity"}
+
+
+def test_alignment_makes_the_same_things_known_in_every_language(demo):
+    out, printed = demo
+    findings = {
+        name: Run.open(out / f"{name}-pictograms-quiz").verdicts[0].finding
+        for name in ("skewed", "english", "aligned")
+    }
+    # 330 questions are too few to show that nothing differs.
+    assert findings == {"skewed": "biased", "english": "biased", "aligned": "unclear"}
+    rows = pl.from_dicts(printed["comparison"]).filter(audit="knowledge", metric="consistency")
+    pair = rows.filter(a="choice:pictogram:skewed", b="choice:pictogram:aligned").row(0, named=True)
+    assert pair["low"] > 0
+
+
+def test_a_tie_of_roles_to_gender_is_told_from_none_in_words_and_pictures(demo):
+    out, printed = demo
+    tied, untied = (Run.open(out / f"{name}-pictograms-people") for name in ("tied", "untied"))
+    assert [run.verdicts[0].finding for run in (tied, untied)] == ["biased", "unclear"]
+    assert "neutral prompts show groups of gender unequally: of the first 115 for" in tied.verdicts[0].answer
+    rows = pl.from_dicts(printed["comparison"]).filter(
+        audit="social", metric="MaxSkew beyond chance", attribute="gender"
+    )
+    pair = rows.filter(a="pictogram:tied", b="pictogram:untied").row(0, named=True)
+    assert pair["high"] < 0
+    shown = next(figure for figure in tied.figures("social") if isinstance(figure, Gallery))
+    assert shown.table["heading"][0].startswith("Of the first 115 for")
+    assert shown.table["item_picture"].null_count() == 0

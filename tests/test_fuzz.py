@@ -9,7 +9,7 @@ from labs.fuzz.readers import READERS, Trial
 from equiview.benchmarks import BENCHMARKS
 
 EXAMPLES = settings(max_examples=100, suppress_health_check=list(HealthCheck))
-SHIPPED = {"pictograms", "pictograms-culture"}
+SHIPPED = {"pictograms", "pictograms-culture", "pictograms-people", "pictograms-quiz", "scenes"}
 
 
 @pytest.fixture(scope="module", params=READERS)

@@ -22,6 +22,7 @@ HEAVY = {name.replace("-", "_") for name in TRAINING} | {
     *("numpy", "scipy", "sklearn", "umap", "numba"),
     *("polars", "pyarrow", "pandas", "onnxruntime"),
     *("PIL", "jinja2", "matplotlib", "plotly"),
+    *("inspect_ai", "openai"),
 }
 
 

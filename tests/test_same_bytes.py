@@ -16,7 +16,13 @@ THREADS = (
     {"polars": 16, "blas": 3},
 )
 REPEATS = 5
-AUDITS = {"pictograms": ("prevalence", "individual", "parity"), "pictograms-culture": ("association",)}
+AUDITS = {
+    "pictograms": ("prevalence", "individual", "parity"),
+    "pictograms-culture": ("association",),
+    "pictograms-quiz": ("knowledge",),
+    "pictograms-people": ("social",),
+    "scenes:images=40,gallery=100": ("decorrelation",),
+}
 SCRIPT = f"""
 import hashlib, json, shutil, sys
 from pathlib import Path
@@ -41,7 +47,8 @@ for name, audits in {AUDITS}.items():
     if name == "pictograms":
         benchmark = without_images(benchmark, benchmark.images.ids[30:])
     settings = {{audit: {{"replicates": 100}} for audit in audits}}
-    execute(load_subject("pictogram:skewed"), benchmark, audits, out / name, settings=settings)
+    subject = load_subject(f"{{'choice:' if 'quiz' in name else ''}}pictogram:skewed")
+    execute(subject, benchmark, audits, out / name, settings=settings)
     folders = [out / name, *(again(out / name, out / f"{{name}}-{{time}}") for time in range(1, {REPEATS}))]
     for folder in folders:
         paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "timings.json")

@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import polars as pl
 from PIL import Image
 
 
@@ -54,6 +55,28 @@ def xm3600(place: Path) -> None:
     )
 
 
+def knowrecall(place: Path) -> None:
+    """Two questions about each of three landmarks, in three languages; `en_sub` is a part of English."""
+    content = io.BytesIO()
+    Image.new("RGB", (2, 2), "red").save(content, "PNG")
+    for language in ("ar", "en", "fr", "en_sub"):
+        rows = [
+            {
+                "question": f"{language} question {n} about {landmark}?",
+                "options": [f"{language} {place} {n}" for place in ("one", "two", "three", "four")],
+                "answer": f"{language} {('one', 'two', 'three', 'four')[(landmark + n) % 4]} {n}",
+                "image": {"bytes": content.getvalue(), "path": None},
+                "landmark_id": landmark,
+                "domestic_language_code": ("ar", "en", "fr")[landmark],
+            }
+            for landmark in range(3)
+            for n in range(1 if language == "en_sub" else 2)
+        ]
+        path = place / "data" / f"{language}-00000-of-00001.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame(rows).write_parquet(path)
+
+
 def multi30k(place: Path) -> None:
     lines(place / "data/task1/image_splits/test_2016_flickr.txt", "11.jpg", "22.jpg", "33.jpg")
     for code in ("en", "de", "fr", "cs"):
@@ -87,6 +110,17 @@ def flickr30k(place: Path) -> None:
     data(place / "dataset_flickr30k.json", karpathy(names))
     for name in names:
         picture(place / "flickr30k-images" / name)
+
+
+def entities(place: Path, image: str, sentence: str) -> None:
+    """Flickr30K Entities of an image: five times the same sentence, `{n}` its number; entity 5 has a box."""
+    lines(place / f"Sentences/{image}.txt", *(sentence.replace("{n}", str(n)) for n in range(5)))
+    box = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>5</xmax><ymax>8</ymax></bndbox>"
+    none = "<object><name>7</name><nobndbox>1</nobndbox></object>"
+    text(
+        place / f"Annotations/{image}.xml",
+        f"<annotation><object><name>5</name>{box}</object>{none}</annotation>",
+    )
 
 
 def coco(place: Path) -> None:
@@ -193,6 +227,23 @@ def coco_people(place: Path) -> None:
     coco_annotations(place, "val2014", [1, 2, 3, 4])
 
 
+def visrecall(place: Path) -> None:
+    titles = {"1": ("Blue_Tower", "Blauer_Turm"), "2": ("Red Gate", "Rotes Tor")}
+    landmarks = [
+        {
+            "landmark_id": int(landmark),
+            "domestic_language_code": region,
+            "wikipedia_en": en,
+            "wikipedia_de": de,
+        }
+        for (landmark, (en, de)), region in zip(titles.items(), ("de", "en"), strict=True)
+    ]
+    data(place / "landmark_list.json", landmarks)
+    data(place / "image_list.json", {"1": ["a.jpg", "b.jpg"], "2": ["a.jpg"]})
+    for name in ("1/a", "1/b", "2/a"):
+        picture(place / f"images/{name}.jpg")
+
+
 def vqav2(place: Path) -> None:
     questions = [
         {"image_id": image, "question": f"what is {number}?", "question_id": number}
@@ -220,8 +271,10 @@ LAYOUTS = {
     "coco-people": coco_people,
     "fairface": fairface,
     "flickr30k": flickr30k,
+    "knowrecall": knowrecall,
     "multi30k": multi30k,
     "phase": phase,
+    "visrecall": visrecall,
     "vqav2": vqav2,
     "xflickrco": xflickrco,
     "xm3600": xm3600,

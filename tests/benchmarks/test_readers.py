@@ -6,18 +6,20 @@ from pathlib import Path
 import pytest
 
 from equiview.benchmarks import BENCHMARKS, load_benchmark
-from equiview.benchmarks.coco import OBJECTS
+from equiview.benchmarks.flickr30k import PHRASES
+from equiview.benchmarks.objects import CLASSES, MASKED
 from equiview.benchmarks.phase import PEOPLE
 from equiview.benchmarks.release import RELEASES
 from equiview.benchmarks.trials import SCHEMA as TRIALS
+from equiview.benchmarks.visrecall import LANDMARKS, NAMES
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.errors import InputError
 from tests.benchmarks import layouts
 from tests.benchmarks.layouts import LAYOUTS
 from tests.test_docs import table_of
 
-NO_PICTURES = {"multi30k"}
-NO_TEXTS = {"fairface", "vqav2"}
+NO_PICTURES = {"knowrecall", "multi30k"}
+NO_TEXTS = {"fairface", "knowrecall", "visrecall", "vqav2"}
 
 
 @pytest.fixture
@@ -198,6 +200,81 @@ def test_coco_reads_its_own_captions_too(copy):
     assert load_benchmark(f"coco:{place}").name == "coco-val2014"
 
 
+def test_coco_reads_masks_on_request(copy):
+    place = copy("coco")
+    path = place / "annotations/instances_val2014.json"
+    content = json.loads(path.read_text())
+    content["annotations"][0]["segmentation"] = [[1, 2, 31, 2, 31, 42]]
+    layouts.data(path, content)
+    assert "segmentation" not in load_benchmark(f"coco:{place}").tables["objects"].columns
+    masks = load_benchmark(f"coco:{place},masks=yes").tables["objects"]["segmentation"].to_list()
+    assert masks == ["[[1,2,31,2,31,42]]", None]
+    with pytest.raises(InputError, match="masks is 'maybe'; expected yes or no"):
+        load_benchmark(f"coco:{place},masks=maybe")
+
+
+def test_detections_stand_for_annotated_objects(copy):
+    place = copy("coco")
+    found = [
+        {"image_id": 1, "category_id": 18, "bbox": [1, 2, 3, 4], "score": 0.9},
+        {"image_id": 2, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.4},
+        {"image_id": 999, "category_id": 1, "bbox": [0, 0, 5, 5], "score": 0.9},
+    ]
+    layouts.data(place / "found.json", found)
+    name = f"coco:{place},detections={place / 'found.json'}"
+    assert load_benchmark(name).tables["objects"].row(0) == (
+        "1",
+        "dog",
+        None,
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+        12.0,
+        False,
+    )
+    assert load_benchmark(f"{name},score=.3").tables["objects"]["object"].to_list() == ["dog", "person"]
+    for wrong, message in [
+        ({"category_id": 77}, r"found\.json, detection 1: category 77 is not among"),
+        ({"bbox": [1, 2, 3]}, r"detection 1: bbox \[1, 2, 3\] is not 4 numbers"),
+        ({"image_id": 5}, r"holds no detection with a score of 0\.5 or more in the 2 images"),
+    ]:
+        layouts.data(place / "found.json", [found[0] | wrong])
+        with pytest.raises(InputError, match=message):
+            load_benchmark(name)
+    with pytest.raises(InputError, match="score is of detections"):
+        load_benchmark(f"coco:{place},score=.3")
+
+
+def test_detections_in_flickr30k_are_of_cocos_classes(copy):
+    place = copy("flickr30k")
+    found = [{"image_id": 11, "category_id": 90, "bbox": [1, 2, 3, 4], "score": 0.9}]
+    layouts.data(place / "found.json", found)
+    read = load_benchmark(f"flickr30k:{place},detections={place / 'found.json'}")
+    assert read.tables["objects"].select("image_id", "object").rows() == [("11", "toothbrush")]
+    assert [(n, name) for n, name in enumerate(CLASSES, start=1) if n in {13, 90}] == [
+        (13, "stop sign"), (90, "toothbrush")
+    ]  # fmt: skip
+    assert len(list(filter(None, CLASSES))) == 80
+
+
+def test_flickr30k_entities_says_what_is_where_and_which_words_name_it(copy):
+    place = copy("flickr30k")
+    layouts.entities(place, "11", "[/EN#5/people 11.jpg] [/EN#0/notvisual {n}]")
+    layouts.entities(place, "22", "[/EN#5/people a word that is not there] .")
+    read = load_benchmark(f"flickr30k:{place}")
+    assert read.tables["objects"].row(0) == ("11", "people", None, 1.0, 2.0, 4.0, 6.0, 24.0, False)
+    assert len(read.tables["objects"]) == 2
+    assert read.tables["phrases"].rows() == [(f"11-en-{n}", 0, 6, "people") for n in range(1, 6)]
+    assert read.about.endswith("2 objects, 5 phrases that name them; 5 more are not in their caption")
+    (place / "Annotations/22.xml").write_text("<annotation>")
+    with pytest.raises(InputError, match=r"22\.xml: is not XML, is it cut off"):
+        load_benchmark(f"flickr30k:{place}")
+    (place / "Sentences/22.txt").write_text("one\n")
+    with pytest.raises(InputError, match=r"22\.txt: has 1 sentences, but there are 5 captions"):
+        load_benchmark(f"flickr30k:{place}")
+
+
 def test_a_file_that_is_cut_off_says_so(copy):
     place = copy("flickr30k")
     path = place / "dataset_flickr30k.json"
@@ -254,6 +331,27 @@ def test_coco_people_joins_annotations_with_captions(copy):
     assert load_benchmark(f"coco-people:{place}").counts == {"images": 3, "objects": 2}
 
 
+@pytest.mark.parametrize("name", ["vqav2", "coco"])
+def test_people_of_cocos_images_meet_other_benchmarks_by_number(copy, name):
+    split = "" if name == "vqav2" else ",split=val2014"
+    read = load_benchmark(f"{name}:{copy(name)}{split},people={copy('coco-people')}")
+    table = read.images.table
+    of_image = dict(table.select("id", "gender").iter_rows())
+    assert (of_image["1"], of_image["2"]) == ("male", "unsure")
+    assert table.filter(id="1")["skin"].item() == "light"
+    assert set(of_image.values()) <= {"male", "unsure", None}
+
+
+def test_people_who_are_not_there_are_said(copy):
+    vqa = copy("vqav2")
+    with pytest.raises(InputError, match="no such folder"):
+        load_benchmark(f"vqav2:{vqa},people=nowhere")
+    place = copy("coco-people")
+    (place / "images_val2014.csv").write_text("id,bb_skin,bb_gender\n999,Light,Male\n")
+    with pytest.raises(InputError, match="labels none of the 2 images"):
+        load_benchmark(f"vqav2:{vqa},people={place}")
+
+
 def test_vqav2_has_questions_and_ten_answers_each(copy):
     place = copy("vqav2")
     read = load_benchmark(f"vqav2:{place}")
@@ -291,5 +389,5 @@ def test_the_page_of_benchmarks_says_of_each_where_to_get_it():
 
 def test_the_page_of_benchmarks_has_the_columns_of_every_table():
     page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
-    for schema in (TRIALS, OBJECTS, PEOPLE, QUESTIONS, ANSWERS):
+    for schema in (TRIALS, MASKED, PHRASES, PEOPLE, QUESTIONS, ANSWERS, LANDMARKS, NAMES):
         assert f"<!-- schema: {schema.name} -->\n{table_of(schema)}\n" in page

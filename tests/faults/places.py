@@ -11,6 +11,7 @@ from PIL import Image
 from equiview.api import audit, write_figures
 from equiview.data.run import Run
 from tests.benchmarks.layouts import LAYOUTS
+from tests.benchmarks.test_removals import write_removals
 from tests.conftest import write_world
 
 LANGUAGES = ("en", "sw")
@@ -87,6 +88,12 @@ def stored(place: Path) -> None:
     Path("shelf").symlink_to(shelf)
 
 
+def removals(place: Path) -> None:
+    """`world` and `removed`: what was made of the first of its images."""
+    vectors(place)
+    write_removals(place / "removed", "folder:world")
+
+
 PLACES: dict[str, Callable[[Path], None]] = {
     "vectors": vectors,
     "parquet": parquet,
@@ -94,4 +101,5 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "lists": lists,
     "finished": finished,
     "stored": stored,
+    "removals": removals,
 } | {name: (lambda place, layout=layout: layout(place / "data")) for name, layout in LAYOUTS.items()}

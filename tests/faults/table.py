@@ -58,6 +58,8 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
     ("coco-people", "data/images_val2014.csv", audit(READ, "coco-people:data")),
     ("vqav2", "data/v2_OpenEnded_mscoco_val2014_questions.json", audit(READ, "vqav2:data")),
     ("vqav2", "data/v2_mscoco_val2014_annotations.json", audit(READ, "vqav2:data")),
+    ("removals", "removed/removals.parquet", audit(READ, "removals:removed,of=folder:world")),
+    ("removals", "removed/captions.parquet", audit(READ, "removals:removed,of=folder:world")),
 ]
 
 
@@ -436,6 +438,32 @@ def of_languages() -> Iterator[Case]:
         yield Case(f"{name}, one language only", "vectors", one_language, (*words, *by), code, said)
 
 
+def with_people(values: tuple[str, ...], prompt: str, folder: Path) -> None:
+    """Images of people of these genders in turn, and a file of one neutral prompt."""
+    path = folder / "world" / "images.csv"
+    images = pl.read_csv(path)
+    genders = [values[row % len(values)] for row in range(len(images))]
+    images.with_columns(gender=pl.Series(genders)).write_csv(path)
+    (folder / "prompts.csv").write_text(f"prompt_id,language,text,concept\none,en,{prompt},one\n", "utf-8")
+
+
+def of_people() -> Iterator[Case]:
+    """Galleries in which groups cannot be compared, and prompts that are not neutral."""
+    words = ("audit", "embeddings:world", "--benchmark", "folder:world", "--audit", "social", "--out", "out")
+    words += ("--setting", 'social.prompts=["prompts.csv"]')
+    yield Case(
+        "images without people", "vectors", nothing, words, 1, "images have none of gender, skin, age, race"
+    )
+    both = ("woman", "man")
+    for name, values, prompt, said in (
+        ("people of one gender", ("woman",), "a judge", "attribute 'gender' of the images has 'woman' only"),
+        ("people of no known gender", ("unsure",), "a judge", "has no known value only"),
+        ("a prompt that names gender", both, "a woman judge", "names gender by the word 'woman'"),
+        ("a prompt that was not encoded", both, "a judge", "has no vector for text 'one' of neutral prompts"),
+    ):
+        yield Case(name, "vectors", partial(with_people, values, prompt), words, 1, said)
+
+
 CASES: list[Case] = [
     *of_files(),
     *of_words(),
@@ -445,4 +473,5 @@ CASES: list[Case] = [
     *of_own_models(),
     *of_places_to_write(),
     *of_languages(),
+    *of_people(),
 ]

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from labs.error_rates.amplification import Says, captioning, captions, leaning
 from tests.audits.association.planted import Planted, world
+from tests.audits.knowledge.quizzes import Model, quiz
+from tests.audits.memory import rules
 from tests.audits.parity.worlds import Faces
+from tests.audits.social.worlds import Tied, people
 from tests.conftest import write_world
 
 from equiview.audits.execute import execute
@@ -44,6 +48,20 @@ def of_trials(folder: Path) -> list[Run]:
     ]
 
 
+def of_captions(folder: Path) -> list[Run]:
+    """Two captioners of the same images: what one names where it is wrong leans on gender."""
+    rng = np.random.default_rng(0)
+    world = captions(200, rng)
+    leans = {"leaning": 0.9, "alike": 0.2}
+    return [
+        executed(
+            Says(captioning(leaning(lean), 0.4)(world.women, world.truth, rng)),
+            world.data, ("amplification",), folder / name, name,
+        )
+        for name, lean in leans.items()
+    ]  # fmt: skip
+
+
 def of_faces(folder: Path) -> list[Run]:
     """Two systems that classify faces, one of which harms a group."""
     rng = np.random.default_rng(0)
@@ -60,6 +78,51 @@ def of_faces(folder: Path) -> list[Run]:
     harms = {"harming": 0.25, "harmless": 0.0}
     return [
         executed(Faces(harm), benchmark, ("parity",), folder / name, name) for name, harm in harms.items()
+    ]
+
+
+def of_quiz(folder: Path) -> list[Run]:
+    """Two systems that answer a quiz, one of which knows less in Swahili."""
+    weak = {"forgetful": "sw", "steady": ""}
+    return [
+        executed(Model(language), quiz(240), ("knowledge",), folder / name, name)
+        for name, language in weak.items()
+    ]
+
+
+def of_people(folder: Path) -> list[Run]:
+    """Two systems asked for people in roles, one of which ties each role to a gender."""
+    ties = {"tied": 0.5, "not tied": 0.0}
+    return [
+        executed(Tied(tie), people(300, pictures=True), ("social",), folder / name, name)
+        for name, tie in ties.items()
+    ]
+
+
+def of_places(folder: Path) -> list[Run]:
+    """Two models that describe places, one of which is cut off in German."""
+    place = rules.write(folder / "places", 36)
+    options = {"translator": f"{rules.__name__}:Translator:{place}", "scorer": "pictogram:english"}
+    ways = {"whole": "", "cut off": "cut"}
+    return [
+        execute(
+            load_subject(f"{rules.__name__}:Describer:{way}"),
+            load_benchmark(f"visrecall:{place}"),
+            ("memory",),
+            folder / name,
+            name=name,
+            settings={"memory": options | QUICK},
+        )
+        for name, way in ways.items()
+    ]
+
+
+def of_removals(folder: Path) -> list[Run]:
+    """Two systems on images without one of their objects, one of which knows little of what is there."""
+    benchmark = load_benchmark("scenes:images=150,gallery=200")
+    return [
+        executed(load_subject(f"pictogram:{name}"), benchmark, ("decorrelation",), folder / name, name)
+        for name in ("scenes", "aligned")
     ]
 
 

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from several_systems import of_faces, of_trials, of_world
+from several_systems import (
+    of_captions,
+    of_faces,
+    of_people,
+    of_places,
+    of_quiz,
+    of_removals,
+    of_trials,
+    of_world,
+)
 
 from equiview.audits import AUDITS
 from equiview.data.figures import Chart, Figure
@@ -28,7 +37,16 @@ LEGENDS = """return [...document.querySelectorAll(".plot")].map((plot) => [plot.
 HEATS = """return [...document.querySelectorAll(".plot")].flatMap((plot) => {
   const { type, zmin, zmax, colorscale } = plot._fullData[0];
   return type === "heatmap" ? [[plot.closest("figure").id, [zmin, zmax, colorscale[0][1]]]] : []; });"""
-PAGES = {"world": of_world, "trials": of_trials, "faces": of_faces}
+PAGES = {
+    "world": of_world,
+    "trials": of_trials,
+    "faces": of_faces,
+    "quiz": of_quiz,
+    "people": of_people,
+    "captions": of_captions,
+    "places": of_places,
+    "removals": of_removals,
+}
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -127,7 +145,15 @@ def test_the_gap_that_is_beyond_the_tolerance_looks_so_in_every_panel(window: Pa
 
 
 def test_every_audit_that_comes_along_is_read_here(tmp_path: Path) -> None:
-    runs = [*of_world(tmp_path / "a"), *of_trials(tmp_path / "b")]
+    runs = [
+        *of_world(tmp_path / "a"),
+        *of_trials(tmp_path / "b"),
+        *of_quiz(tmp_path / "c"),
+        *of_people(tmp_path / "d"),
+        *of_places(tmp_path / "e"),
+        *of_captions(tmp_path / "f"),
+        *of_removals(tmp_path / "g"),
+    ]
     read_here = {audit for run in runs for audit in run.manifest.audits}
     ours = {
         name for name, entry in AUDITS.all().items() if "equiview.audits" in entry.value.measure.__module__

@@ -201,8 +201,9 @@ def test_published_accuracies_of_faces_are_those_of_the_paper(tmp_path: Path) ->
 
 def test_a_page_names_the_benchmarks_with_published_numbers(runs: list[Run]) -> None:
     assert published.benchmarks() == [
+        *("removals-coco-test", "removals-flickr30k-test"),
         *("multi30k-translation-test_2016_flickr", "multi30k-independent-test_2016", "fairface-val"),
-        *("xm3600", "3xcm"),
+        *("xm3600", "3xcm", "transfer", "knowrecall", "visrecall"),
     ]
     text = page(runs).decode()
     assert "<code>fairface-val</code>" in text

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -420,6 +421,21 @@ def test_a_place_that_cannot_be_reached_is_said_in_one_line(scheme, place, messa
     assert "\n" not in str(caught.value)
     assert place in str(caught.value)
     assert not (tmp_path / "away.db").exists()
+
+
+def test_qdrant_warns_from_no_thread_of_its_own(tmp_path, monkeypatch):
+    remote = importlib.import_module("qdrant_client.qdrant_remote")
+    begun = []
+
+    def thread(**options):
+        begun.append(options)
+        return threading.Thread(target=int)
+
+    monkeypatch.setattr(remote, "Thread", thread)
+    world = write_world(tmp_path / "world", images=3)
+    with pytest.raises(InputError, match="refused"):
+        load_subject(f"qdrant:http://127.0.0.1:9,collection=captions,queries={world}")
+    assert begun == []
 
 
 def test_every_kind_of_database_is_tried_here():

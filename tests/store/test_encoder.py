@@ -4,11 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from equiview.benchmarks import Benchmark, same_image
 from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.store import Store, readable_part, stored
+from equiview.store import Store, stored
 from equiview.subjects import EmbeddingModel, load_subject
 from tests.conftest import write_world
 from tests.store.counting import Counting, Tokens, images, many, picture, texts
@@ -136,20 +135,6 @@ def test_encoders_that_cannot_vouch_for_themselves_are_not_stored(store, tmp_pat
     assert stored(anonymous, store) is anonymous
     vectors = load_subject(f"embeddings:{write_world(tmp_path / 'world')}")
     assert stored(vectors, store) is vectors
-
-
-@pytest.mark.parametrize("with_store", [True, False])
-def test_what_can_be_read_is_audited_and_the_rest_reported(store, with_store):
-    pictures = images(picture("red"), b"broken", picture("blue"))
-    captions = texts("one", "two", "three").table.with_columns(image_id=pl.Series(["i0", "i1", "i2"]))
-    captions = Items("text", captions, "texts")
-    whole = Benchmark("some", pictures, captions, same_image(pictures, captions))
-    subject = stored(Counting(), store) if with_store else Counting()
-    part, bad = readable_part(subject, whole)
-    assert part.images.ids.to_list() == ["i0", "i2"]
-    assert part.texts.texts == ["one", "three"]
-    assert bad.select("row", "id").rows() == [(2, "i1")]
-    assert len(subject.embed(part.images)) == 2
 
 
 def test_vectors_that_vanish_in_half_precision_are_refused(store):

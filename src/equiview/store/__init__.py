@@ -2,7 +2,8 @@
 
 from equiview.store.answerer import StoredAnswerer, stored_answers
 from equiview.store.answers import Answers
-from equiview.store.encoder import readable_part, stored
+from equiview.store.encoder import stored
+from equiview.store.readable import readable_part
 from equiview.store.vectors import Store
 
 __all__ = ["Answers", "Store", "StoredAnswerer", "readable_part", "stored", "stored_answers"]

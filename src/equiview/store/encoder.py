@@ -9,15 +9,13 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from equiview.benchmarks import Benchmark
-from equiview.benchmarks.partial import without_images
 from equiview.data.items import Items
 from equiview.data.notices import notice
 from equiview.data.progress import Progress, silent
 from equiview.data.vectors import Vectors
 from equiview.errors import InputError
 from equiview.store.vectors import Precision, Shelf, Store, keys_of
-from equiview.subjects import EmbeddingModel, Encoder, Subject, checked_vectors
+from equiview.subjects import EmbeddingModel, Encoder, checked_vectors
 from equiview.subjects.encoders.base import check_not_empty
 
 OnError = Literal["stop", "skip"]
@@ -86,7 +84,7 @@ class StoredEncoder(Encoder):
         With `stop` the first such item is an InputError.
         """
         _, bad = self._filled(items, keys_of(items), progress, on_error)
-        return _reported(items, sorted(bad.items()))
+        return reported(items, sorted(bad.items()))
 
     def _filled(
         self, items: Items, keys: list[bytes | InputError], progress: Progress, on_error: OnError
@@ -141,33 +139,7 @@ def stored(
     return StoredEncoder(encoder, store, precision=precision, name=name)
 
 
-def readable_part(
-    subject: Subject, benchmark: Benchmark, progress: Progress = silent
-) -> tuple[Benchmark, pl.DataFrame]:
-    """The benchmark without the images that cannot be read, and those images: row (from 1), id, reason.
-
-    With a store this encodes what is missing, so nothing is decoded twice; without, every picture is decoded
-    once to see. A subject that is no model needs no picture, and all of the benchmark is returned.
-    """
-    images = benchmark.images
-    if isinstance(subject, StoredEncoder):
-        bad = subject.fill(images, progress)
-    else:
-        needs_pictures = isinstance(subject, EmbeddingModel) and type(subject).embed is EmbeddingModel.embed
-        rows = range(len(images)) if needs_pictures else range(0)
-        errors = ((row, _error_of(images, row)) for row in rows)
-        bad = _reported(images, ((row, error) for row, error in errors if error is not None))
-    return without_images(benchmark, bad["id"]), bad
-
-
-def _error_of(images: Items, row: int) -> InputError | None:
-    try:
-        images.pictures([row])
-    except InputError as error:
-        return error
-    return None
-
-
-def _reported(items: Items, bad: Iterable[tuple[int, InputError]]) -> pl.DataFrame:
+def reported(items: Items, bad: Iterable[tuple[int, InputError]]) -> pl.DataFrame:
+    """Items that cannot be read, by row: row (from 1), id, reason."""
     rows = [(row + 1, items.ids[row], str(error)) for row, error in bad]
     return pl.DataFrame(rows, schema={"row": pl.Int64, "id": pl.String, "reason": pl.String}, orient="row")

@@ -14,7 +14,9 @@ from PIL import Image
 
 from equiview.audits import AUDITS
 from equiview.cli import main
+from equiview.data.requests import Reply
 from equiview.errors import InputError
+from equiview.store import Answers
 from tests.conftest import write_world
 
 
@@ -323,11 +325,25 @@ def test_an_unreadable_picture_stops_the_audit_or_is_left_out_by_name(monkeypatc
 
 def test_the_cache_can_be_listed_verified_and_pruned(monkeypatch, tmp_path):
     monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "cache"))
-    assert equiview("cache") == (0, f"{tmp_path / 'cache' / 'vectors'}: empty\n", "")
-    assert equiview("cache", "verify", "--json")[1] == "[]\n"
+    vectors, answers = tmp_path / "cache" / "vectors", tmp_path / "cache" / "answers"
+    assert equiview("cache") == (0, f"{vectors}: empty\n{answers}: empty\n", "")
+    assert equiview("cache", "verify", "--kind", "answers") == (0, f"{answers}: no answers are damaged\n", "")
+    assert json.loads(equiview("cache", "verify", "--json")[1]) == {"vectors": [], "answers": []}
     assert json.loads(equiview("cache", "prune", "--json")[1]) == {"freed_bytes": 0}
     code, _, errors = equiview("cache", "purge")
     assert (code, "did you mean 'prune'" in errors) == (1, True)
+
+
+def test_answers_are_pruned_only_by_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "cache"))
+    with Answers("f00d", name="chat:one").opened() as answers:
+        answers.put("key", Reply("B"))
+    equiview("cache", "prune")
+    (listed,) = json.loads(equiview("cache", "--json")[1])["answers"]
+    assert (listed["subject"], listed["name"], listed["answers"]) == ("f00d", "chat:one", 1)
+    assert "chat:one" in equiview("cache", "--kind", "answers")[1]
+    equiview("cache", "prune", "--kind", "answers", "--model", "f0")
+    assert json.loads(equiview("cache", "--json")[1])["answers"] == []
 
 
 def test_an_audit_that_cannot_be_measured_is_named_and_the_others_are_reported(

@@ -280,32 +280,38 @@ def review(
 @app.command()
 def cache(
     action: Annotated[str, typer.Argument(help="list, verify or prune.")] = "list",
-    encoder: Annotated[
-        str | None, typer.Option(help="prune: only this encoder, by the start of its fingerprint.")
+    kind: Annotated[
+        str, typer.Option(help="vectors or answers. Both by default; prune spares answers unless it is told.")
+    ] = "",
+    model: Annotated[
+        str | None, typer.Option(help="prune: only this model, by the start of its fingerprint.")
     ] = None,
     unused_days: Annotated[
         float | None, typer.Option(min=0, help="prune: only what was not used for so many days.")
     ] = None,
-    damaged: Annotated[bool, typer.Option("--damaged", help="prune: only what fails its checksum.")] = False,
+    damaged: Annotated[bool, typer.Option("--damaged", help="prune: only what is damaged.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List, verify or prune the vectors kept from earlier audits."""
-    from equiview.errors import unknown_name
-    from equiview.store import Store
+    """List, verify or prune the vectors and answers kept from earlier audits."""
+    from equiview.store import AnswerStore, Store
 
-    store = Store()
+    _one_of("action", action, ("list", "verify", "prune"))
+    kinds = (_one_of("--kind", kind, ("vectors", "answers")),) if kind else ("vectors", "answers")
+    stores: dict[str, Store | AnswerStore] = {"vectors": Store(), "answers": AnswerStore()}
     if action == "prune":
-        freed = store.prune(encoder, unused_days=unused_days, damaged=damaged)
+        # Answers may have cost money: who does not name them keeps them.
+        freed = stores[kind or "vectors"].prune(model, unused_days=unused_days, damaged=damaged)
         return _print_json({"freed_bytes": freed}) if as_json else print(f"freed {freed / 1e6:.1f} MB")
-    if action not in {"list", "verify"}:
-        raise unknown_name("action", action, ["list", "verify", "prune"])
-    table = store.contents() if action == "list" else store.verify()
+    tables = {name: stores[name].contents() if action == "list" else stores[name].verify() for name in kinds}
     if as_json:
-        return _print_json(table.to_dicts())
-    if not len(table):
-        return print(f"{store.root}: {'empty' if action == 'list' else 'every vector is as it was stored'}")
-    _print_table(table, str(store.root))
-    if action == "verify":
+        _print_json({name: table.to_dicts() for name, table in tables.items()})
+    else:
+        for name, table in tables.items():
+            if len(table):
+                _print_table(table, str(stores[name].root))
+            else:
+                print(f"{stores[name].root}: {'empty' if action == 'list' else f'no {name} are damaged'}")
+    if action == "verify" and any(map(len, tables.values())):
         raise typer.Exit(1)
     return None
 

@@ -9,7 +9,7 @@ import pytest
 
 from equiview.data.requests import Reply
 from equiview.errors import InputError
-from equiview.store import Answers
+from equiview.store import Answers, AnswerStore
 
 REPLIES = {
     "a": Reply("B", "stop", 12, 1, 0.25),
@@ -54,6 +54,72 @@ def test_a_damaged_file_is_said(tmp_path):
     path.write_bytes(b"no database " * 1000)
     with pytest.raises(InputError, match="answers cannot be kept"), Answers("model", tmp_path).opened():
         pass
+
+
+@pytest.fixture
+def filled(tmp_path):
+    """Three replies of one model, and one long reply more, and one reply of another."""
+    for subject, name, keys in (("f00d", "chat:one", "abc"), ("beef", "chat:two", "a")):
+        with Answers(subject, tmp_path, name).opened() as answers:
+            for key in keys:
+                answers.put(key, REPLIES[key])
+            if len(keys) > 1:
+                answers.put("long", Reply("word " * 50_000))
+    return AnswerStore(tmp_path)
+
+
+def keys_in(folder, subject):
+    with Answers(subject, folder).opened() as answers:
+        return set(answers.get(REPLIES))
+
+
+def test_what_is_kept_is_listed_by_model(filled):
+    assert filled.contents().select("subject", "name", "answers").rows() == [
+        ("beef", "chat:two", 1),
+        ("f00d", "chat:one", 4),
+    ]
+    assert (filled.contents()["megabytes"] > 0).all()
+    assert len(filled.verify()) == 0
+
+
+def test_answers_of_one_model_can_be_removed(filled, tmp_path):
+    assert filled.prune("f0") > 200_000
+    assert filled.contents()["subject"].to_list() == ["beef"]
+    assert (keys_in(tmp_path, "f00d"), keys_in(tmp_path, "beef")) == (set(), {"a"})
+    assert filled.prune("f0") == 0
+
+
+def test_answers_that_were_used_lately_are_spared(filled, tmp_path):
+    path = Answers("beef", tmp_path).path
+    os.utime(path, (1, 1))
+    filled.prune(unused_days=30)
+    assert filled.contents()["subject"].to_list() == ["f00d"]
+
+
+def test_a_process_that_is_asking_loses_nothing_of_what_comes_after(filled, tmp_path):
+    with Answers("f00d", tmp_path).opened() as answers:
+        filled.prune()
+        assert answers.get(REPLIES) == {}
+        answers.put("b", REPLIES["b"])
+    assert keys_in(tmp_path, "f00d") == {"b"}
+
+
+def test_damaged_answers_are_found_and_alone_removed(filled, tmp_path):
+    path = Answers("f00d", tmp_path).path
+    path.write_bytes(path.read_bytes()[:4096] + b"?" * 8192)
+    assert filled.verify().select("subject", "file").rows() == [("f00d", "f00d.sqlite")]
+    listed = filled.contents().filter(subject="f00d")
+    assert listed.select("name", "answers").rows() == [("?", None)]
+    assert filled.prune(damaged=True) > 0
+    assert filled.contents()["subject"].to_list() == ["beef"]
+    assert not path.exists()
+
+
+def test_answers_without_the_name_of_their_model_are_listed(tmp_path):
+    with Answers("old", tmp_path).opened() as answers:
+        answers.put("a", REPLIES["a"])
+        answers._database.execute("DROP TABLE model")
+    assert AnswerStore(tmp_path).contents().select("name", "answers").rows() == [("?", 1)]
 
 
 def test_what_a_killed_process_had_put_is_there(tmp_path):

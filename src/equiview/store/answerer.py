@@ -26,7 +26,7 @@ class StoredAnswerer(Answerer):
     def __init__(self, inner: Answerer, answers: Answers | None = None) -> None:
         super().__init__(inner.argument)
         self.inner = inner
-        self.answers = answers or Answers(inner.fingerprint)
+        self.answers = answers or Answers(inner.fingerprint, name=inner.name)
 
     @property
     def name(self) -> str:

@@ -1,6 +1,6 @@
 """The store of answers: what a model was asked, and paid for, is not asked again.
 
-    ROOT/answers/SUBJECT.sqlite     one table: key of the request, its reply as JSON
+    ROOT/answers/SUBJECT.sqlite     `answers`: key of a request, its reply as JSON; `model`: its name
 
 `SUBJECT` is the subject's fingerprint; a request is known by a hash of all that is in it, its picture
 included. A reply is on disk as soon as it has come, in whatever order, so a killed run loses only what was
@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import polars as pl
 
 from equiview.data.cache import cache_folder
 from equiview.data.requests import Reply
@@ -22,13 +26,17 @@ from equiview.errors import InputError
 
 WAIT = 60.0
 """Seconds to wait for another process that is writing."""
+DAY = 86_400
+BESIDE = ("", "-wal", "-shm")
+"""How the files that are one database end."""
 
 
 class Answers:
-    """The kept replies of one subject."""
+    """The kept replies of one subject, by its fingerprint; `name` says for people what it is."""
 
-    def __init__(self, subject: str, root: Path | None = None) -> None:
+    def __init__(self, subject: str, root: Path | None = None, name: str = "") -> None:
         self.path = (root or cache_folder()) / "answers" / f"{subject}.sqlite"
+        self.name = name
 
     @contextmanager
     def opened(self) -> Iterator[OpenAnswers]:
@@ -40,7 +48,11 @@ class Answers:
             with self._refusals():
                 database.execute("PRAGMA journal_mode = WAL")
                 database.execute("PRAGMA synchronous = NORMAL")
-                database.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT)")
+                with database:
+                    database.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT)")
+                    database.execute("CREATE TABLE IF NOT EXISTS model (name TEXT PRIMARY KEY)")
+                    database.execute("INSERT OR IGNORE INTO model VALUES (?)", (self.name,))
+                os.utime(self.path)  # when it was last used
             yield OpenAnswers(self, database)
         finally:
             database.close()
@@ -78,3 +90,109 @@ class OpenAnswers:
         text = json.dumps(reply.content, ensure_ascii=False, sort_keys=True)
         with self._answers._refusals(), self._database:
             self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, text))
+
+
+class AnswerStore:
+    """The kept replies of all subjects under one root, `cache_folder()` unless another is given."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = (root or cache_folder()) / "answers"
+
+    def files(self) -> list[Path]:
+        """The database of each subject."""
+        return sorted(self.root.glob("[!.]*.sqlite"))
+
+    def contents(self) -> pl.DataFrame:
+        """One row a subject: subject (fingerprint), name, answers (null if damaged), megabytes, last_used."""
+        rows = []
+        for path in self.files():
+            answers, name = None, "?"
+            with contextlib.suppress(sqlite3.Error), _database(path) as database:
+                ((answers,),) = database.execute("SELECT count(*) FROM answers").fetchall()
+                name = ", ".join(name for (name,) in database.execute("SELECT name FROM model ORDER BY name"))
+            if answers == 0:  # pruned
+                continue
+            used = time.strftime("%Y-%m-%d %H:%M", time.localtime(_last_used(path)))
+            rows.append((path.stem, name, answers, _size(path) / 1e6, used))
+        columns = {"subject": pl.String, "name": pl.String, "answers": pl.Int64, "megabytes": pl.Float64,
+                   "last_used": pl.String}  # fmt: skip
+        return pl.DataFrame(rows, schema=columns, orient="row")
+
+    def verify(self) -> pl.DataFrame:
+        """Check every database; one row for each damaged one: subject, file, problem."""
+        rows = [(path.stem, path.name, problem) for path in self.files() if (problem := _damage(path))]
+        columns = {"subject": pl.String, "file": pl.String, "problem": pl.String}
+        return pl.DataFrame(rows, schema=columns, orient="row")
+
+    def prune(
+        self, subject: str | None = None, *, unused_days: float | None = None, damaged: bool = False
+    ) -> int:
+        """Remove what was kept; returns how many bytes became free.
+
+        `subject` is a fingerprint or the beginning of one; `unused_days` spares what was used since; with
+        `damaged` only what is damaged goes. A database is emptied, not deleted, so that a process which is
+        asking just now loses nothing of what comes next. InputError where such a process does not let go.
+        """
+        freed = 0
+        for path in self.files():
+            if subject is not None and not path.stem.startswith(subject):
+                continue
+            if unused_days is not None and time.time() - _last_used(path) < unused_days * DAY:
+                continue
+            broken = _damage(path)
+            if damaged and broken is None:
+                continue
+            before = _size(path)
+            if broken is None:
+                _empty(path)
+            else:
+                for file in _files_of(path):
+                    file.unlink(missing_ok=True)
+            freed += max(0, before - _size(path))
+        return freed
+
+
+@contextmanager
+def _database(path: Path) -> Iterator[sqlite3.Connection]:
+    """A database that is there, to be looked at or emptied; every statement stands for itself."""
+    database = sqlite3.connect(path, timeout=WAIT, isolation_level=None)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def _empty(path: Path) -> None:
+    try:
+        with _database(path) as database:
+            for table in ("answers", "model"):
+                database.execute(f"DELETE FROM {table}")
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except (OSError, sqlite3.Error) as error:
+        raise InputError(f"{path}: answers cannot be removed ({error})") from None
+
+
+def _damage(path: Path) -> str | None:
+    """What is wrong with a database, or None."""
+    try:
+        with _database(path) as database:
+            ((result, *_), *_) = database.execute("PRAGMA integrity_check(1)").fetchall()
+            database.execute("SELECT key, answer FROM answers LIMIT 0")
+    except sqlite3.Error as error:
+        return str(error)
+    return None if result == "ok" else str(result)
+
+
+def _files_of(path: Path) -> list[Path]:
+    """The files that are one database, as far as they are there."""
+    return [file for end in BESIDE if (file := path.with_name(path.name + end)).is_file()]
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in _files_of(path))
+
+
+def _last_used(path: Path) -> float:
+    """When it was last opened or written to, in seconds since 1970."""
+    return max((file.stat().st_mtime for file in _files_of(path)), default=0.0)

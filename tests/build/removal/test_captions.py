@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
 from random import Random
-from types import ModuleType, SimpleNamespace
 
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.tokens import Doc
+from spacy.training import Example
 
 from equiview.build.removal.captions import (
     phrases_naming,
@@ -69,26 +71,48 @@ def test_annotated_phrases_count_and_words_do_not() -> None:
     assert not phrases_naming(caption, {"horse"}, WORDS)
 
 
-def test_a_parser_says_which_words_belong_to_the_phrase(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pipeline of spaCy that learnt to parse one caption, saved as any other."""
+    rows = [
+        ("a", "DET", 1, "det"),
+        ("man", "NOUN", 1, "ROOT"),
+        ("and", "CCONJ", 1, "cc"),
+        ("the", "DET", 8, "det"),
+        ("very", "ADV", 5, "advmod"),
+        ("old", "ADJ", 8, "amod"),
+        ("and", "CCONJ", 5, "cc"),
+        ("tired", "ADJ", 5, "conj"),
+        ("dog", "NOUN", 1, "conj"),
+    ]
+    words, pos, heads, deps = map(list, zip(*rows, strict=True))
+    nlp = spacy.blank("en")
+    nlp.add_pipe("morphologizer")
+    nlp.add_pipe("parser", config={"min_action_freq": 1})
+    known = [Example(nlp.make_doc(" ".join(words)), Doc(nlp.vocab, words, pos=pos, heads=heads, deps=deps))]
+    spacy.util.fix_random_seed(0)
+    nlp.initialize(lambda: known)
+    for _ in range(60):
+        nlp.update(known)
+    place = tmp_path_factory.mktemp("pipeline")
+    nlp.to_disk(place)
+    return place
+
+
+def test_a_parser_says_which_words_belong_to_the_phrase(pipeline: Path) -> None:
     """spaCy's phrases are taken in place of ours, the smallest around the word."""
-
-    def pipeline(text: str) -> SimpleNamespace:
-        start = text.index("the very")
-        return SimpleNamespace(noun_chunks=[SimpleNamespace(start_char=start, end_char=len(text))])
-
-    spacy = ModuleType("spacy")
-    pipeline.pipe_names = ["parser"]
-    spacy.load = lambda _: pipeline
-    monkeypatch.setitem(sys.modules, "spacy", spacy)
     caption = Caption("a man and the very old and tired dog")
-    spans = phrases_naming(caption, {"dog"}, WORDS, spacy_phrases("en"))
-    assert [caption.text[a:b] for a, b in spans] == ["the very old and tired dog"]
-    pipeline.pipe_names = []
-    with pytest.raises(InputError, match="en: has no parser"):
-        spacy_phrases("en")
-    spacy.load = lambda name: (_ for _ in ()).throw(OSError(f"[E050] Can't find model '{name}'"))
-    with pytest.raises(InputError, match=r"en: is no pipeline of spaCy that can be loaded \(\[E050\]"):
-        spacy_phrases("en")
+    for find, expected in ((None, "dog"), (spacy_phrases(str(pipeline)), "the very old and tired dog")):
+        spans = phrases_naming(caption, {"dog"}, WORDS, find)
+        assert [caption.text[start:end] for start, end in spans] == [expected]
+
+
+def test_a_pipeline_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    spacy.blank("en").to_disk(tmp_path)
+    with pytest.raises(InputError, match="has no parser, so it finds no noun phrases"):
+        spacy_phrases(str(tmp_path))
+    with pytest.raises(InputError, match=r"en_none: is no pipeline of spaCy that can be loaded \(\[E050\]"):
+        spacy_phrases("en_none")
 
 
 def test_a_prompt_names_all_that_is_kept() -> None:

@@ -12,6 +12,16 @@ from sources import ROOT
 RESULTS = ROOT / "labs" / "results"
 IMAGES = ROOT / "docs" / "images"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+Row = dict[str, float]
+
+
+def read_rows(name: str) -> list[Row]:
+    """What an earlier run of a curve measured; nothing where there was none."""
+    path = RESULTS / f"{name}.csv"
+    if not path.is_file():
+        return []
+    with path.open(newline="") as file:
+        return [{column: float(value) for column, value in row.items()} for row in csv.DictReader(file)]
 
 
 def write_rows(name: str, rows: Sequence[Mapping[str, object]]) -> Path:
@@ -66,13 +76,14 @@ def draw_lines(
         axes.plot(x, y, "o-", color=colour, markersize=4)
         for place, values in zip(x, (points or {}).get(label, ()), strict=False):
             axes.plot([place] * len(values), values, "_", color=colour, alpha=0.6)
-    for (label, _), place, colour in zip(lines.items(), _apart(axes, lines), COLOURS, strict=False):
-        axes.annotate(f"  {label}", (x[-1], place), color=colour, va="center")
     if level is not None:
+        axes.margins(y=0.1)
         axes.axhline(level[0], color="#777777", linestyle=":", linewidth=1)
-        axes.annotate(level[1], (x[-1], level[0]), color="#777777", va="bottom", ha="right")
+        axes.annotate(level[1], (x[-1], level[0]), color="#777777", va="top", ha="right")
     else:
         axes.set_ylim(bottom=0)
+    for (label, _), place, colour in zip(lines.items(), _apart(axes, lines), COLOURS, strict=False):
+        axes.annotate(f"  {label}", (x[-1], place), color=colour, va="center")
     axes.set(title=title, xlabel=across, ylabel=up)
     axes.spines[["top", "right"]].set_visible(False)
     IMAGES.mkdir(parents=True, exist_ok=True)
@@ -86,7 +97,7 @@ def _apart(axes, lines: Mapping[str, Sequence[float]]) -> list[float]:
     """Heights of the lines' names, near their ends and far enough apart to be read."""
     ends = [y[-1] for y in lines.values()]
     low, high = axes.get_ylim()
-    least = 0.06 * (max(high, 0) - min(low, 0))
+    least = 0.06 * (high - low)
     places = list(ends)
     order = sorted(range(len(ends)), key=ends.__getitem__)
     for below, above in pairwise(order):

@@ -6,7 +6,6 @@ the picture. Rows are written as they are measured, so that a run that is stoppe
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from PIL.Image import Image
 
 from corpus import sample, skewed_shares
-from curves import RESULTS, draw_spread, write_rows
+from curves import Row, draw_spread, read_rows, write_rows
 from encoded import bank
 from equiview.audits import AUDITS
 from equiview.benchmarks import Benchmark, load_benchmark
@@ -31,7 +30,6 @@ LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 SEEDS = 3
 """Corpora a level, each as large as those of the shipped encoders."""
 MEASURED = ("consistency", "same", "en", "glo", "lowest")
-Row = dict[str, float]
 
 
 class Trained(EmbeddingModel):
@@ -54,7 +52,7 @@ def main() -> None:
     fetch()
     drawings = bank()
     quiz = load_benchmark("pictograms-quiz")
-    rows = done()
+    rows = read_rows("knowledge_curve")
     for seed in range(SEEDS):
         for skew in LEVELS:
             if any(row["skew"] == skew and row["seed"] == seed for row in rows):
@@ -80,15 +78,6 @@ def measured(answerer: Choice, quiz: Benchmark) -> Row:
         "lowest": min(row.value for row in estimates.by("language", "accuracy")),
     }
     return {name: round(number, 4) for name, number in numbers.items()}
-
-
-def done() -> list[Row]:
-    """What an earlier run measured."""
-    path = RESULTS / "knowledge_curve.csv"
-    if not path.is_file():
-        return []
-    with path.open(newline="") as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
 def summarise(rows: Sequence[Row]) -> None:

@@ -7,7 +7,6 @@ measured, so that a run that is stopped goes on where it was.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from functools import cache
 
@@ -16,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from curves import RESULTS, draw_spread, write_rows
+from curves import Row, draw_spread, read_rows, write_rows
 from equiview.audits.decorrelation import DECORRELATION
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.scenes import SceneOptions, scenes_of
@@ -34,7 +33,6 @@ LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 SEEDS = 2
 IMAGES = 1_000
 CUTOFFS = (1, 5, 10)
-Row = dict[str, float]
 
 
 class SceneEncoder(Encoder):
@@ -78,7 +76,7 @@ def benchmark() -> Benchmark:
 def main() -> None:
     torch.set_num_threads(1)  # where others compute as well, two threads wait for each other
     fetch()
-    rows = done()
+    rows = read_rows("scenes_curve")
     for seed in range(SEEDS):
         for strength in LEVELS:
             about = {"strength": strength, "seed": seed}
@@ -109,15 +107,6 @@ def measured(encoder: Encoder, items: Benchmark) -> Row:
         },
     }
     return {name: round(value, 4) for name, value in numbers.items()}
-
-
-def done() -> list[Row]:
-    """What an earlier run measured."""
-    path = RESULTS / "scenes_curve.csv"
-    if not path.is_file():
-        return []
-    with path.open(newline="") as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
 def by_level(rows: Sequence[Row], column: str) -> list[list[float]]:

@@ -8,14 +8,13 @@ measured, so that a run that is stopped goes on where it was.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 
 from corpus import sample, skewed_shares, training_languages
-from curves import RESULTS, draw_spread, write_rows
+from curves import Row, draw_spread, read_rows, write_rows
 from encoded import bank, held_out
 from equiview.metrics import spearman
 from measure import CUTOFFS, matched_bias, names_in, recall_at_10
@@ -26,14 +25,13 @@ from train_encoders import STRENGTH
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 CORPORA = ((20_000, 700, 5), (100_000, 1000, 2))
 """Captions, training steps, corpora a level: as the shipped encoders saw, and enough for every language."""
-Row = dict[str, float]
 
 
 def main() -> None:
     torch.set_num_threads(2)
     fetch()
     drawings, images = bank(), held_out()
-    rows = done()
+    rows = read_rows("skew_curve")
     for captions, steps, seeds in CORPORA:
         for seed in range(seeds):
             for skew in LEVELS:
@@ -58,14 +56,6 @@ def main() -> None:
                 print(rows[-1], flush=True)
         summarise(rows, captions)
     write_rows("skew_correlation", [correlations(rows, captions) for captions, *_ in CORPORA])
-
-
-def done() -> list[Row]:
-    """What an earlier run measured."""
-    path = RESULTS / "skew_curve.csv"
-    with path.open(newline="") as file:
-        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    return [row for row in rows if "seed" in row]
 
 
 def summarise(rows: Sequence[Row], captions: int) -> None:

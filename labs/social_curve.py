@@ -8,14 +8,13 @@ is stopped goes on where it was.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 
 from corpus import english_only, sample
-from curves import RESULTS, draw_spread, write_rows
+from curves import Row, draw_spread, read_rows, write_rows
 from encoded import bank, held_out_persons
 from equiview.metrics import spearman
 from social_measure import neutral_english, social_bias
@@ -28,14 +27,13 @@ SEEDS = 3
 CAPTIONS, STEPS = 10_000, 500
 MEASURES = {"max_skew": "MaxSkew@k", "ndkl": "NDKL", "kl_recall": "KL of R@18"}
 ATTRIBUTES = ("gender", "skin")
-Row = dict[str, float]
 
 
 def main() -> None:
     torch.set_num_threads(1)
     fetch()
     drawings, images = bank(), held_out_persons()
-    rows = done()
+    rows = read_rows("social_curve")
     for seed in range(SEEDS):
         for strength in LEVELS:
             about = {"strength": strength, "seed": seed}
@@ -56,15 +54,6 @@ def main() -> None:
             print(rows[-1], flush=True)
     write_rows("social_correlation", [correlations(rows)])
     draw(rows)
-
-
-def done() -> list[Row]:
-    """What an earlier run measured."""
-    path = RESULTS / "social_curve.csv"
-    if not path.is_file():
-        return []
-    with path.open(newline="") as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
 def by_level(rows: Sequence[Row], column: str) -> list[list[float]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +22,8 @@ from equiview.stats._check import add_up, as_columns, as_level, cluster_rows, ex
 
 BLOCK_BYTES = 16 * 2**20
 DRAWS_AT_ONCE = 16_384
-REMEMBERED_BYTES = 4 * 2**20
+REMEMBERED_BYTES = 16 * 2**20
+"""Of the draws of one sample, at most four of which are kept."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,12 @@ def bootstrap_means(
     matrix = np.ascontiguousarray(np.concatenate([sums, patterns], axis=1))
 
     means = np.empty((replicates, columns.shape[1]))
-    few = replicates * n_clusters * 8 <= REMEMBERED_BYTES
+    few = replicates * n_clusters <= REMEMBERED_BYTES
     for start, counts in (
         _remembered(n_clusters, replicates, seed) if few else _counts(n_clusters, replicates, seed)
     ):
         stop = start + len(counts)
-        totals = counts @ matrix
+        totals = counts.astype(np.float64, copy=False) @ matrix
         weights = totals[:, columns.shape[1] :][:, pattern_of]
         with np.errstate(invalid="ignore"):  # 0 / 0: no query of this column was drawn
             np.divide(totals[:, : columns.shape[1]] * unit, weights, out=means[start:stop])
@@ -164,9 +166,17 @@ def _counts(n_clusters: int, replicates: int, seed: int) -> Iterator[tuple[int, 
 
 
 @lru_cache(maxsize=4)
-def _remembered(n_clusters: int, replicates: int, seed: int) -> tuple[tuple[int, NDArray[np.float64]], ...]:
-    """`_counts` of a small sample, kept: an audit bootstraps hundreds of groups of one size from one seed."""
-    return tuple((start, counts.copy()) for start, counts in _counts(n_clusters, replicates, seed))
+def _remembered(
+    n_clusters: int, replicates: int, seed: int
+) -> tuple[tuple[int, NDArray[np.unsignedinteger[Any]]], ...]:
+    """`_counts` of a small sample, kept: an audit bootstraps hundreds of groups of one size from one seed.
+
+    In whole numbers as narrow as they fit, nearly always one byte.
+    """
+    return tuple(
+        (start, counts.astype(np.min_scalar_type(int(counts.max()))))
+        for start, counts in _counts(n_clusters, replicates, seed)
+    )
 
 
 def _draw_counts(rng: np.random.Generator, n_clusters: int, replicates: int) -> NDArray[np.int64]:

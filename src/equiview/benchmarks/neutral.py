@@ -23,11 +23,12 @@ from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.benchmarks.base import Benchmark
-from equiview.data.files import content_of, not_utf8
+from equiview.data.files import content_of
 from equiview.data.tables import Column, Schema, read_table
+from equiview.data.toml import parse_toml_as
 from equiview.errors import InputError
 
 SLOT = "{person}"
@@ -176,17 +177,7 @@ def _filled(table: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def _parse(content: bytes, source: str) -> pl.DataFrame:
-    try:
-        file = _File.model_validate(tomllib.loads(content.decode("utf-8-sig")))
-    except UnicodeDecodeError:
-        raise not_utf8(content, source) from None
-    except RecursionError:
-        raise InputError(f"{source}: is not TOML that can be read: it is nested too deeply") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"{source}: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
-    except ValueError as error:
-        raise InputError(f"{source}: is not TOML ({error})") from None
+    file = parse_toml_as(_File, content, source)
     rows = []
     for language, templates in file.templates.items():
         for concept, phrases in file.concepts.items():

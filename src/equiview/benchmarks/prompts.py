@@ -23,7 +23,6 @@ Those that come with equiview, in `prompt_data`, were written for this project i
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,10 +32,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from equiview.data.files import content_of, not_utf8
+from equiview.data.files import content_of
 from equiview.data.languages import languages
+from equiview.data.toml import parse_toml_as
 from equiview.errors import InputError
 
 SHIPPED = ("gender", "race", "age")
@@ -133,18 +133,7 @@ def read_prompts(path: Path) -> Prompts:
 
 
 def _parse(content: bytes, source: str) -> Prompts:
-    try:
-        file = _File.model_validate(tomllib.loads(content.decode("utf-8-sig")))
-    except UnicodeDecodeError:
-        raise not_utf8(content, source) from None
-    except RecursionError:
-        raise InputError(f"{source}: is not TOML that can be read: it is nested too deeply") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{source}: {where}: {first['msg'].lower()}") from None
-    except ValueError as error:  # TOMLDecodeError, and a whole number of thousands of digits
-        raise InputError(f"{source}: is not TOML ({error})") from None
+    file = parse_toml_as(_File, content, source)
     rows = [
         (entry.language, entry.paraphrase, value, text, entry.checked)
         for entry in file.prompts

@@ -11,6 +11,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equiview.data.files import content_of
+from equiview.data.toml import parse_toml
 from equiview.errors import InputError
 
 DEFAULTS = "defaults.toml"
@@ -54,11 +55,7 @@ class TrainingSettings(Strict):
     @classmethod
     def read(cls, path: Path) -> Self:
         """The settings of a TOML file."""
-        try:
-            content = tomllib.loads(content_of(path).decode())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: is not TOML ({error})") from None
-        return cls.of(content, str(path))
+        return cls.of(parse_toml(content_of(path), str(path)), str(path))
 
     def check(self, source: str) -> None:
         """InputError for settings that do not go together."""

@@ -10,7 +10,6 @@ same form, and what it holds replaces ours::
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -21,8 +20,9 @@ import polars as pl
 from equiview.audits.knowledge.settings import MAX_TOKENS, KnowledgeSettings
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.quiz import QUESTIONS, checked_questions
-from equiview.data.files import content_of, not_utf8
+from equiview.data.files import content_of
 from equiview.data.requests import Request
+from equiview.data.toml import parse_toml
 from equiview.errors import InputError
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -115,12 +115,7 @@ def shipped_prompts() -> Prompts:
 
 def parsed(content: bytes, source: str) -> dict[str, dict[str, str]]:
     """The prompts of a TOML file by kind and language; InputError says what is wrong with it."""
-    try:
-        kinds = tomllib.loads(content.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise not_utf8(content, source) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{source}: is not TOML ({error})") from None
+    kinds = parse_toml(content, source)
     for kind, texts in kinds.items():
         if kind not in MAX_TOKENS or not isinstance(texts, dict):
             raise InputError(f"{source}: {kind!r} is no kind of prompt; expected [{'], ['.join(MAX_TOKENS)}]")

@@ -14,17 +14,17 @@ A folder is read as T releases its prompts: `LANG/0.j2`, `LANG/1.j2` and so on. 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.data.files import content_of, not_utf8
 from equiview.data.languages import language_name, language_names
+from equiview.data.toml import parse_toml_as
 from equiview.errors import InputError
 
 NAME = re.compile(r"\{\{\s*landmark_name\s*\}\}|\{landmark_name\}")
@@ -95,17 +95,7 @@ def load_prompts(name: str) -> AppearancePrompts:
 
 
 def _of_toml(content: bytes, source: str) -> dict[str, list[str]]:
-    try:
-        file = _File.model_validate(tomllib.loads(content.decode("utf-8-sig")))
-    except UnicodeDecodeError:
-        raise not_utf8(content, source) from None
-    except RecursionError:
-        raise InputError(f"{source}: is not TOML that can be read: it is nested too deeply") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"{source}: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
-    except ValueError as error:
-        raise InputError(f"{source}: is not TOML ({error})") from None
+    file = parse_toml_as(_File, content, source)
     languages = [entry.language for entry in file.prompts]
     if twice := [language for language in languages if languages.count(language) > 1]:
         raise InputError(f"{source}: language {twice[0]!r} has two entries; put its prompts into one")

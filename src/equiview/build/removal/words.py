@@ -8,18 +8,17 @@ their words from counting. Of words that overlap the longest phrase counts: a "h
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.data.files import content_of
 from equiview.data.fingerprint import fingerprint
+from equiview.data.toml import parse_toml_as
 from equiview.errors import InputError
 
 TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
@@ -133,14 +132,4 @@ def coco_words() -> Words:
 
 
 def _parsed(content: bytes, source: str) -> Words:
-    try:
-        table: Mapping[str, Any] = tomllib.loads(content.decode("utf-8-sig"))
-        return Words(WordFile.model_validate(table), source)
-    except UnicodeDecodeError:
-        raise InputError(f"{source}: is not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: is not TOML ({error})") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{source}: {where}: {first['msg']}") from None
+    return Words(parse_toml_as(WordFile, content, source), source)

@@ -66,7 +66,8 @@ def test_an_own_list_counts_instead_of_ours(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("[en", "is no TOML"),
+        ("[en", "is not TOML"),
+        ("a = " + "[" * 5000, "nested too deeply"),
         ('[en]\nfemale = ["a"]', "needs attribute"),
         ('attribute = "gender"', "needs attribute"),
         ('attribute = "gender"\nen = 3', "must be a table"),

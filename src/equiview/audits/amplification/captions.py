@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from equiview.data.files import content_of, not_utf8
+from equiview.data.files import content_of
+from equiview.data.toml import parse_toml
 from equiview.errors import InputError
 
 MASK = "[MASK]"
@@ -66,7 +66,7 @@ def known_words(attribute: str, language: str, own: Sequence[str] = ()) -> Words
     shipped = files("equiview.audits.amplification.words")
     lists = [read_words(Path(name).expanduser()) for name in own]
     if (path := shipped / f"{attribute}.toml").is_file():
-        lists.append(_parsed(path.read_text("utf-8"), f"{attribute}.toml"))
+        lists.append(_parsed(path.read_bytes(), f"{attribute}.toml"))
     return next((entry[1][language] for entry in lists if entry[0] == attribute and language in entry[1]), {})
 
 
@@ -76,22 +76,11 @@ def read_words(path: Path) -> tuple[str, Mapping[str, Words]]:
     The file is TOML: `attribute = "gender"`, then for each language a table of lists by value. InputError
     says what is wrong with it.
     """
-    return _parsed(_text_of(path), str(path))
+    return _parsed(content_of(path), str(path))
 
 
-def _text_of(path: Path) -> str:
-    content = content_of(path)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise not_utf8(content, str(path)) from None
-
-
-def _parsed(text: str, source: str) -> tuple[str, Mapping[str, Words]]:
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: is no TOML ({error})") from None
+def _parsed(toml: bytes, source: str) -> tuple[str, Mapping[str, Words]]:
+    content = parse_toml(toml, source)
     attribute = content.pop("attribute", None)
     if not isinstance(attribute, str) or not content:
         raise InputError(f'{source}: needs attribute = "gender" (or another) and a table for each language')
@@ -141,14 +130,11 @@ class Nouns:
         """Those of a file of a user, else COCO's things in English; InputError says what is wrong with it."""
         if name:
             path = Path(name).expanduser()
-            text, source = _text_of(path), str(path)
+            toml, source = content_of(path), str(path)
         else:
             shipped = files("equiview.audits.amplification.words") / "coco.toml"
-            text, source = shipped.read_text("utf-8"), "coco.toml"
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{source}: is no TOML ({error})") from None
+            toml, source = shipped.read_bytes(), "coco.toml"
+        content = parse_toml(toml, source)
         language, nouns = content.get("language"), content.get("nouns", {})
         if not isinstance(language, str) or not _is_table(nouns, f"{source}, nouns"):
             raise InputError(f'{source}: needs language = "en" (or another)')

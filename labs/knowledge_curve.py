@@ -81,7 +81,7 @@ def measured(answerer: Choice, quiz: Benchmark) -> Row:
 
 
 def summarise(rows: Sequence[Row]) -> None:
-    """Draw the curve, and print the table of docs/ground-truth.md."""
+    """Draw the curve."""
     lines = {
         name: [[row[name] for row in rows if row["skew"] == skew] for skew in LEVELS] for name in MEASURED
     }
@@ -94,12 +94,6 @@ def summarise(rows: Sequence[Row]) -> None:
         up="share",
         level=(0.25, "guessing"),
     )
-    for place, skew in enumerate(LEVELS):
-        of_level = [lines[name][place] for name in MEASURED]
-        cells = [f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}" for values in of_level]
-        print(f"| {skew} | {' | '.join(cells)} |")
-    means = [spearman(LEVELS, [float(np.mean(level)) for level in lines[name]]) for name in MEASURED]
-    print(f"| Spearman of the means | {' | '.join(f'{value:.3f}' for value in means)} |")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
-from image_tower import ANYWHERE, SHOWN, SOFTNESS, WEIGHTS, Block, SeeingTower, centred
+from image_tower import ANYWHERE, SHOWN, SOFTNESS, WEIGHTS, Block, Look, SeeingTower, centred
 from scene_tower import SceneHead, SceneTower
 from text_tower import OUT, TextTower
 
@@ -91,16 +91,25 @@ def export_image_tower(seeing: SeeingTower, path: Path) -> int:
     x = graph.add("Transpose", graph.add("Cast", "pixels", to=TensorProto.FLOAT), perm=[0, 3, 1, 2])
     x = graph.add("Mul", x, graph.constant(np.array(1 / (255 * 0.35), dtype=np.float32)))
     x = graph.add("Sub", x, graph.constant(np.array(0.6 / 0.35, dtype=np.float32)))
-    stem, norm = tower.body[0], tower.body[1]
-    x = graph.add("Relu", _convolution(graph, x, stem, norm))
-    for block in tower.body[3:]:
-        x = _block(graph, x, block)
-    mean = graph.add("Flatten", graph.add("GlobalAveragePool", x), axis=1)
-    anywhere = graph.add("Mul", mean, graph.constant(np.array(ANYWHERE, dtype=np.float32)))
-    x = graph.add("Concat", graph.add("Flatten", x, axis=1), anywhere, axis=1)
+    near = graph.add("Relu", _convolution(graph, x, tower.near[0], tower.near[1]))
+    for block in tower.near[3:]:
+        near = _block(graph, near, block)
+    far = near
+    for block in tower.far:
+        far = _block(graph, far, block)
+    person = _block(graph, near, tower.person)
+    scale = graph.constant(np.array(ANYWHERE, dtype=np.float32))
+    mean = graph.add("Flatten", graph.add("GlobalAveragePool", far), axis=1)
+    x = graph.add(
+        "Concat", graph.add("Flatten", far, axis=1), graph.add("Mul", mean, scale), axis=1
+    )
     parts = []
     for name, head in tower.heads.items():
-        part = _head(graph, x, head)
+        read = x
+        if name in SHOWN:
+            seen = graph.add("Mul", _look(graph, person, tower.looks[name]), scale)
+            read = graph.add("Concat", x, seen, axis=1)
+        part = _head(graph, read, head)
         if name == "concept":
             part = _unit(graph, graph.add("MatMul", part, graph.constant(_array(seeing.kept))))
         if name in SHOWN:
@@ -140,6 +149,14 @@ def _block(graph: Graph, x: str, block: Block) -> str:
     y = graph.add("Relu", _convolution(graph, x, block.first, block.norm1))
     y = _convolution(graph, y, block.second, block.norm2)
     return graph.add("Relu", graph.add("Add", y, short))
+
+
+def _look(graph: Graph, x: str, look: Look) -> str:
+    shape = graph.constant(np.array([0, 0, -1], dtype=np.int64))
+    what = graph.add("Reshape", graph.add("Relu", _convolution(graph, x, look.what, look.norm)), shape)
+    where = graph.add("Reshape", _convolution(graph, x, look.where, None), shape)
+    what = graph.add("Transpose", what, perm=[0, 2, 1])
+    return graph.add("Flatten", graph.add("MatMul", graph.add("Softmax", where, axis=2), what), axis=1)
 
 
 def _convolution(graph: Graph, x: str, layer: nn.Conv2d, norm: nn.BatchNorm2d | None) -> str:

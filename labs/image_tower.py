@@ -25,15 +25,19 @@ WIDTHS = {"concept": 96, "flag": 16, "gender": 8, "skin": 8}
 WEIGHTS = {"concept": 1.0, "flag": 0.6, "gender": 0.7, "skin": 0.7}
 """Length of each part, at most, before the whole is scaled to length 1."""
 ANYWHERE = 4.0
-"""Scale of the means over places beside the features of each place."""
+"""Scale of means over places, plain or of a look, beside the features of each place."""
+LOOKS, SEEN = 4, 48
+"""Looks at a person for each part that says who is shown, and features that each brings back."""
 SHOWN = {"gender": len(GENDERS), "skin": len(SKINS)}
 """Numbers of the parts that say who is shown."""
-SOFTNESS = 4.0
+SOFTNESS = 3.0
 """Inverse temperature of what is said of people: softer than in training, so that doubt shows."""
 SCALES = {"concept": 20.0, "flag": 8.0, "gender": 8.0, "skin": 8.0}
 """Inverse temperatures of the softmax over each part's classes."""
-SHARES = {"concept": 1.0, "flag": 0.3, "gender": 0.8, "skin": 0.8}
+SHARES = {"concept": 1.0, "flag": 0.3, "gender": 1.6, "skin": 0.8}
 """Weight of each part's loss."""
+NOBODY = 0.15
+"""Weight of a drawing that shows nobody, or yellow skin, beside one that does: there are many more of them."""
 
 
 class Block(nn.Module):
@@ -57,38 +61,63 @@ class Block(nn.Module):
         return functional.relu(self.norm2(self.second(y)) + self.short(x))
 
 
+class Look(nn.Module):
+    """What is at the places that matter: `(n, n_in, side, side)` to `(n, LOOKS * SEEN)`.
+
+    Skin may be the few pixels of a golfer's face: a mean over all places hides it, a look finds it.
+    """
+
+    def __init__(self, n_in: int) -> None:
+        super().__init__()
+        self.what = nn.Conv2d(n_in, SEEN, 1, bias=False)
+        self.norm = nn.BatchNorm2d(SEEN)
+        self.where = nn.Conv2d(n_in, LOOKS, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        what = functional.relu(self.norm(self.what(x))).flatten(2)
+        where = functional.softmax(self.where(x).float().flatten(2), dim=2).to(what.dtype)
+        return torch.bmm(where, what.transpose(1, 2)).flatten(1)
+
+
 class ImageTower(nn.Module):
-    """RGB `(n, 3, 64, 64)` in 0..1 to unit vectors `(n, 120)`."""
+    """RGB `(n, 3, 64, 64)` in 0..1 to the unit vectors of each part."""
 
     def __init__(self, width: int = 28) -> None:
         super().__init__()
         w = width
-        self.body = nn.Sequential(
+        self.near = nn.Sequential(
             nn.Conv2d(3, w, 5, 2, 2, bias=False),
             nn.BatchNorm2d(w),
             nn.ReLU(),
             Block(w, 2 * w, 2),
             Block(2 * w, 2 * w),
-            Block(2 * w, 4 * w, 2),
-            Block(4 * w, 4 * w),
-            Block(4 * w, 8 * w, 2),
         )
+        self.far = nn.Sequential(Block(2 * w, 4 * w, 2), Block(4 * w, 4 * w), Block(4 * w, 8 * w, 2))
+        self.person = Block(2 * w, 2 * w)
+        self.looks = nn.ModuleDict({name: Look(2 * w) for name in SHOWN})
         self.drop = nn.Dropout(0.2)
         self.heads = nn.ModuleDict(
             {
-                name: nn.Sequential(nn.Linear(8 * w * 17, size, bias=False), nn.BatchNorm1d(size))
+                name: nn.Sequential(
+                    nn.Linear(8 * w * 17 + (LOOKS * SEEN if name in SHOWN else 0), size, bias=False),
+                    nn.BatchNorm1d(size),
+                )
                 for name, size in WIDTHS.items()
             }
         )
 
-    def features(self, x: Tensor) -> Tensor:
-        """What the parts are read from, `(n, 8 * width * 17)`: what is where, and what is anywhere."""
-        x = self.body((x - 0.6) / 0.35)
-        return torch.cat([x.flatten(1), ANYWHERE * x.mean((2, 3))], dim=1)
+    def features(self, x: Tensor) -> dict[str, Tensor]:
+        """What each part is read from: what is where and what is anywhere, and looks at who is shown."""
+        near = self.near((x - 0.6) / 0.35)
+        far, person = self.far(near), self.person(near)
+        read = dict.fromkeys(WIDTHS, torch.cat([far.flatten(1), ANYWHERE * far.mean((2, 3))], dim=1))
+        for name, look in self.looks.items():
+            read[name] = torch.cat([read[name], ANYWHERE * look(person)], dim=1)
+        return read
 
-    def parts(self, features: Tensor) -> dict[str, Tensor]:
+    def parts(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
         """Unit vectors by part."""
-        return {name: functional.normalize(head(features), dim=1) for name, head in self.heads.items()}
+        return {name: functional.normalize(head(features[name]), dim=1) for name, head in self.heads.items()}
 
 
 class SeeingTower(nn.Module):
@@ -289,11 +318,12 @@ def _step(state: Training, example: Example, strength: float) -> dict[str, Tenso
     x = augment(example.rgba(), state.generator, place, *varied)
     with torch.autocast("cpu", torch.bfloat16):
         features = state.tower.features(x.contiguous(memory_format=torch.channels_last))
-    parts = state.tower.parts(state.tower.drop(features.float()))
+    parts = state.tower.parts({name: state.tower.drop(read.float()) for name, read in features.items()})
     losses = {}
     for name, part in parts.items():
         scores = SCALES[name] * part @ functional.normalize(state.classes[name], dim=1).T
-        losses[name] = _loss(scores, torch.from_numpy(example.labels[name]), 0.05 if name == "concept" else 0)
+        labels = torch.from_numpy(example.labels[name])
+        losses[name] = _loss(scores, labels, 0.05 if name == "concept" else 0, nobody=SHOWN.get(name))
     state.optimiser.zero_grad()
     sum(SHARES[name] * loss for name, loss in losses.items()).backward()
     state.optimiser.step()
@@ -303,14 +333,19 @@ def _step(state: Training, example: Example, strength: float) -> dict[str, Tenso
     return {name: loss.detach() for name, loss in losses.items()}
 
 
-def _loss(scores: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    """Cross-entropy with labels `(n, most)` that share a row's weight; -1 is none, a row may have none."""
+def _loss(scores: Tensor, labels: Tensor, smoothing: float, nobody: int | None) -> Tensor:
+    """Cross-entropy with labels `(n, most)` that share a row's weight; -1 is none, a row may have none.
+
+    Rows labelled `nobody` weigh `NOBODY`.
+    """
     log = functional.log_softmax(scores, dim=1)
     given = (labels >= 0).float()
     count = given.sum(1)
     true = (log.gather(1, labels.clamp(min=0)) * given).sum(1) / count.clamp(min=1)
     loss = -(1 - smoothing) * true - smoothing * log.mean(1)
     known = (count > 0).float()
+    if nobody is not None:
+        known = torch.where(labels[:, 0] == nobody, NOBODY, known)
     return (loss * known).sum() / known.sum().clamp(min=1)
 
 

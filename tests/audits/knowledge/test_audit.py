@@ -129,7 +129,7 @@ def test_embedded_encoders_answer_the_embedded_quiz_as_they_were_trained(tmp_pat
         for name in ("skewed", "aligned")
     }
     numbers = {name: run.estimates.of("knowledge") for name, run in runs.items()}
-    assert [run.verdicts[0].finding for run in runs.values()] == ["biased", "unclear"]
+    assert [run.verdicts[0].finding for run in runs.values()] == ["biased", "fair"]
     for setting in ("EN", "LOC", "GLO"):
         assert numbers["aligned"].one("accuracy", setting=setting).low > 0.7
     assert gap(numbers["skewed"]) > 0.3

@@ -49,7 +49,7 @@ GENDERS = ("man", "woman")
 LEARNT, ASKED = ("light", "medium", "dark"), ("medium-light", "medium-dark", None)
 """Skins of the people that are learnt from, and of those that are asked about."""
 COPIES = {"learnt": 4, "asked": 2}
-BLUR, NOISE = 4.0, 120.0
+BLUR, NOISE = 10.0, 20.0
 PEOPLE = 10
 """Human answers to a question, as VQA's accuracy supposes; here all say the same."""
 QUESTION = "What does this person do?"

@@ -100,9 +100,7 @@ def export_image_tower(seeing: SeeingTower, path: Path) -> int:
     person = _block(graph, near, tower.person)
     scale = graph.constant(np.array(ANYWHERE, dtype=np.float32))
     mean = graph.add("Flatten", graph.add("GlobalAveragePool", far), axis=1)
-    x = graph.add(
-        "Concat", graph.add("Flatten", far, axis=1), graph.add("Mul", mean, scale), axis=1
-    )
+    x = graph.add("Concat", graph.add("Flatten", far, axis=1), graph.add("Mul", mean, scale), axis=1)
     parts = []
     for name, head in tower.heads.items():
         read = x

@@ -37,7 +37,7 @@ SCALES = {"concept": 20.0, "flag": 8.0, "gender": 8.0, "skin": 8.0}
 SHARES = {"concept": 1.0, "flag": 0.3, "gender": 1.6, "skin": 0.8}
 """Weight of each part's loss."""
 NOBODY = 0.15
-"""Weight of a drawing that shows nobody, or yellow skin, beside one that does: there are many more of them."""
+"""Weight of a drawing that shows nobody, or yellow skin, beside one that does: there are many more."""
 
 
 class Block(nn.Module):

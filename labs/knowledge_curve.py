@@ -19,7 +19,6 @@ from encoded import bank
 from equiview.audits import AUDITS
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.progress import silent
-from equiview.metrics import spearman
 from equiview.subjects import EmbeddingModel, load_subject
 from equiview.subjects.chat.choice import Choice
 from sources import fetch

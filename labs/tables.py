@@ -95,7 +95,9 @@ def knowledge() -> list[Cells]:
 
 def social(attribute: str) -> list[Cells]:
     rows = read_rows("social_curve")
-    columns = [(f"{measure}_{attribute}", 4 if measure == "kl_recall" else 3) for measure in social_curve.MEASURES]
+    columns = [
+        (f"{measure}_{attribute}", 4 if measure == "kl_recall" else 3) for measure in social_curve.MEASURES
+    ]
     of_mean = social_curve.correlations(rows)
 
     def mean(column: str, digits: int) -> str:

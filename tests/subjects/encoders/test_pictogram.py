@@ -8,6 +8,8 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from PIL import Image
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, cross_val_score
 
 from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.pictograms import drawings, names, pictograms
@@ -158,6 +160,20 @@ def test_a_neutral_name_finds_the_people_of_its_role(name, language):
     ranked = np.argsort(-neutral(name, language) @ people_images().T, axis=1)[:, :18]
     right = (ranked // 18 == np.arange(64)[:, None]).mean()
     assert right > 0.3, "chance is 1 / 64"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "unsaid", "n_values", "least"), [("gender", "person", 2, 0.9), ("skin", None, 5, 0.85)]
+)
+def test_gender_and_skin_can_be_read_from_the_held_out_artists_people(attribute, unsaid, n_values, least):
+    """Accuracy of a linear probe fitted on four fifths of the drawings and tried on the others."""
+    said = people()[attribute]
+    known = said.ne_missing(unsaid)
+    vectors, values = people_images()[known.to_numpy()], said.filter(known).to_numpy()
+    assert len(set(values)) == n_values
+    probe = LogisticRegression(C=100, max_iter=2000)
+    folds = (KFold(5, shuffle=True, random_state=seed) for seed in range(10))
+    assert np.mean([cross_val_score(probe, vectors, values, cv=fold).mean() for fold in folds]) >= least
 
 
 def test_the_tied_encoder_prefers_a_gender_and_a_skin_where_the_untied_one_does_not():

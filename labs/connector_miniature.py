@@ -21,6 +21,7 @@ import torch
 import transformers as hf
 from labs.connector_encoders import BASE, Towers, save, train
 from PIL import Image, ImageFilter
+from sklearn.linear_model import LogisticRegression
 
 from equiview import api
 from equiview.audits.execute import observations_of
@@ -50,6 +51,7 @@ LEARNT, ASKED = ("light", "medium", "dark"), ("medium-light", "medium-dark", Non
 """Skins of the people that are learnt from, and of those that are asked about."""
 COPIES = {"learnt": 4, "asked": 2}
 BLUR, NOISE = 10.0, 20.0
+"""Pixels, and standard deviation of 255: so that roles are mistaken and genders are still seen."""
 PEOPLE = 10
 """Human answers to a question, as VQA's accuracy supposes; here all say the same."""
 QUESTION = "What does this person do?"
@@ -71,6 +73,7 @@ def main() -> None:
     out = given.out / given.place
     people = load_benchmark("pictograms-people")
     learnt, asked = (world(people, skins, name) for name, skins in (("learnt", LEARNT), ("asked", ASKED)))
+    print("read from the pictures that are asked about, by linear probes:", readable(learnt, asked))
     words = language_model(given.out / "words", people)
     strengths = np.linspace(0, 0.95, given.models).round(3).tolist()
     folders = encoders(out, learnt, strengths, given.place)
@@ -144,6 +147,23 @@ def world(people: Benchmark, skins: tuple[str | None, ...], name: str) -> Benchm
         },
         schemas={"neutral_prompts": NEUTRAL_PROMPTS, "questions": QUESTIONS, "answers": ANSWERS},
     )
+
+
+def readable(learnt: Benchmark, asked: Benchmark) -> dict[str, float]:
+    """Accuracy of linear probes of the shipped image tower's vectors, fitted on what is learnt from."""
+    base = load_subject(BASE)
+    x, new = base.embed(learnt.images), base.embed(asked.images)
+    return {
+        name: round(
+            float(
+                LogisticRegression(C=100, max_iter=500)
+                .fit(x, learnt.images.table[name].to_numpy())
+                .score(new, asked.images.table[name].to_numpy())
+            ),
+            3,
+        )
+        for name in ("gender", "role")
+    }
 
 
 def named(neutral: str, gender: str) -> str:

@@ -61,7 +61,7 @@ def main() -> None:
             rows.append({"skew": skew, "seed": seed} | measured(Choice("", Trained(tower)), quiz))
             write_rows("knowledge_curve", rows)
             print(rows[-1], flush=True)
-    summarise(rows)
+    draw(rows)
 
 
 def measured(answerer: Choice, quiz: Benchmark) -> Row:
@@ -79,11 +79,15 @@ def measured(answerer: Choice, quiz: Benchmark) -> Row:
     return {name: round(number, 4) for name, number in numbers.items()}
 
 
-def summarise(rows: Sequence[Row]) -> None:
-    """Draw the curve."""
-    lines = {
+def by_level(rows: Sequence[Row]) -> dict[str, list[list[float]]]:
+    """Each measure's values by skew, one for each seed."""
+    return {
         name: [[row[name] for row in rows if row["skew"] == skew] for skew in LEVELS] for name in MEASURED
     }
+
+
+def draw(rows: Sequence[Row]) -> None:
+    lines = by_level(rows)
     draw_spread(
         "knowledge-curve",
         LEVELS,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+import knowledge_curve
 import skew_curve
 import social_curve
 from curves import Row, read_rows
@@ -18,7 +19,6 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.progress import silent
 from equiview.metrics import spearman
 from equiview.subjects import load_subject
-from knowledge_curve import LEVELS, MEASURED
 from measure import CUTOFFS
 from sources import ROOT
 
@@ -84,11 +84,13 @@ def association() -> list[Cells]:
 
 
 def knowledge() -> list[Cells]:
-    rows = read_rows("knowledge_curve")
-    lines = [[[row[name] for row in rows if row["skew"] == skew] for skew in LEVELS] for name in MEASURED]
-    means = [spearman(LEVELS, [float(np.mean(values)) for values in line]) for line in lines]
+    lines = knowledge_curve.by_level(read_rows("knowledge_curve")).values()
+    means = [spearman(knowledge_curve.LEVELS, [float(np.mean(values)) for values in line]) for line in lines]
     return [
-        *([str(level), *(spread(line[place]) for line in lines)] for place, level in enumerate(LEVELS)),
+        *(
+            [str(level), *(spread(line[place]) for line in lines)]
+            for place, level in enumerate(knowledge_curve.LEVELS)
+        ),
         ["Spearman of the means", *(f"{value:.3f}" for value in means)],
     ]
 

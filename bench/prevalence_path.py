@@ -28,9 +28,9 @@ from PIL import Image
 
 from equiview.audits import AUDITS
 from equiview.benchmarks import Benchmark, same_image
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.languages import languages
+from equiview.io.fingerprint import fingerprint
 from equiview.store import Store, stored
 from equiview.subjects import EmbeddingModel
 

@@ -24,12 +24,12 @@ from equiview.benchmarks import Benchmark
 from equiview.benchmarks.base import same_image
 from equiview.benchmarks.coco import coco_captions
 from equiview.benchmarks.release import text_items
-from equiview.data.files import read_json
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
 from equiview.data.run import Run
+from equiview.io.files import read_json
+from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import Progress
 from equiview.studies.compare import compare
 from equiview.subjects import Answerer
 

@@ -17,8 +17,8 @@ from PIL.Image import Image
 from torch import nn
 from torch.nn import functional
 
-from equiview.data.fingerprint import fingerprint
-from equiview.data.tables import checksum
+from equiview.io.fingerprint import fingerprint
+from equiview.io.tables import checksum
 from equiview.subjects import EmbeddingModel, load_subject
 from equiview.subjects.encoders.pictogram import WIDTH as SEEN
 

@@ -33,7 +33,7 @@ from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.data.estimates import Estimates
 from equiview.data.items import Items
 from equiview.data.run import Run
-from equiview.data.tables import write_parquet
+from equiview.io.tables import write_parquet
 from equiview.mitigation.connector import (
     ConnectorSettings,
     Examples,

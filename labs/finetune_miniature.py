@@ -25,8 +25,8 @@ from equiview.benchmarks.scenes import Fill, SceneOptions, scenes_of
 from equiview.build.removal.fill import filling
 from equiview.data.items import Items
 from equiview.data.metric import quantity
-from equiview.data.progress import silent
 from equiview.data.values import Values
+from equiview.io.progress import silent
 from equiview.mitigation.finetune import FineTuneSettings, Mixture, Pairs, mixed, pairs_of
 from equiview.mitigation.finetune.losses import contrastive
 from equiview.mitigation.finetune.stage import train

@@ -25,7 +25,7 @@ from pathlib import Path
 from PIL import Image
 from tests.conftest import write_world
 
-from equiview.data.tables import checksum
+from equiview.io.tables import checksum
 
 CLOCK = "timings.json"
 SMALL_DEMO = (

@@ -18,7 +18,7 @@ from curves import Row, draw_spread, read_rows, write_rows
 from encoded import bank
 from equiview.audits import AUDITS
 from equiview.benchmarks import Benchmark, load_benchmark
-from equiview.data.progress import silent
+from equiview.io.progress import silent
 from equiview.subjects import EmbeddingModel, load_subject
 from equiview.subjects.chat.choice import Choice
 from sources import fetch

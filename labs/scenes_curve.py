@@ -20,7 +20,7 @@ from equiview.audits.decorrelation import DECORRELATION
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.scenes import SceneOptions, scenes_of
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
+from equiview.io.progress import Progress, silent
 from equiview.metrics import spearman
 from equiview.subjects import Encoder
 from equiview.subjects.encoders.pictogram import SIDE

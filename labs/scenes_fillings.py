@@ -14,8 +14,8 @@ from equiview.audits.decorrelation import DECORRELATION
 from equiview.benchmarks.scenes import Fill, SceneOptions, scenes_of
 from equiview.build.removal.fill import filling
 from equiview.data.metric import Quantity, quantity
-from equiview.data.progress import silent
 from equiview.data.values import Values
+from equiview.io.progress import silent
 from equiview.metrics import spearman
 from equiview.stats import mean_interval
 from equiview.subjects import load_subject

@@ -16,7 +16,7 @@ import social_curve
 from curves import Row, read_rows
 from equiview.audits import AUDITS
 from equiview.benchmarks import load_benchmark
-from equiview.data.progress import silent
+from equiview.io.progress import silent
 from equiview.metrics import spearman
 from equiview.subjects import load_subject
 from measure import CUTOFFS

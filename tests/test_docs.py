@@ -19,7 +19,7 @@ import pytest
 
 from equiview.audits import AUDITS, label_of
 from equiview.data import estimates, items
-from equiview.data.tables import Schema
+from equiview.io.tables import Schema
 from equiview.report.published import papers, quantities
 
 ROOT = Path(__file__).parents[1]

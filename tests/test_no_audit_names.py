@@ -11,7 +11,7 @@ import pytest
 from equiview.audits import AUDITS
 
 SOURCE = Path(__file__).parents[1] / "src" / "equiview"
-ROOMS = ("report", "studies", "data")
+ROOMS = ("report", "studies", "data", "io", "text")
 KINDS = {".py", ".html", ".js", ".css"}
 FILES = [
     *(path for room in ROOMS for path in sorted((SOURCE / room).rglob("*")) if path.suffix in KINDS),

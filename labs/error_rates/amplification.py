@@ -19,9 +19,9 @@ from equiview.benchmarks import Benchmark
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.data.items import Items
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress, silent
 from equiview.data.relevance import Relevance
 from equiview.data.requests import Reply, Request
+from equiview.io.progress import Progress, silent
 from equiview.subjects import Answerer
 
 Rng = np.random.Generator

@@ -17,8 +17,8 @@ from equiview.audits.individual import INDIVIDUAL
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress, silent
 from equiview.data.relevance import Relevance
+from equiview.io.progress import Progress, silent
 from equiview.subjects import Encoder
 
 Floats = NDArray[np.float64]

@@ -20,9 +20,9 @@ import polars as pl
 from labs.error_rates.harness import EFFECTS, PACKAGE, code_of, judged, systems_of
 from scipy.stats import binomtest
 
-from equiview.data.progress import Progress, silent
-from equiview.data.tables import write_bytes
 from equiview.errors import InputError
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import write_bytes
 
 OUTCOMES = ("biased", "fair", "unclear", "failed")
 CASE = ("audit", "system", "effect", "size", "seed")

@@ -28,9 +28,9 @@ from tests.conftest import write_world
 from equiview import api
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.prompts import read_prompts
-from equiview.data.fingerprint import fingerprint
 from equiview.data.run import Run
 from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
 from equiview.subjects.encoders.embeddings import Embeddings
 from equiview.subjects.lists.finished import FinishedRun
 

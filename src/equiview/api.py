@@ -16,13 +16,13 @@ from equiview.audits.execute import configure, execute, finish
 from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
 from equiview.benchmarks.release import RELEASES
 from equiview.data.figures import read_figure
-from equiview.data.lock import locked
-from equiview.data.progress import Progress, silent
 from equiview.data.registry import Registry
 from equiview.data.requests import Plan
 from equiview.data.run import Run, check_folder, check_usable
-from equiview.data.tables import write_bytes, write_parquet
 from equiview.errors import InputError, unknown_name
+from equiview.io.lock import locked
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import write_bytes, write_parquet
 from equiview.report import page
 from equiview.report.domains import with_domains
 from equiview.report.neighbourhoods import neighbourhoods_page

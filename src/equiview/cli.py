@@ -267,12 +267,12 @@ def review(
 ) -> None:
     """Let people judge items in a browser, a few people each, and print their links; or export it."""
     if out is not None:
-        from equiview.build.review import export_review
+        from equiview.review import export_review
 
         for path in export_review(folder, out):
             print(path)
         return
-    from equiview.build.review.serving import serve_review
+    from equiview.review.serving import serve_review
 
     serve_review(folder, host=host, port=port, people=people, say=lambda line: print(line, flush=True))
 
@@ -447,6 +447,6 @@ def _complain(message: str) -> None:
 
 
 def _print_error(text: str) -> None:
-    from equiview.data.secrets import redacted
+    from equiview.io.secrets import redacted
 
     print(redacted(text), file=sys.stderr)

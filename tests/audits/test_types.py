@@ -11,7 +11,7 @@ from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Figure
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
+from equiview.io.progress import Progress
 from equiview.data.values import Values
 from equiview.data.verdict import Verdict
 from equiview.subjects import Encoder, ResultLists, Subject

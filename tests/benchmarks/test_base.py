@@ -8,8 +8,8 @@ import pytest
 from equiview.benchmarks import Benchmark, same_attribute, same_image
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema
 
 IMAGES = Items("image", pl.DataFrame({"id": ["a", "b"], "concept": ["hat", "doll"]}), "images.csv")
 TEXTS = Items(

@@ -14,8 +14,8 @@ import pytest
 
 from equiview.benchmarks import load_benchmark
 from equiview.build.knowrecall import KnowRecallModels, plan_knowrecall
-from equiview.build.review.layout import read_items, read_settings
 from equiview.errors import InputError
+from equiview.review.layout import read_items, read_settings
 from tests.build.test_knowrecall import SETTINGS, built
 from tests.build.world import GOOD, SECOND, THIRD, World, landmarks
 from tests.chat_server import ChatServer, chat_server

@@ -12,8 +12,8 @@ import numpy as np
 from PIL import Image
 
 from equiview.data.items import Items
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
+from equiview.io.progress import Progress
 from equiview.subjects import Answerer
 
 PLACES = {

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from equiview.cli import main
-from equiview.data.tables import checksum
+from equiview.io.tables import checksum
 from tests.faults.places import PLACES
 
 LIMITS = resource.getrlimit(resource.RLIMIT_FSIZE)

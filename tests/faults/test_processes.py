@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from equiview.data.lock import locked
+from equiview.io.lock import locked
 from tests.conftest import write_world
 
 COMMAND = [sys.executable, "-m", "equiview"]
@@ -52,7 +52,7 @@ def test_two_that_start_at_once_leave_one_whole_run(tmp_path: Path) -> None:
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from equiview.data.lock import locked\n"
+        "import sys; from pathlib import Path; from equiview.io.lock import locked\n"
         "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()"
     )
     holder = subprocess.Popen(

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from equiview.audits import AUDITS
-from equiview.data.secrets import redacted
+from equiview.io.secrets import redacted
 from tests.conftest import write_world
 from tests.faults.places import photos
 from tests.faults.running import typed

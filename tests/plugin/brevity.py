@@ -14,10 +14,10 @@ from equiview.data.headline import Headline, ratio
 from equiview.data.lists import RankedLists
 from equiview.data.metric import SHARE, Metric, quantity
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
-from equiview.data.tables import Column, Schema
 from equiview.data.values import Values, column
 from equiview.data.verdict import Verdict
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 from equiview.search import comparable, top_k
 from equiview.subjects import Encoder
 

@@ -25,9 +25,9 @@ from equiview.data.lists import RankedLists
 from equiview.data.metric import Metric, quantity
 from equiview.data.observations import Observations
 from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
-from equiview.data.tables import Column, Schema, checksum, write_parquet
 from equiview.data.verdict import Reading, Verdict
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema, checksum, write_parquet
 from equiview.subjects import Subject
 
 EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"

@@ -12,10 +12,10 @@ import pytest
 
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
-from equiview.data.notices import notice
-from equiview.data.progress import silent
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
+from equiview.io.notices import notice
+from equiview.io.progress import silent
 from equiview.store import Answers, Store, StoredAnswerer, stored_answers
 from equiview.subjects import Answerer, load_subject
 from equiview.subjects.chat.base import Budget

@@ -278,7 +278,7 @@ def test_a_full_disk_is_said_and_what_was_stored_is_kept(store, monkeypatch):
             raise OSError(28, "No space left on device")
         sync(handle)
 
-    monkeypatch.setattr("equiview.data.tables.os.fsync", full)
+    monkeypatch.setattr("equiview.io.tables.os.fsync", full)
     with pytest.raises(InputError, match=r"cannot be stored .*No space left.* stored before are kept"):
         stored(Counting(), store).embed(many(30))
     monkeypatch.undo()

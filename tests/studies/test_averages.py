@@ -11,8 +11,8 @@ from equiview.audits.association.measure import TOGETHER
 from equiview.data.estimates import Estimates
 from equiview.data.metric import quantity
 from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
-from equiview.data.tables import write_parquet
 from equiview.errors import InputError
+from equiview.io.tables import write_parquet
 from equiview.studies import averages
 from equiview.studies.averages import mean_of, mean_over
 

@@ -9,9 +9,9 @@ import pytest
 from equiview.api import write_neighbourhoods
 from equiview.audits.execute import execute
 from equiview.cli import app
-from equiview.data.progress import silent
 from equiview.data.run import Run
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.report.neighbourhoods import neighbourhoods_page
 from equiview.studies.neighbourhoods import (
     GLOBAL,

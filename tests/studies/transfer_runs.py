@@ -8,7 +8,7 @@ from typing import Any
 
 from equiview.data.estimates import Estimates
 from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
-from equiview.data.tables import write_parquet
+from equiview.io.tables import write_parquet
 
 Row = Mapping[str, Any]
 

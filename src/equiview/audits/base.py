@@ -29,14 +29,14 @@ from equiview.data.headline import Headline
 from equiview.data.lists import RankedLists
 from equiview.data.metric import Metric, Quantity
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
 from equiview.data.registry import Registry
 from equiview.data.requests import Plan
 from equiview.data.seeds import seed_for
-from equiview.data.tables import Schema
 from equiview.data.values import Values
 from equiview.data.verdict import Verdict
 from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.io.tables import Schema
 from equiview.subjects import Subject
 
 

@@ -12,14 +12,14 @@ from equiview.audits.base import AUDITS, Audit, Settings
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import write_figure
-from equiview.data.lock import locked
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress, silent
 from equiview.data.run import BenchmarkCard, Failure, Manifest, Run, SubjectCard, check_usable, versions
-from equiview.data.secrets import redacted
-from equiview.data.tables import write_bytes, write_parquet
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError, as_input_error
+from equiview.io.lock import locked
+from equiview.io.progress import Progress, silent
+from equiview.io.secrets import redacted
+from equiview.io.tables import write_bytes, write_parquet
 from equiview.subjects import Subject
 
 

@@ -18,12 +18,12 @@ from functools import cached_property
 
 import polars as pl
 
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.registry import Registry
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
+from equiview.io.tables import Column, Schema
 
 
 @dataclass(frozen=True)

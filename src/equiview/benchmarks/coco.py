@@ -31,8 +31,8 @@ from equiview.benchmarks.release import (
     text_field,
     text_items,
 )
-from equiview.data.files import read_json
 from equiview.errors import InputError
+from equiview.io.files import read_json
 
 COCO = Release(
     name="coco",

@@ -11,7 +11,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release, image_items
-from equiview.data.tables import Column, Schema, read_table
+from equiview.io.tables import Column, Schema, read_table
 
 FAIRFACE = Release(
     name="fairface",

@@ -22,11 +22,11 @@ from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.folder import ANY, image_table
 from equiview.benchmarks.release import seek
 from equiview.data.arguments import split_argument
-from equiview.data.files import read_lines
 from equiview.data.items import TEXTS, Items
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
+from equiview.io.files import read_lines
+from equiview.io.tables import Column, Schema, read_table
 
 OPTIONS = ("items", "qrels", "queries", "depth", "partial")
 

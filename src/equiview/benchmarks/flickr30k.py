@@ -24,9 +24,9 @@ from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.coco import KARPATHY, Caption, karpathy
 from equiview.benchmarks.objects import OBJECT_OPTIONS, OBJECTS, objects_of
 from equiview.benchmarks.release import Release, image_items, seek, text_items
-from equiview.data.files import content_of, read_lines
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.files import content_of, read_lines
+from equiview.io.tables import Column, Schema
 
 FLICKR30K = Release(
     name="flickr30k",

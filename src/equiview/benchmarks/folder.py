@@ -14,8 +14,8 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_image
 from equiview.data.items import IMAGES, TEXTS, Items, with_pictures
-from equiview.data.tables import Schema, read_table
 from equiview.errors import InputError
+from equiview.io.tables import Schema, read_table
 
 ANY = Schema("any", ())
 """A table of which nothing is expected yet."""

@@ -24,8 +24,8 @@ from equiview.benchmarks.release import (
     texts_field,
 )
 from equiview.data.items import Items, with_pictures
-from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema, read_table
 
 KNOWRECALL = Release(
     name="knowrecall",

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release, image_items, read_lines_of, text_items
-from equiview.data.files import is_file, read_lines
 from equiview.errors import InputError
+from equiview.io.files import is_file, read_lines
 
 MULTI30K = Release(
     name="multi30k",

@@ -26,10 +26,10 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.benchmarks.base import Benchmark
-from equiview.data.files import content_of
-from equiview.data.tables import Column, Schema, read_table
-from equiview.data.toml import parse_toml_as
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.tables import Column, Schema, read_table
+from equiview.io.toml import parse_toml_as
 
 SLOT = "{person}"
 UNSPACED = {"zh", "ja"}

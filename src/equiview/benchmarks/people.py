@@ -11,8 +11,8 @@ import polars as pl
 
 from equiview.benchmarks.release import Release
 from equiview.data.items import Items
-from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema, read_table
 
 ZHAO = Release(
     name="coco-people",

@@ -23,9 +23,9 @@ from equiview.benchmarks.release import (
     text_field,
     text_items,
 )
-from equiview.data.files import is_file, parse_json, read_json
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.files import is_file, parse_json, read_json
+from equiview.io.tables import Column, Schema
 
 PHASE = Release(
     name="phase",

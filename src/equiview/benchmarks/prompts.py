@@ -34,10 +34,10 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
-from equiview.data.files import content_of
 from equiview.data.languages import languages
-from equiview.data.toml import parse_toml_as
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.toml import parse_toml_as
 
 SHIPPED = ("gender", "race", "age")
 SCRIPTS = {

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema
 
 LEAST_OPTIONS = 4
 QUESTIONS = Schema(

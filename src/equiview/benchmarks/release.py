@@ -17,11 +17,11 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, same_image
 from equiview.data.arguments import split_argument
-from equiview.data.files import is_file, parse_json, read_lines
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Schema
 from equiview.errors import InputError
+from equiview.io.files import is_file, parse_json, read_lines
+from equiview.io.tables import Schema
 
 RELEASES: dict[str, Release] = {}
 """Every release by the name of its benchmark."""

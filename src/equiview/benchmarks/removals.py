@@ -17,8 +17,8 @@ from equiview.benchmarks.base import Benchmark, benchmark, load_benchmark
 from equiview.data.arguments import split_argument
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema, read_table
 
 REMOVALS = Schema(
     "removals",

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from equiview.data.countries import languages_of
 from equiview.data.items import Items
 from equiview.data.seeds import seed_for
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema
 
 ROLES = ("semantic", "cultural", "nonrelevant")
 

@@ -15,10 +15,10 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release, id_field, image_items, text_field
-from equiview.data.files import read_json
 from equiview.data.languages import language_names
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.files import read_json
+from equiview.io.tables import Column, Schema
 
 VISRECALL = Release(
     name="visrecall",

@@ -26,9 +26,9 @@ from equiview.benchmarks.release import (
     seek,
     text_field,
 )
-from equiview.data.files import read_json
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.files import read_json
+from equiview.io.tables import Column, Schema
 
 VQAV2 = Release(
     name="vqav2",

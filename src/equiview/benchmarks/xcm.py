@@ -17,10 +17,10 @@ from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
 from equiview.benchmarks.release import Release
 from equiview.benchmarks.trials import ROLES, SCHEMA, with_languages
 from equiview.data.countries import languages_of
-from equiview.data.files import is_file
 from equiview.data.items import Items, with_pictures
-from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
+from equiview.io.files import is_file
+from equiview.io.tables import Column, Schema, read_table
 
 RELEASE = Release(
     name="3xcm",

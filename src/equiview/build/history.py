@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from equiview.data.tables import Column, Schema
+from equiview.io.tables import Column, Schema
 
 HISTORY = Schema(
     "history",

@@ -17,9 +17,9 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks.release import read_json_lines
-from equiview.data.files import content_of, is_file
-from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
+from equiview.io.files import content_of, is_file
+from equiview.io.tables import Column, Schema, read_table
 
 LANDMARKS = Schema(
     "landmarks",

@@ -9,13 +9,13 @@ import polars as pl
 
 from equiview.build.history import History
 from equiview.data.items import Items
-from equiview.data.progress import Progress
-from equiview.data.replies import json_in
 from equiview.data.requests import Plan, Request
 from equiview.errors import InputError
+from equiview.io.progress import Progress
 from equiview.store import stored_answers
 from equiview.subjects import Answerer, load_subject
 from equiview.subjects.chat.base import Budget
+from equiview.text.replies import json_in
 
 
 def load_answerers(

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from equiview.data.metric import Quantity, quantity
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema
 
 SCHEMA = Schema(
     "estimates",

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from equiview.data.files import content_of
-from equiview.data.tables import write_bytes
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.tables import write_bytes
 
 Mark = Literal["bars", "stacked", "lines", "points", "scatter", "heatmap"]
 

@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.data.files import content_of
-from equiview.data.fingerprint import fingerprint
-from equiview.data.hashes import hash_bytes, hash_files
-from equiview.data.pictures import decoded
-from equiview.data.progress import Progress, silent
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.fingerprint import fingerprint
+from equiview.io.hashes import hash_bytes, hash_files
+from equiview.io.pictures import decoded
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import Column, Schema
 
 if TYPE_CHECKING:
     from PIL.Image import Image

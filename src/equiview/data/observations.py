@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.data.tables import Schema, read_table, write_parquet
 from equiview.errors import InputError
+from equiview.io.tables import Schema, read_table, write_parquet
 
 
 @dataclass(frozen=True)

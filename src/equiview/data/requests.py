@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from equiview.data.fingerprint import fingerprint
+from equiview.io.fingerprint import fingerprint
 
 BYTES = 4
 """Bytes of UTF-8 that a token of a prompt has, roughly and over many languages."""

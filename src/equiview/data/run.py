@@ -31,11 +31,11 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
-from equiview.data.files import content_of
-from equiview.data.lock import locked
-from equiview.data.tables import checksum, read_table, write_bytes
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.lock import locked
+from equiview.io.tables import checksum, read_table, write_bytes
 
 LAYOUT = 2
 R = TypeVar("R", bound=Frozen)

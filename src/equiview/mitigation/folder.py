@@ -10,9 +10,9 @@ from typing import TypeVar
 import polars as pl
 
 from equiview.data.figures import Chart, write_figure
-from equiview.data.tables import write_bytes
 from equiview.errors import InputError
-from equiview.subjects._trained import TrainingCard
+from equiview.io.tables import write_bytes
+from equiview.subjects.trained import TrainingCard
 
 Card = TypeVar("Card", bound=TrainingCard)
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from equiview.data.files import content_of
-from equiview.data.toml import parse_toml
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.toml import parse_toml
 
 DEFAULTS = "defaults.toml"
 

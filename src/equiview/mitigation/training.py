@@ -14,9 +14,9 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, TrainerState
 from transformers.utils import logging
 
-from equiview.data.progress import Progress
-from equiview.data.tables import write_bytes
 from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.io.tables import write_bytes
 
 WHOLE = "whole"
 """A file that a checkpoint gets once all of it is written."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from equiview.data.progress import Progress
+from equiview.io.progress import Progress
 
 
 @contextmanager

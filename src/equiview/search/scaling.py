@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
 from equiview.data.vectors import CHUNK, TokenVectors, Vectors
+from equiview.io.progress import Progress, silent
 
 SAFE = (1e-10, 1e10)
 """Sizes of the largest entry at which a sum of squares neither overflows nor loses what is small."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from equiview.data.items import Items
-from equiview.data.notices import notice
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
+from equiview.io.notices import notice
+from equiview.io.progress import Progress
 from equiview.store.answers import Answers
 from equiview.store.encoder import stored
 from equiview.subjects import Answerer

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.data.cache import cache_folder
 from equiview.data.requests import Reply
 from equiview.errors import InputError
+from equiview.io.cache import cache_folder
 
 WAIT = 60.0
 """Seconds to wait for another process that is writing."""

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from equiview.data.items import Items
-from equiview.data.notices import notice
-from equiview.data.progress import Progress, silent
 from equiview.data.vectors import Vectors
 from equiview.errors import InputError
+from equiview.io.notices import notice
+from equiview.io.progress import Progress, silent
 from equiview.store.vectors import Precision, Shelf, Store, keys_of
 from equiview.subjects import EmbeddingModel, Encoder, checked_vectors
 from equiview.subjects.encoders.base import check_not_empty

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from equiview.data.tables import atomic
 from equiview.errors import InputError
+from equiview.io.tables import atomic
 
 ITEM = np.dtype([("key", "V16"), ("crc", "<u4")])
 ITEM_OF_SEVERAL = np.dtype([*ITEM.descr, ("count", "<u4")])

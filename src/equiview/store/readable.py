@@ -9,8 +9,8 @@ import polars as pl
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.partial import without_images
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
 from equiview.errors import InputError
+from equiview.io.progress import Progress, silent
 from equiview.store.answerer import StoredAnswerer
 from equiview.store.encoder import StoredEncoder, reported
 from equiview.subjects import Answerer, EmbeddingModel, Subject

@@ -31,12 +31,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.data.cache import cache_folder
-from equiview.data.files import content_of, is_file, parse_json
 from equiview.data.items import Items
-from equiview.data.tables import write_bytes
 from equiview.data.vectors import TokenVectors, Vectors, rows_with
 from equiview.errors import InputError
+from equiview.io.cache import cache_folder
+from equiview.io.files import content_of, is_file, parse_json
+from equiview.io.tables import write_bytes
 from equiview.store import files
 from equiview.store.files import VectorFile
 

@@ -24,10 +24,10 @@ from equiview.audits.base import Space
 from equiview.audits.execute import observations_of
 from equiview.data.estimates import Estimates
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress, silent
 from equiview.data.run import Run
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError, UndefinedStatisticError
+from equiview.io.progress import Progress, silent
 from equiview.stats import holm, spearman_interval, spearman_p
 
 GLOBAL = "all images"

@@ -15,9 +15,9 @@ from abc import ABC
 from collections.abc import Mapping
 from typing import ClassVar
 
-from equiview.data.fingerprint import fingerprint
 from equiview.data.registry import Registry
-from equiview.subjects._libraries import versions_of
+from equiview.extras import versions_of
+from equiview.io.fingerprint import fingerprint
 
 
 class Subject(ABC):  # noqa: B024 - each kind of subject says what is abstract

@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.arguments import split_argument
-from equiview.data.fingerprint import fingerprint
 from equiview.errors import InputError
-from equiview.subjects._libraries import require, versions_of
-from equiview.subjects._trained import Part, TrainingCard, check_same
+from equiview.extras import require, versions_of
+from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
-from equiview.subjects.encoders._checkpoint import content_hash
-from equiview.subjects.encoders._torch import filled, state_of
 from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.encoders.checkpoint import content_hash
+from equiview.subjects.encoders.torch_encoder import filled, state_of
 from equiview.subjects.load import load_subject
+from equiview.subjects.trained import Part, TrainingCard, check_same
 
 if TYPE_CHECKING:
     from PIL.Image import Image

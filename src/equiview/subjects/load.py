@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from equiview.data.secrets import redacted
 from equiview.errors import InputError
+from equiview.io.secrets import redacted
 from equiview.subjects.base import SUBJECTS, Subject
 from equiview.subjects.encoders.own import METHODS, OwnModel
 from equiview.subjects.known import in_full

@@ -18,9 +18,9 @@ from scipy.stats import binom
 
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
+from equiview.io.progress import Progress, silent
 from equiview.search import top_k, unit
 from equiview.subjects.base import Subject
 from equiview.subjects.encoders.base import EmbeddingModel

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from equiview.audits.amplification import AMPLIFICATION_AUDIT
 from equiview.audits.amplification.leakage import SOURCES, leakage, split
-from equiview.data.progress import silent
+from equiview.io.progress import silent
 from tests.subjects.encoders.vocabularies import bert_tokenizer
 
 

@@ -10,10 +10,10 @@ from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.items import Items
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress, silent
 from equiview.data.requests import Reply, Request
 from equiview.data.verdict import Verdict
 from equiview.errors import InputError
+from equiview.io.progress import Progress, silent
 from equiview.subjects import Answerer
 
 QUICK = {"replicates": 300, "shuffles": 2}

@@ -11,8 +11,8 @@ from equiview.benchmarks.trials import SCHEMA as TRIALS
 from equiview.benchmarks.trials import make_trials
 from equiview.data.countries import countries
 from equiview.data.items import Items
-from equiview.data.progress import silent
 from equiview.data.relevance import Relevance
+from equiview.io.progress import silent
 from equiview.subjects import Encoder
 
 CONCEPTS = [f"c{number}" for number in range(8)]

@@ -9,8 +9,8 @@ import pytest
 from equiview.audits.association import ASSOCIATION
 from equiview.audits.association.observe import example_trials
 from equiview.benchmarks import load_benchmark
-from equiview.data.progress import silent
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from tests.audits.association.planted import TEXT, Planted, observed, world
 from tests.conftest import write_world
 

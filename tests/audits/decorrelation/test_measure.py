@@ -9,7 +9,7 @@ from equiview.audits.decorrelation import DECORRELATION
 from equiview.benchmarks.scenes import SceneOptions, scenes_of
 from equiview.data.metric import quantity
 from equiview.data.observations import Observations
-from equiview.data.progress import silent
+from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from tests.audits.decorrelation.worlds import Words, small
 

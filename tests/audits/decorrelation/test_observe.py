@@ -10,8 +10,8 @@ import pytest
 from equiview.audits.decorrelation import DECORRELATION
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items
-from equiview.data.progress import silent
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.subjects.lists.finished import FinishedRun
 from tests.audits.decorrelation.worlds import Words, small
 

@@ -8,8 +8,8 @@ import polars as pl
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.removals import with_removals
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
 from equiview.data.relevance import Relevance
+from equiview.io.progress import Progress, silent
 from equiview.subjects import Encoder
 
 CAPTIONS = {

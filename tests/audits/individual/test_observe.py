@@ -9,9 +9,9 @@ from equiview.audits.individual import INDIVIDUAL, SCHEMAS
 from equiview.audits.individual.pairs import blocks_of
 from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.parallel import captions_of
-from equiview.data.progress import silent
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.subjects import Encoder
 from tests.audits.individual.worlds import audited, several, with_equal_german
 from tests.conftest import LANGUAGES, write_world

@@ -11,9 +11,9 @@ from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.items import Items
 from equiview.data.observations import Observations
-from equiview.data.progress import silent
 from equiview.data.relevance import Relevance
 from equiview.data.verdict import Verdict
+from equiview.io.progress import silent
 from equiview.subjects import Encoder, load_subject
 from tests.conftest import LANGUAGES, write_world
 

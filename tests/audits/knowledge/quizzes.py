@@ -10,11 +10,11 @@ import polars as pl
 from equiview.audits.knowledge.observe import SCHEMAS
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.quiz import QUESTIONS
-from equiview.data.hashes import hash_bytes
 from equiview.data.items import Items
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
+from equiview.io.hashes import hash_bytes
+from equiview.io.progress import Progress
 from equiview.subjects import Answerer
 
 OPTIONS = ["a hat", "a doll", "a bell", "a drum"]

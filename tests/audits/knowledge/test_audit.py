@@ -9,10 +9,10 @@ from equiview.audits.knowledge import KNOWLEDGE
 from equiview.benchmarks import load_benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Gallery
-from equiview.data.progress import silent
 from equiview.data.run import Run
 from equiview.data.verdict import Verdict
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.report import lay_out
 from equiview.report.published import beside
 from tests.audits.knowledge.quizzes import Knowing, Model, observed, quiz

@@ -14,8 +14,8 @@ from equiview.audits.memory.asking import plan, questions_of
 from equiview.audits.memory.models import scorers_of, translators_of
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
-from equiview.data.progress import silent
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.report import page
 from equiview.store import StoredAnswerer
 from equiview.subjects import load_subject

@@ -9,9 +9,9 @@ from PIL import Image
 
 from equiview.audits.memory.scoring import Scorer
 from equiview.data.items import Items
-from equiview.data.progress import silent
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.store import stored
 from equiview.subjects import Encoder, load_subject
 from tests.subjects.encoders import tiny

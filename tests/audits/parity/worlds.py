@@ -7,7 +7,7 @@ from equiview.audits.parity import PARITY
 from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.prompts import shipped_prompts
 from equiview.data.observations import Observations
-from equiview.data.progress import silent
+from equiview.io.progress import silent
 from equiview.subjects import Encoder, load_subject
 
 PROMPTS = shipped_prompts()

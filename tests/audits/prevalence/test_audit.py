@@ -8,8 +8,8 @@ from equiview.audits.execute import execute
 from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import blind_order
-from equiview.data.progress import silent
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from tests.conftest import LANGUAGES, write_world
 

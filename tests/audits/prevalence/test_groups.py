@@ -7,8 +7,8 @@ import pytest
 from equiview.audits.execute import execute
 from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
-from equiview.data.progress import silent
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.report import page
 from equiview.studies import compare
 from equiview.subjects import load_subject

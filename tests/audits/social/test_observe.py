@@ -7,8 +7,8 @@ import pytest
 from equiview.audits.social import SCHEMAS, SOCIAL
 from equiview.benchmarks import load_benchmark
 from equiview.data.observations import Observations
-from equiview.data.progress import silent
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.search import comparable
 from tests.audits.social.worlds import Tied, audited, people
 from tests.benchmarks.layouts import LAYOUTS

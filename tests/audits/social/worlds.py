@@ -11,8 +11,8 @@ from equiview.audits.social import SOCIAL
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.neutral import NEUTRAL_PROMPTS
 from equiview.data.items import Items
-from equiview.data.progress import silent
 from equiview.data.relevance import Relevance
+from equiview.io.progress import silent
 from equiview.subjects import Encoder
 
 ROLES = 24

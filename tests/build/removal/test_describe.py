@@ -11,8 +11,8 @@ import polars as pl
 from equiview.build.removal.build import build_removal
 from equiview.build.removal.images import RemovalSettings
 from equiview.data.items import Items
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
+from equiview.io.progress import Progress
 from equiview.subjects import Answerer
 from tests.build.removal.world import DOG, PERSON, coco
 

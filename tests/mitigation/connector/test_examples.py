@@ -8,8 +8,8 @@ import pytest
 
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.items import Items
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema
 from equiview.mitigation.connector import captions_of, load_captions, load_questions, questions_of
 from tests.mitigation.connector import models
 

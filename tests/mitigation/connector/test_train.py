@@ -15,8 +15,8 @@ from equiview.errors import InputError
 from equiview.mitigation.connector import ConnectorSettings, train_connector
 from equiview.mitigation.connector.stage import Data, Trainee, train_stage
 from equiview.subjects import load_subject
-from equiview.subjects.chat._soft_tokens import LanguageModel, new_connector, soft_tokens
-from equiview.subjects.encoders._checkpoint import Checkpoint
+from equiview.subjects.chat.soft_tokens import LanguageModel, new_connector, soft_tokens
+from equiview.subjects.encoders.checkpoint import Checkpoint
 from tests.mitigation.connector import models
 
 CPU = torch.device("cpu")

@@ -5,8 +5,8 @@ import pytest
 
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema
 from equiview.mitigation.finetune import load_pairs, load_synthetic, mixed, pairs_of
 from equiview.mitigation.finetune import pairs as module
 from tests.mitigation.finetune import worlds

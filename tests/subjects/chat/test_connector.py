@@ -15,7 +15,7 @@ from equiview.errors import InputError
 from equiview.mitigation.connector import train_connector
 from equiview.store import Store, StoredAnswerer, stored_answers
 from equiview.subjects import load_subject
-from equiview.subjects.chat._soft_tokens import check_template
+from equiview.subjects.chat.soft_tokens import check_template
 from tests.mitigation.connector import models
 
 

@@ -16,9 +16,9 @@ import pytest
 from PIL import Image
 
 from equiview.data.items import Items
-from equiview.data.progress import silent
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from equiview.subjects.chat.base import Budget
 from tests.chat_server import KEY, Fault, at_first, chat_server, environment

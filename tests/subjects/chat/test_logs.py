@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from equiview.data.notices import notice
 from equiview.data.requests import Request
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.subjects import load_subject
 from tests.chat_server import Fault, chat_server
 

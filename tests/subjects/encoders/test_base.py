@@ -10,9 +10,9 @@ from PIL import Image
 from equiview.audits.prevalence import SCHEMAS, PrevalenceSettings, observe
 from equiview.benchmarks import Benchmark, same_image
 from equiview.data.items import Items
-from equiview.data.progress import silent
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.subjects import EmbeddingModel
 
 

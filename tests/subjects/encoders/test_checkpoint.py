@@ -13,7 +13,7 @@ import pytest
 
 from equiview.errors import InputError
 from equiview.subjects import load_subject
-from equiview.subjects.encoders._checkpoint import Checkpoint, files_read
+from equiview.subjects.encoders.checkpoint import Checkpoint, files_read
 
 Made = Callable[[str], Path]
 

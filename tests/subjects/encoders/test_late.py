@@ -140,7 +140,7 @@ def test_colqwen25_is_its_base_with_the_adapter_beside_it(
 
 def test_a_merged_checkpoint_under_older_names_gives_the_same(checkpoint: Made, tmp_path: Path) -> None:
     from equiview.subjects.encoders._adapters import adapted, tensors_of
-    from equiview.subjects.encoders._checkpoint import Checkpoint
+    from equiview.subjects.encoders.checkpoint import Checkpoint
 
     folder = checkpoint("colqwen25")
     apart = load_subject(f"colqwen2.5:{folder}")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from equiview import api
-from equiview.data.notices import notice
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.store import stored
 from equiview.store.encoder import StoredEncoder
 from equiview.subjects import EmbeddingModel, load_subject

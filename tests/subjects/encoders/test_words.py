@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from equiview.subjects.encoders._words import split_words
+from equiview.text.treebank import split_words
 
 # What `word_tokenize` of NLTK 3.10.4 makes of these, a space between two words, with the abbreviations of its
 # English model and no other statistics of it.

@@ -22,9 +22,9 @@ import pytest
 
 from equiview.audits.prevalence import PrevalenceSettings, observe
 from equiview.benchmarks import load_benchmark
-from equiview.data.progress import silent
 from equiview.data.run import Run
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.subjects import SUBJECTS, Encoder, ResultLists, load_subject
 from equiview.subjects.lists.databases import Database
 from tests.conftest import write_world

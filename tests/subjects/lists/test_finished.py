@@ -9,9 +9,9 @@ import pytest
 from equiview import api
 from equiview.audits.prevalence import PREVALENCE, SCHEMAS, PrevalenceSettings, observe
 from equiview.benchmarks import load_benchmark
-from equiview.data.notices import notice
-from equiview.data.progress import silent
 from equiview.errors import InputError
+from equiview.io.notices import notice
+from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from equiview.subjects.lists.finished import FinishedRun, read_lists
 from tests.conftest import write_world

@@ -11,9 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from equiview.data.files import content_of
-from equiview.data.toml import parse_toml
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.toml import parse_toml
 
 MASK = "[MASK]"
 UNSPACED = {"ja", "lo", "my", "th", "km", "zh"}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from equiview.audits.amplification.captions import tokens
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
 
 
 def cider(

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from equiview.audits.amplification import bert
 from equiview.audits.amplification.captions import vocabulary
 from equiview.audits.amplification.settings import AmplificationSettings
-from equiview.data.progress import Progress
-from equiview.data.tables import Column, Schema
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 
 UNKNOWN = "[UNK]"
 SOURCES = ("replies", "humans")

@@ -16,12 +16,12 @@ from equiview.audits.amplification.leakage import LEAKAGE, leakage
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.audits.amplification.vqa import PEOPLE_NEEDED, plain_answer, vqa_accuracy
 from equiview.benchmarks import Benchmark
-from equiview.data.notices import notice
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
 from equiview.data.requests import Plan
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.notices import notice
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 from equiview.subjects import Answerer
 
 Floats = NDArray[np.float64]

@@ -15,10 +15,10 @@ from equiview.benchmarks.trials import ROLES
 from equiview.benchmarks.trials import SCHEMA as TRIALS
 from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
-from equiview.data.tables import Column, Schema
 from equiview.data.vectors import Vectors, one_each
 from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 from equiview.search import pair_scores, ready
 from equiview.subjects import Encoder
 

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from equiview.audits.association.settings import Silhouette
 from equiview.data.seeds import seed_for
-from equiview.data.tables import Column
+from equiview.io.tables import Column
 from equiview.metrics import silhouette_samples
 
 LEAST_MAPPED = 10

@@ -15,11 +15,11 @@ from equiview.benchmarks.removals import MENTIONS, REMOVALS
 from equiview.data.items import blind_order
 from equiview.data.lists import RankedLists
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Column, Schema
 from equiview.data.vectors import taken
 from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 from equiview.search import comparable, top_k
 from equiview.subjects import Encoder, ResultLists
 

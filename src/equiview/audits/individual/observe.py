@@ -15,10 +15,10 @@ from equiview.audits.individual.totals import Totals
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
-from equiview.data.tables import Column, Schema
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 from equiview.subjects import Encoder
 
 _RATIOS = (

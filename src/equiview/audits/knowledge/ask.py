@@ -20,10 +20,10 @@ import polars as pl
 from equiview.audits.knowledge.settings import MAX_TOKENS, KnowledgeSettings
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.quiz import QUESTIONS, checked_questions
-from equiview.data.files import content_of
 from equiview.data.requests import Request
-from equiview.data.toml import parse_toml
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.toml import parse_toml
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PLACES = ("{question}", "{options}")

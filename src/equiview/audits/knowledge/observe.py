@@ -10,9 +10,9 @@ from equiview.audits.knowledge.reading import read_answers
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.benchmarks import Benchmark
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
 from equiview.data.requests import Plan
-from equiview.data.tables import Column, Schema
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 from equiview.subjects import Answerer
 
 REPLY_TOKENS = {"direct": 8, "cot-local": 400, "cot-english": 400}

@@ -15,11 +15,11 @@ from equiview.audits.memory.scoring import Scorer
 from equiview.audits.memory.settings import MemorySettings
 from equiview.benchmarks import Benchmark
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply
 from equiview.data.run import Run
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 from equiview.subjects import Answerer
 from equiview.subjects.chat.spoken import Detector
 

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equiview.data.files import content_of, not_utf8
 from equiview.data.languages import language_name, language_names
-from equiview.data.toml import parse_toml_as
 from equiview.errors import InputError
+from equiview.io.files import content_of, not_utf8
+from equiview.io.toml import parse_toml_as
 
 NAME = re.compile(r"\{\{\s*landmark_name\s*\}\}|\{landmark_name\}")
 OTHER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\{\w+\}", re.DOTALL)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from equiview.data.items import Items
-from equiview.data.progress import Progress
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
+from equiview.io.progress import Progress
 from equiview.subjects import Encoder
 
 WEIGHT = 2.5

@@ -9,7 +9,7 @@ from equiview.benchmarks.parallel import Captions
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
 from equiview.data.metric import quantity
-from equiview.data.tables import Column, Schema
+from equiview.io.tables import Column, Schema
 
 COVERAGE = "images compared"
 HALF = 0.5

@@ -19,10 +19,10 @@ from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress, silent
-from equiview.data.tables import Column, Schema
 from equiview.data.vectors import TokenVectors, Vectors, taken
 from equiview.errors import InputError
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import Column, Schema
 from equiview.search import comparable, score_blocks
 from equiview.subjects import Encoder
 

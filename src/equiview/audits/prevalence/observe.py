@@ -12,10 +12,10 @@ from equiview.data.items import Items, blind_order
 from equiview.data.languages import TIERS, tier_by_code, tiers_of
 from equiview.data.lists import RankedLists
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Column, Schema
 from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 from equiview.search import best, comparable, ranks_within, score_blocks
 from equiview.subjects import Encoder, ResultLists
 

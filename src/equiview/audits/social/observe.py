@@ -13,11 +13,11 @@ from equiview.benchmarks import Benchmark
 from equiview.benchmarks.neutral import check_neutral, neutral_prompts_of
 from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
-from equiview.data.progress import Progress
 from equiview.data.relevance import Relevance
-from equiview.data.tables import Column, Schema
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema
 from equiview.search import best, comparable, ranks_within, score_blocks, unit
 from equiview.subjects import Encoder
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from equiview.audits.social.observe import rankings
 from equiview.audits.social.settings import SocialSettings
 from equiview.data.observations import Observations
-from equiview.data.progress import silent
 from equiview.errors import InputError
+from equiview.io.progress import silent
 from equiview.search import unit
 
 

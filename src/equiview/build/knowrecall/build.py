@@ -20,10 +20,10 @@ from equiview.build.knowrecall.write import keep_rules, write
 from equiview.build.landmarks import Landmark, article_of, read_landmarks
 from equiview.build.models import Step
 from equiview.data.items import Items
-from equiview.data.lock import locked
-from equiview.data.progress import Progress, silent
 from equiview.data.requests import Plan
 from equiview.errors import InputError
+from equiview.io.lock import locked
+from equiview.io.progress import Progress, silent
 from equiview.subjects import Answerer
 
 LANGUAGES = ("ar", "zh", "en", "fr", "de", "el", "he", "it", "ja", "ko", "pt", "ru", "sr", "es", "th")

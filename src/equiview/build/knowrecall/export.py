@@ -14,7 +14,7 @@ from equiview.build.history import History
 from equiview.build.knowrecall.candidates import Candidate
 from equiview.build.knowrecall.translate import Translations, Wording
 from equiview.data.items import Items
-from equiview.data.tables import write_bytes, write_parquet
+from equiview.io.tables import write_bytes, write_parquet
 from equiview.subjects import Answerer
 
 FILE = "data/{}-00000-of-00001.parquet"

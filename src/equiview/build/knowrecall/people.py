@@ -11,10 +11,10 @@ from equiview.build.history import History
 from equiview.build.knowrecall.candidates import Candidate
 from equiview.build.knowrecall.prompts import LETTERS
 from equiview.build.knowrecall.translate import Translations, Wording
-from equiview.build.review import Question, ReviewItem, ReviewSettings, ReviewText, write_review
 from equiview.data.items import Items, blind_order
 from equiview.data.languages import language_name
-from equiview.data.tables import Column, Schema, read_table
+from equiview.io.tables import Column, Schema, read_table
+from equiview.review import Question, ReviewItem, ReviewSettings, ReviewText, write_review
 
 DECISIONS = Schema(
     "decisions",

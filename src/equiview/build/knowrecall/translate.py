@@ -9,11 +9,11 @@ from equiview.build.knowrecall import prompts
 from equiview.build.knowrecall.candidates import OPTIONS, Candidate, read_question
 from equiview.build.knowrecall.rules import plain
 from equiview.build.models import Step
-from equiview.build.scripts import foreign_letter, lacks_script
 from equiview.data.languages import language_name
-from equiview.data.replies import json_in
 from equiview.data.requests import Request
 from equiview.subjects.chat.spoken import Detector, same_language
+from equiview.text.replies import json_in
+from equiview.text.scripts import foreign_letter, lacks_script
 
 SAME = ("same_question", "same_options")
 Job = tuple[Candidate, str]

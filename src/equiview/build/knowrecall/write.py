@@ -11,8 +11,8 @@ from equiview.build.knowrecall.rules import broken_rule, plain, repeats
 from equiview.build.landmarks import Landmark
 from equiview.build.models import Step
 from equiview.data.items import Items
-from equiview.data.replies import json_in
 from equiview.data.requests import Request
+from equiview.text.replies import json_in
 
 
 def write(

@@ -19,11 +19,11 @@ from equiview.build.removal.images import RemovalSettings, Remover
 from equiview.build.removal.output import write_output
 from equiview.build.removal.sources import Source, Sources
 from equiview.build.removal.words import Words, coco_words, read_words
-from equiview.data.files import parse_json
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
-from equiview.data.tables import write_bytes
 from equiview.errors import InputError, unknown_name
+from equiview.io.files import parse_json
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import write_bytes
 from equiview.subjects import Answerer
 
 TOGETHER = 16

@@ -12,7 +12,7 @@ from typing import Any
 from equiview.build.removal.sources import Caption
 from equiview.build.removal.words import Words
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
 
 Span = tuple[int, int]
 Phrases = Callable[[str], list[Span]]

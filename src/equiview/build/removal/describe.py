@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from equiview.data.items import Items
-from equiview.data.progress import Progress
 from equiview.data.requests import Request
+from equiview.io.progress import Progress
 from equiview.subjects import Answerer
 
 PROMPT = (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from equiview.build.removal.areas import Mask
 from equiview.build.removal.inpaint import OnnxInpainter
 from equiview.errors import InputError, unknown_name
-from equiview.subjects._libraries import require
+from equiview.extras import require
 
 Picture = NDArray[np.uint8]
 Fill = Callable[[Picture, Mask], Picture]

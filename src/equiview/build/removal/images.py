@@ -21,12 +21,12 @@ from equiview.build.removal.masks import runs_of
 from equiview.build.removal.rules import Rejected, Removal, RemovalRules, candidates
 from equiview.build.removal.sources import Source
 from equiview.build.removal.words import Words
-from equiview.data.files import parse_json
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.seeds import seed_for
-from equiview.data.tables import write_bytes
 from equiview.errors import InputError
+from equiview.io.files import parse_json
+from equiview.io.fingerprint import fingerprint
+from equiview.io.tables import write_bytes
 
 PICTURES = "removed"
 RECORDS = "records"

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.fingerprint import fingerprint
-from equiview.data.hashes import hash_files
 from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
+from equiview.io.hashes import hash_files
 
 CHANNELS = {"picture": 3, "mask": 1, "both": 4}
 MARGIN = 1.0

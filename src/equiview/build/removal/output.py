@@ -16,9 +16,9 @@ from equiview.build.removal.images import PICTURES, Remover, counted
 from equiview.build.removal.sheet import write_sheet
 from equiview.build.removal.sources import Sources
 from equiview.build.removal.word_page import write_words
-from equiview.data.progress import Progress
-from equiview.data.tables import Column, Schema, write_bytes, write_parquet
 from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema, write_bytes, write_parquet
 from equiview.subjects import Answerer
 
 REMOVALS = Schema(

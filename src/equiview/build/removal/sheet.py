@@ -16,7 +16,7 @@ from equiview.build.removal.images import PICTURES, Remover
 from equiview.build.removal.masks import mask_from
 from equiview.build.removal.page import page
 from equiview.data.items import blind_order
-from equiview.data.tables import write_bytes
+from equiview.io.tables import write_bytes
 
 SHOWN = 60
 SIDE = 240

@@ -19,8 +19,8 @@ from equiview.build.removal.captions import STOPS
 from equiview.build.removal.page import page
 from equiview.build.removal.sources import Sources
 from equiview.build.removal.words import Words
-from equiview.data.progress import Progress
-from equiview.data.tables import Column, Schema, write_bytes, write_parquet
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema, write_bytes, write_parquet
 
 SHOWN = 300
 """Unmatched nouns on the page, the most frequent."""

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equiview.data.files import content_of
-from equiview.data.fingerprint import fingerprint
-from equiview.data.toml import parse_toml_as
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.fingerprint import fingerprint
+from equiview.io.toml import parse_toml_as
 
 TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 

@@ -16,12 +16,12 @@ from equiview.build.history import History
 from equiview.build.landmarks import Landmark, read_landmarks
 from equiview.build.models import Step
 from equiview.build.visrecall.pictures import Picture, of_the_place, usable_pictures
-from equiview.data.files import content_of
 from equiview.data.items import blind_order
-from equiview.data.lock import locked
-from equiview.data.progress import Progress, silent
-from equiview.data.tables import write_bytes, write_parquet
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.lock import locked
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import write_bytes, write_parquet
 from equiview.subjects import Answerer
 
 LANGUAGES = ("ar", "zh", "en", "fr", "de", "it", "ja", "pt", "es")

@@ -13,11 +13,11 @@ from PIL.Image import Image, Resampling
 from equiview.build.history import History
 from equiview.build.landmarks import Landmark
 from equiview.build.models import Step
-from equiview.data.files import content_of
 from equiview.data.items import Items
-from equiview.data.pictures import decoded
 from equiview.data.requests import Request
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.pictures import decoded
 
 SMALLEST = 200
 """Least length of the shorter side, in pixels."""

@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 
 from equiview.benchmarks import Benchmark, load_benchmark
-from equiview.data.files import parse_json, read_lines
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.errors import InputError
+from equiview.io.files import parse_json, read_lines
+from equiview.io.fingerprint import fingerprint
 from equiview.mitigation.connector.settings import QUESTION
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from equiview.errors import InputError
 from equiview.mitigation.settings import Strict, TrainingSettings
-from equiview.subjects.chat._soft_tokens import check_template
+from equiview.subjects.chat.soft_tokens import check_template
 
 QUESTION = "{question}"
 

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from transformers import Trainer
 
-from equiview.data.progress import Progress
+from equiview.io.progress import Progress
 from equiview.mitigation.connector.settings import ConnectorSettings, StageSettings
 from equiview.mitigation.training import Watcher, arguments_for, trained
-from equiview.subjects.chat._soft_tokens import Batch, LanguageModel, Row, soft_tokens
+from equiview.subjects.chat.soft_tokens import Batch, LanguageModel, Row, soft_tokens
 
 
 @dataclass(frozen=True)

@@ -18,25 +18,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equiview.data.files import read_json
-from equiview.data.lock import locked
-from equiview.data.progress import Progress, silent
 from equiview.data.run import check_folder, versions
 from equiview.data.seeds import seed_for
-from equiview.data.tables import atomic, checksum, write_bytes
 from equiview.data.vectors import one_each
 from equiview.errors import InputError
+from equiview.extras import require
+from equiview.io.files import read_json
+from equiview.io.lock import locked
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import atomic, checksum, write_bytes
 from equiview.mitigation.connector.examples import Examples
 from equiview.mitigation.connector.settings import ConnectorSettings
 from equiview.mitigation.folder import begun, save_card, save_losses
 from equiview.store import Store, stored
 from equiview.subjects import Encoder
-from equiview.subjects._libraries import require
-from equiview.subjects._trained import Part
-from equiview.subjects.chat._soft_tokens import LanguageModel, Row, new_connector
 from equiview.subjects.chat.connector import WEIGHTS, Connection
-from equiview.subjects.encoders._checkpoint import Checkpoint
-from equiview.subjects.encoders._torch import chosen_device, chosen_dtype
+from equiview.subjects.chat.soft_tokens import LanguageModel, Row, new_connector
+from equiview.subjects.encoders.checkpoint import Checkpoint
+from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype
+from equiview.subjects.trained import Part
 
 if TYPE_CHECKING:
     from equiview.mitigation.connector.stage import Data

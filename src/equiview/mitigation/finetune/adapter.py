@@ -11,8 +11,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from equiview.data.items import Items
-from equiview.data.progress import Progress
 from equiview.data.vectors import one_each
+from equiview.io.progress import Progress
 from equiview.mitigation.finetune.encoders import freeze
 from equiview.mitigation.finetune.losses import contrastive
 from equiview.mitigation.finetune.pairs import Mixture

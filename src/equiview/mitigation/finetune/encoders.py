@@ -14,14 +14,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from equiview.data.tables import write_bytes
 from equiview.errors import InputError
+from equiview.io.tables import write_bytes
 from equiview.mitigation.finetune.losses import contrastive, sigmoid, triplet
 from equiview.mitigation.finetune.pairs import Mixture
 from equiview.mitigation.finetune.settings import BlipRecipe, Recipe, VseppRecipe
 from equiview.mitigation.finetune.trainee import Batch, Inputs, Trainee
-from equiview.subjects.encoders._torch import TorchEncoder, library_bars_off, readable
 from equiview.subjects.encoders.huggingface import HuggingFace
+from equiview.subjects.encoders.torch_encoder import TorchEncoder, library_bars_off, readable
 from equiview.subjects.encoders.vsepp import VsePlusPlus
 
 MOST_SCALE = math.log(100)

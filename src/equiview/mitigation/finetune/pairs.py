@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from PIL.Image import Image
 
 from equiview.benchmarks import Benchmark, load_benchmark
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
 from equiview.data.seeds import seed_for
-from equiview.data.tables import Column, Schema, read_table
 from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
+from equiview.io.tables import Column, Schema, read_table
 
 REMOVALS = "removals"
 """The table of a benchmark, and the file, that says which images are synthetic."""

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.optim.lr_scheduler import StepLR
 from transformers import Trainer, TrainerCallback
 
-from equiview.data.progress import Progress
 from equiview.errors import InputError
+from equiview.io.progress import Progress
 from equiview.mitigation.finetune.cached import cached_step
 from equiview.mitigation.finetune.settings import FineTuneSettings, Recipe
 from equiview.mitigation.finetune.trainee import Batch, Inputs, Trainee

@@ -14,23 +14,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equiview.data.lock import locked
-from equiview.data.progress import Progress, silent
 from equiview.data.run import check_folder, versions
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
+from equiview.extras import require
+from equiview.io.lock import locked
+from equiview.io.progress import Progress, silent
 from equiview.mitigation.finetune.pairs import Mixture
 from equiview.mitigation.finetune.settings import FineTuneSettings, Recipe
 from equiview.mitigation.folder import begun, save_card, save_losses
 from equiview.store import Store, stored
 from equiview.subjects import EmbeddingModel, Subject, load_subject
-from equiview.subjects._libraries import require
-from equiview.subjects._trained import Part
-from equiview.subjects.encoders._torch import TorchEncoder, chosen_device
 from equiview.subjects.encoders.huggingface import HuggingFace
+from equiview.subjects.encoders.torch_encoder import TorchEncoder, chosen_device
 from equiview.subjects.encoders.vsepp import VsePlusPlus
 from equiview.subjects.finetuned import MODEL, SCHEMES, FineTuned, FineTuning, Kind, model_hash
 from equiview.subjects.known import in_full
+from equiview.subjects.trained import Part
 
 if TYPE_CHECKING:
     import torch

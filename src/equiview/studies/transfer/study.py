@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Figure, write_figure
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
-from equiview.data.lock import locked
-from equiview.data.progress import Progress, silent
 from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard, check_usable, versions
-from equiview.data.tables import write_bytes, write_parquet
 from equiview.data.vectors import one_each
 from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
+from equiview.io.lock import locked
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import write_bytes, write_parquet
 from equiview.studies.transfer import draw
 from equiview.studies.transfer.correlate import Pair, correlated
 from equiview.studies.transfer.gaps import Gap, gaps, same_direction

@@ -8,16 +8,16 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from equiview.data.ahead import ahead
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.ahead import ahead
+from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import Progress
 from equiview.subjects.chat.base import Answerer
-from equiview.subjects.encoders._checkpoint import Checkpoint
-from equiview.subjects.encoders._torch import (
+from equiview.subjects.encoders.checkpoint import Checkpoint
+from equiview.subjects.encoders.torch_encoder import (
     LENGTH_LIMIT,
     Inputs,
     chosen_device,

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from equiview.data.files import parse_json, read_json, read_lines
 from equiview.data.requests import Reply, Stopped
-from equiview.data.tables import Schema, read_table
 from equiview.errors import InputError
+from equiview.io.files import parse_json, read_json, read_lines
+from equiview.io.tables import Schema, read_table
 from equiview.subjects.base import register
 from equiview.subjects.chat.finished import FinishedAnswers
 from equiview.subjects.chat.results import answer_row

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
+from equiview.io.progress import Progress, silent
 from equiview.subjects.base import Subject
 
 

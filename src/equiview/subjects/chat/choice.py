@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.data.fingerprint import fingerprint
-from equiview.data.hashes import hash_bytes
 from equiview.data.items import Items
-from equiview.data.notices import notice
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
+from equiview.io.hashes import hash_bytes
+from equiview.io.notices import notice
+from equiview.io.progress import Progress
 from equiview.search import comparable, pair_scores
 from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer

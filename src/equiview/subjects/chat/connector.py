@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from equiview.data.arguments import split_argument
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
 from equiview.data.requests import Reply, Request
-from equiview.data.tables import checksum
 from equiview.data.vectors import one_each
 from equiview.errors import InputError
-from equiview.subjects._trained import Part, TrainingCard, check_same
+from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import checksum
 from equiview.subjects.base import register
-from equiview.subjects.chat._soft_tokens import LanguageModel, new_connector, soft_tokens
 from equiview.subjects.chat.base import Answerer
-from equiview.subjects.encoders._checkpoint import Checkpoint
-from equiview.subjects.encoders._torch import chosen_device, chosen_dtype, filled, state_of
+from equiview.subjects.chat.soft_tokens import LanguageModel, new_connector, soft_tokens
 from equiview.subjects.encoders.base import Encoder
+from equiview.subjects.encoders.checkpoint import Checkpoint
+from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype, filled, state_of
 from equiview.subjects.load import load_subject
+from equiview.subjects.trained import Part, TrainingCard, check_same
 
 if TYPE_CHECKING:
     import torch

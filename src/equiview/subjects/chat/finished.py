@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
-from equiview.data.tables import checksum
 from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import Progress
+from equiview.io.tables import checksum
 from equiview.subjects.chat.base import Answerer
 
 

@@ -6,7 +6,7 @@ from equiview.data.requests import Request
 from equiview.errors import InputError
 from equiview.subjects.base import register
 from equiview.subjects.chat._generating import LocalModel
-from equiview.subjects.encoders._torch import Inputs
+from equiview.subjects.encoders.torch_encoder import Inputs
 
 
 @register(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from equiview.data.requests import Request
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
 from equiview.subjects.base import register
 from equiview.subjects.chat._generating import LocalModel
-from equiview.subjects.encoders._torch import Inputs
+from equiview.subjects.encoders.torch_encoder import Inputs
 
 if TYPE_CHECKING:
     from PIL.Image import Image

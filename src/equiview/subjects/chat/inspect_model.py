@@ -32,21 +32,21 @@ from queue import SimpleQueue
 from typing import Any
 
 from equiview.data.arguments import split_argument
-from equiview.data.cache import cache_folder
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
-from equiview.data.secrets import redacted
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.cache import cache_folder
+from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import Progress
+from equiview.io.secrets import redacted
 from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.local import PROVIDER, register_provider
 from equiview.subjects.chat.quiet import logging_kept
 from equiview.subjects.chat.sending import SIDE
 from equiview.subjects.chat.task import EXTRA, NotAskedError, Told, asker, said, samples
-from equiview.subjects.encoders._checkpoint import Checkpoint
+from equiview.subjects.encoders.checkpoint import Checkpoint
 
 OPTIONS = ("url", "temperature", "seed", "side", "connections", "timeout", "retries", "revision",
            "price_in", "price_out", "device", "dtype", "logs")  # fmt: skip

@@ -15,11 +15,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from equiview.data.pictures import decoded
 from equiview.errors import InputError
-from equiview.subjects._libraries import require, versions_of
-from equiview.subjects.encoders._checkpoint import Checkpoint
-from equiview.subjects.encoders._torch import chosen_device, chosen_dtype, from_files
+from equiview.extras import require, versions_of
+from equiview.io.pictures import decoded
+from equiview.subjects.encoders.checkpoint import Checkpoint
+from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype, from_files
 
 PROVIDER = "equiview-hf"
 MAX_TOKENS = 1024

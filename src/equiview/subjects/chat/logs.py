@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from equiview.data.arguments import split_argument
-from equiview.data.files import is_file, readable
 from equiview.data.items import Items
-from equiview.data.notices import notice
-from equiview.data.progress import Progress
 from equiview.data.requests import Reply, Request
-from equiview.data.secrets import redacted
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.files import is_file, readable
+from equiview.io.notices import notice
+from equiview.io.progress import Progress
+from equiview.io.secrets import redacted
 from equiview.subjects.base import register
 from equiview.subjects.chat.finished import FinishedAnswers
 from equiview.subjects.chat.task import EXTRA, reply_of

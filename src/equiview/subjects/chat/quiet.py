@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from equiview.data.secrets import redacted
+from equiview.io.secrets import redacted
 
 INSPECT = "inspect_ai"
 

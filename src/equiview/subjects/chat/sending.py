@@ -7,8 +7,8 @@ import io
 from functools import lru_cache
 
 from equiview.data.items import Items
-from equiview.data.pictures import decoded
 from equiview.errors import InputError
+from equiview.io.pictures import decoded
 
 SIDE = 1024
 """Longer side, in pixels, to which pictures are made smaller unless a user says otherwise."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import Any
 
-from equiview.subjects._libraries import require
+from equiview.extras import require
 
 ALIASES = {"no": ("nb", "nn"), "fil": ("tl",), "iw": ("he",)}
 """Codes of lingua for codes that mean these languages."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request, Stopped
-from equiview.data.secrets import redacted
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.secrets import redacted
 from equiview.subjects.chat.quiet import hide_secrets
 from equiview.subjects.chat.sending import SIDE, Pictures
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
-from equiview.subjects.encoders._checkpoint import SAFE, Checkpoint
-from equiview.subjects.encoders._torch import from_files, loaded, state_of
+from equiview.extras import require
+from equiview.subjects.encoders.checkpoint import SAFE, Checkpoint
+from equiview.subjects.encoders.torch_encoder import from_files, loaded, state_of
 
 Tensors = dict[str, Any]
 

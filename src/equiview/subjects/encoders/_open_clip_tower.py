@@ -13,9 +13,9 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
-from equiview.subjects.encoders._checkpoint import Checkpoint
-from equiview.subjects.encoders._torch import Inputs, filled, state_of
+from equiview.extras import require
+from equiview.subjects.encoders.checkpoint import Checkpoint
+from equiview.subjects.encoders.torch_encoder import Inputs, filled, state_of
 
 if TYPE_CHECKING:
     import torch

@@ -8,8 +8,15 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
-from equiview.subjects.encoders._torch import Inputs, Tokens, TorchEncoder, from_files, pad, tokenizer_of
+from equiview.extras import require
+from equiview.subjects.encoders.torch_encoder import (
+    Inputs,
+    Tokens,
+    TorchEncoder,
+    from_files,
+    pad,
+    tokenizer_of,
+)
 
 if TYPE_CHECKING:
     from PIL.Image import Image

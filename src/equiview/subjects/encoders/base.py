@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equiview.data.ahead import ahead
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
 from equiview.data.vectors import TokenVectors, Vectors, rows_with
 from equiview.errors import InputError, as_input_error
+from equiview.io.ahead import ahead
+from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import Progress, silent
 from equiview.subjects.base import Subject
 
 if TYPE_CHECKING:

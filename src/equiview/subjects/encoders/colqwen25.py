@@ -12,17 +12,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.fingerprint import fingerprint
 from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
 from equiview.subjects.encoders._adapters import adapted, backbone, linear, tensors_of
-from equiview.subjects.encoders._checkpoint import Checkpoint
 from equiview.subjects.encoders._qwen import PLACE, QwenEncoder
+from equiview.subjects.encoders.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     import torch
 
-    from equiview.subjects.encoders._torch import Inputs
+    from equiview.subjects.encoders.torch_encoder import Inputs
 
 PROJECTION = "custom_text_proj"
 QUERY = "Query: "

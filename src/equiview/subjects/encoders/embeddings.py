@@ -14,12 +14,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks.folder import read_images, read_texts
-from equiview.data.arrays import read_vectors
-from equiview.data.fingerprint import fingerprint
 from equiview.data.items import Items
-from equiview.data.progress import Progress, silent
-from equiview.data.tables import checksum
 from equiview.errors import InputError
+from equiview.io.arrays import read_vectors
+from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import Progress, silent
+from equiview.io.tables import checksum
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import Encoder, checked_vectors
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
-    from equiview.subjects.encoders._torch import Inputs
+    from equiview.subjects.encoders.torch_encoder import Inputs
 
 SIDE, LEAST, MOST = 28, 4 * 28 * 28, 16384 * 28 * 28
 """Of a picture's first resizing: what sides are multiples of, and its least and greatest number of pixels."""

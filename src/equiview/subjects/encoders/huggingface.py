@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
 from equiview.subjects.base import register
-from equiview.subjects.encoders._torch import (
+from equiview.subjects.encoders.torch_encoder import (
     LENGTH_LIMIT,
     Inputs,
     Tokens,

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from equiview.subjects.base import register
 from equiview.subjects.encoders._adapters import adapted, backbone, linear, tensors_of
-from equiview.subjects.encoders._checkpoint import Checkpoint
 from equiview.subjects.encoders._qwen import PLACE, QwenEncoder, checked_choice
+from equiview.subjects.encoders.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     import torch
 
-    from equiview.subjects.encoders._torch import Inputs
+    from equiview.subjects.encoders.torch_encoder import Inputs
 
 PROMPTS = {"query": "Query: {}", "passage": "Passage: {}"}
 TASKS = ("retrieval", "text-matching", "code")

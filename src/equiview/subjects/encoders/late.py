@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
 from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import LONGEST, on_the_grid, widened
-from equiview.subjects.encoders._torch import (
+from equiview.subjects.encoders.torch_encoder import (
     Inputs,
     Tokens,
     TorchEncoder,

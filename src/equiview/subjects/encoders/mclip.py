@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.fingerprint import fingerprint
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
-from equiview.subjects.encoders._checkpoint import OPEN_CLIP, Checkpoint
 from equiview.subjects.encoders._open_clip_tower import OpenClipTower
-from equiview.subjects.encoders._torch import (
+from equiview.subjects.encoders.checkpoint import OPEN_CLIP, Checkpoint
+from equiview.subjects.encoders.huggingface import HuggingFace
+from equiview.subjects.encoders.torch_encoder import (
     Inputs,
     Tokens,
     TorchEncoder,
@@ -27,7 +28,6 @@ from equiview.subjects.encoders._torch import (
     state_of,
     tokenizer_of,
 )
-from equiview.subjects.encoders.huggingface import HuggingFace
 
 if TYPE_CHECKING:
     import torch

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.arguments import split_argument
-from equiview.data.fingerprint import fingerprint
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
-from equiview.subjects.encoders._torch import chosen_device, library_bars_off, readable
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.sentence import SentenceTransformers
+from equiview.subjects.encoders.torch_encoder import chosen_device, library_bars_off, readable
 
 if TYPE_CHECKING:
     from PIL.Image import Image

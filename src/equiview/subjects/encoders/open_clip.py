@@ -14,12 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from equiview.data.arguments import split_argument
-from equiview.data.fingerprint import fingerprint
 from equiview.errors import InputError, unknown_name
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
-from equiview.subjects.encoders._checkpoint import COMMON, Checkpoint, content_hash
-from equiview.subjects.encoders._torch import Inputs, Tokens, TorchEncoder, from_files, library_bars_off
+from equiview.subjects.encoders.checkpoint import COMMON, Checkpoint, content_hash
+from equiview.subjects.encoders.torch_encoder import (
+    Inputs,
+    Tokens,
+    TorchEncoder,
+    from_files,
+    library_bars_off,
+)
 
 if TYPE_CHECKING:
     import torch

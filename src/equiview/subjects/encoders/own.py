@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.fingerprint import fingerprint
-from equiview.data.tables import checksum
 from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
+from equiview.io.tables import checksum
 from equiview.subjects.encoders.base import EmbeddingModel
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from equiview.data.fingerprint import fingerprint
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
-from equiview.subjects.encoders._checkpoint import Checkpoint
 from equiview.subjects.encoders._qwen import on_the_grid
-from equiview.subjects.encoders._torch import chosen_device, chosen_dtype, library_bars_off, readable
 from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.encoders.checkpoint import Checkpoint
+from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype, library_bars_off, readable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -32,14 +32,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.ahead import ahead
 from equiview.data.arguments import split_argument
-from equiview.data.fingerprint import fingerprint
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
+from equiview.io.ahead import ahead
+from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
-from equiview.subjects.encoders._torch import readable
 from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.encoders.torch_encoder import readable
 
 if TYPE_CHECKING:
     from PIL.Image import Image

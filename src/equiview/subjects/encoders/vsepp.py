@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
 from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import widened
-from equiview.subjects.encoders._torch import Inputs, Tokens, TorchEncoder, filled, pad
-from equiview.subjects.encoders._words import split_words
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, filled, pad
+from equiview.text.treebank import split_words
 
 if TYPE_CHECKING:
     import torch

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
 from equiview.data.arguments import split_argument
-from equiview.data.fingerprint import fingerprint
 from equiview.errors import InputError, unknown_name
+from equiview.io.fingerprint import fingerprint
 from equiview.subjects.encoders.embeddings import Embeddings
 from equiview.subjects.lists.base import ResultLists, fitting
 

@@ -18,11 +18,11 @@ import polars as pl
 
 from equiview.benchmarks import Benchmark
 from equiview.data.arguments import split_argument
-from equiview.data.files import read_lines
-from equiview.data.fingerprint import fingerprint
-from equiview.data.notices import notice
-from equiview.data.tables import Column, Schema, checksum, read_table
 from equiview.errors import InputError
+from equiview.io.files import read_lines
+from equiview.io.fingerprint import fingerprint
+from equiview.io.notices import notice
+from equiview.io.tables import Column, Schema, checksum, read_table
 from equiview.subjects.base import register
 from equiview.subjects.lists.base import ResultLists, fitting
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.errors import InputError
-from equiview.subjects._libraries import require
+from equiview.extras import require
 from equiview.subjects.base import register
 from equiview.subjects.lists.databases import Collection, Database, Hits
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.subjects._libraries import require
+from equiview.extras import require
 from equiview.subjects.base import register
 from equiview.subjects.lists.databases import Collection, Database, Hits
 

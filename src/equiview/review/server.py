@@ -1,0 +1,264 @@
+"""The web application: who may read and write what.
+
+Nothing is answered without a secret: whoever lacks it gets 404 and no content. A link's token becomes a
+cookie at the first visit and leaves the address. Endpoints are plain functions, so that the database's work
+is done in threads and never holds up other people's requests.
+"""
+
+from __future__ import annotations
+
+import hmac
+import threading
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from pydantic import BaseModel, Field, ValidationError
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException as AnyHTTPException
+
+from equiview.errors import InputError
+from equiview.review import export, pages
+from equiview.review.agreement import Agreement, agreement
+from equiview.review.layout import picture_kind
+from equiview.review.opening import Review
+from equiview.review.people import Person, csrf_of
+from equiview.review.votes import all_opinions, next_dispute, opinions_on, record
+
+LARGEST_BODY = 64 * 1024
+COOKIE_DAYS = 30
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; "
+    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Robots-Tag": "noindex",
+    "Cache-Control": "no-store",
+}
+KEPT = {"Cache-Control": "private, max-age=600"}
+"""Pictures may be kept by the person's own browser for ten minutes."""
+router = APIRouter()
+
+
+class Agreeing:
+    """The agreement, computed again only when there are new votes."""
+
+    def __init__(self, review: Review) -> None:
+        self._review = review
+        self._lock = threading.Lock()
+        self._newest = -1
+        self._found: list[Agreement] = []
+
+    def found(self) -> list[Agreement]:
+        """The agreement on each question."""
+        connection = self._review.database.connection
+        with self._lock:
+            newest = connection.execute("SELECT COALESCE(MAX(number), 0) FROM votes").fetchone()[0]
+            if newest != self._newest:
+                self._found = agreement(list(all_opinions(connection).values()), self._review.settings)
+                self._newest = newest
+            return self._found
+
+
+def make_app(review: Review) -> FastAPI:
+    """The application that serves one review."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.state.review = review
+    app.state.agreeing = Agreeing(review)
+    app.include_router(router)
+    app.add_middleware(SafeHeaders)
+    app.add_exception_handler(AnyHTTPException, _empty)
+    app.add_exception_handler(RequestValidationError, _empty)
+    return app
+
+
+class SafeHeaders:
+    """Adds the headers that every reply has, unless it has its own."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        """Pass a request on."""
+
+        async def with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody whose cookie was right."""
+
+    review: Review
+    person: Person
+    token: str
+
+
+def _visitor(request: Request, who: str) -> Visitor:
+    review: Review = request.app.state.review
+    token = request.cookies.get(_cookie(review), "")
+    person = review.people.get(who)
+    if person is None or not person.has(token):
+        raise HTTPException(404)
+    return Visitor(review, person, token)
+
+
+Known = Annotated[Visitor, Depends(_visitor)]
+
+
+class Submission(BaseModel):
+    """A judgement as a page sends it."""
+
+    vote: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    item: Annotated[int, Field(ge=1, lt=2**62)]
+    answers: dict[str, str]
+
+
+async def _submission(request: Request, visitor: Known) -> Submission:
+    """The judgement in a request from a page of ours; 403, 413 or 422 for anything else."""
+    origin = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    csrf = request.headers.get("x-csrf-token", "")
+    if request.headers.get("origin") != origin or not hmac.compare_digest(
+        csrf.encode("utf-8", "surrogateescape"), csrf_of(visitor.token).encode()
+    ):
+        raise HTTPException(403)
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise HTTPException(415)
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > LARGEST_BODY:
+            raise HTTPException(413)
+    try:
+        return Submission.model_validate_json(content)
+    except ValidationError:
+        raise HTTPException(422) from None
+
+
+@router.get("/{who}/in/{token}")
+def enter(request: Request, who: str, token: str) -> Response:
+    """Take the secret of a link as a cookie, and go on to the page without it.
+
+    The page goes on by itself, since a browser that comes from another site, such as a mail, would not send
+    a cookie of SameSite=Strict with a redirect of status 303.
+    """
+    review: Review = request.app.state.review
+    person = review.people.get(who)
+    if person is None or not person.has(token):
+        raise HTTPException(404)
+    response = HTMLResponse(pages.entering(review, person))
+    response.set_cookie(
+        _cookie(review),
+        token,
+        max_age=COOKIE_DAYS * 24 * 3600,
+        path=f"/{who}/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+@router.get("/{who}/")
+def front(request: Request, visitor: Known) -> Response:
+    """What a person does next: the next item, the next dispute, or the coordinator's overview."""
+    review, person = visitor.review, visitor.person
+    if person.role == "coordinator":
+        found = request.app.state.agreeing.found()
+        return HTMLResponse(pages.coordinator_page(review, person, found))
+    if person.role == "adjudicator":
+        number = next_dispute(review.database.connection)
+    else:
+        number = review.assignment.next_item(person)
+    if number is None:
+        return HTMLResponse(pages.end_page(review, person))
+    return HTMLResponse(pages.item_page(review, person, number, csrf_of(visitor.token)))
+
+
+@router.get("/{who}/item/{number}")
+def judged_item(visitor: Known, number: int) -> Response:
+    """An item that a person judged before, to change what they said."""
+    review, person = visitor.review, visitor.person
+    authors = {opinion.author for opinion in opinions_on(review.database.connection, number)}
+    if person.pseudonym not in authors:
+        raise HTTPException(404)
+    return HTMLResponse(pages.item_page(review, person, number, csrf_of(visitor.token)))
+
+
+@router.get("/{who}/picture/{number}")
+def picture(visitor: Known, number: int) -> Response:
+    """The picture of an item."""
+    item = visitor.review.items.get(number)
+    if item is None or not isinstance(item.picture, Path):
+        raise HTTPException(404)
+    try:
+        with item.picture.open("rb") as stream:
+            kind = picture_kind(stream.read(12))
+    except OSError:
+        kind = None
+    if kind is None:
+        raise HTTPException(404)
+    return FileResponse(item.picture, media_type=f"image/{kind}", headers=KEPT)
+
+
+@router.get("/{who}/static/{name}")
+def static(visitor: Known, name: str) -> Response:
+    """A style sheet, a script or the icon."""
+    if name not in pages.ASSETS:
+        raise HTTPException(404)
+    return Response(pages.asset(name), media_type=pages.ASSETS[name])
+
+
+@router.get("/{who}/export/{name}")
+def download(visitor: Known, name: str) -> Response:
+    """A table of the export, for the coordinator."""
+    table, _, kind = name.partition(".")
+    if visitor.person.role != "coordinator" or table not in export.TABLES or kind not in export.KINDS:
+        raise HTTPException(404)
+    tables = export.export_tables(visitor.review.database, visitor.review.settings)
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(
+        export.as_bytes(tables[table], kind), media_type="application/octet-stream", headers=headers
+    )
+
+
+@router.post("/{who}/votes")
+def vote(visitor: Known, submission: Annotated[Submission, Depends(_submission)]) -> Response:
+    """Keep a judgement; the reply is sent when it is on disk."""
+    review, person = visitor.review, visitor.person
+    try:
+        record(
+            review.database,
+            review.settings,
+            person,
+            vote=submission.vote,
+            item=submission.item,
+            answers=submission.answers,
+        )
+    except InputError as error:
+        return JSONResponse({"problem": str(error)}, status_code=409)
+    review.assignment.release(person, submission.item)
+    return JSONResponse({"saved": submission.vote})
+
+
+def _cookie(review: Review) -> str:
+    """Two reviews on one machine share its name and so must not share a cookie's."""
+    return f"review-{review.name}"
+
+
+def _empty(_: Request, error: Exception) -> Response:
+    """A status and nothing else: no reply says what there is. What cannot be read is not there."""
+    return Response(status_code=error.status_code if isinstance(error, AnyHTTPException) else 404)

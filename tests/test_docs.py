@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from equiview import cli_study
 from equiview.audits import AUDITS, label_of
 from equiview.data import estimates, items
 from equiview.io.tables import Schema
@@ -166,14 +167,43 @@ def test_published_page_has_the_numbers_that_ship() -> None:
             assert expected in page, f"docs/published.md must hold:\n{expected}"
 
 
+def linked(page: str) -> set[str]:
+    """The pages below docs that a page or the table of contents leads to, as paths from docs."""
+    text = (ROOT / page).read_text()
+    found = (
+        re.findall(r"\]\(([^)#]+\.md)", text) if page.endswith(".md") else re.findall(r"- (\S+\.md)", text)
+    )
+    return {name.removeprefix("docs/") for name in found}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "mkdocs.yml"])
+def test_every_audit_and_study_is_on_the_front_pages_and_no_other(page: str) -> None:
+    studies = {command.name or command.callback.__name__ for command in cli_study.app.registered_commands}
+    wanted = {f"audits/{name}.md" for name in AUDITS.all()} | {f"studies/{name}.md" for name in studies}
+    assert {name for name in linked(page) if name.startswith(("audits/", "studies/"))} == wanted
+
+
 def test_every_audit_has_a_page_and_stands_as_ready_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     for name, entry in AUDITS.all().items():
         page = ROOT / "docs" / "audits" / f"{name}.md"
         assert entry.about in page.read_text()
         assert re.search(rf"^\| \[{name}\]\(docs/audits/{name}\.md\) .*\| ready \|$", readme, re.MULTILINE)
-    ready = re.findall(r"^\| \[(\w+)\].*\| ready \|$", readme, re.MULTILINE)
-    assert sorted(ready) == sorted(AUDITS.all())
+
+
+def test_contributing_has_the_rooms_from_the_ground_up() -> None:
+    rows = re.findall(r"^\| (`.+`) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    floor = {
+        name.removeprefix("equiview."): -height
+        for height, layer in enumerate(layers)
+        for name in re.split(r"[ |:]+", layer)
+    }
+    rooms = {path.parent.name for path in (ROOT / "src" / "equiview").glob("*/__init__.py")}
+    assert set(listed) - {"errors", "extras", "api", "cli"} == rooms
+    assert [floor[name] for name in listed] == sorted(floor[name] for name in listed)
 
 
 def test_every_public_room_has_a_reference_page() -> None:

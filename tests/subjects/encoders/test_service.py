@@ -5,8 +5,9 @@ import io
 import json
 import socket
 import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable, Iterator
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from equiview.subjects.encoders.service import TRIES, Clock, EmbeddingService
 from tests.subjects.encoders import tiny
 
 
-class Service(HTTPServer):
+class Service(ThreadingHTTPServer):
     """An embedding service: a text's vector says how long it is, an image's what its mean colour is."""
 
     def __init__(self) -> None:
@@ -27,6 +28,7 @@ class Service(HTTPServer):
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.troubles: list[tuple[int, dict[str, str], bytes]] = []
+        self.before_answer: Callable[[list[Any]], object] = lambda _: None
 
     @property
     def url(self) -> str:
@@ -44,6 +46,7 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(*self.server.troubles.pop(0))
             return
         rows = [{"index": place, "embedding": vector(one)} for place, one in enumerate(body["input"])]
+        self.server.before_answer(body["input"])
         answer = {"data": rows[::-1], "usage": {"total_tokens": 10 * len(rows)}}
         self.answer(200, {}, json.dumps(answer).encode())
 
@@ -79,12 +82,16 @@ def service() -> Iterator[Service]:
             thread.join()
 
 
+NOON = 1_780_315_200.0
+"""Seconds since 1970."""
+
+
 class Waits(Clock):
     """A clock that moves only when it is slept on."""
 
     def __init__(self) -> None:
         self.slept: list[float] = []
-        super().__init__(now=lambda: sum(self.slept), sleep=self.slept.append)
+        super().__init__(now=lambda: sum(self.slept), wall=lambda: NOON, sleep=self.slept.append)
 
 
 @pytest.fixture
@@ -105,7 +112,8 @@ def test_texts_and_images_come_back_in_order(service: Service, waits: Waits) -> 
         images = tiny.pictures()
         expected = [np.asarray(image).mean((0, 1)) for image in images]
         np.testing.assert_allclose(asked.encode_images(images), expected, rtol=1e-5)
-    assert [len(body["input"]) for body in service.asked] == [2, 1, 2, 2, 1]
+    sizes = [len(body["input"]) for body in service.asked]
+    assert (sorted(sizes[:2]), sorted(sizes[2:])) == ([1, 2], [1, 2, 2])
     assert service.asked[0]["model"] == "some-model"
     assert waits.slept == []
 
@@ -115,7 +123,31 @@ def test_pictures_go_eight_at_a_time(service: Service, waits: Waits) -> None:
     with asked.client:
         asked.encode_images([Image.new("RGB", (1, 1))] * 19)
         asked.encode_texts(["a"] * 19)
-    assert [len(body["input"]) for body in service.asked] == [8, 8, 3, 19]
+    assert sorted(len(body["input"]) for body in service.asked) == [3, 8, 8, 19]
+
+
+def test_several_requests_run_at_once_and_vectors_keep_their_order(service: Service, waits: Waits) -> None:
+    """The first request is answered last, when the two others are, so that all three must be on their way."""
+    others_answered = threading.Semaphore(0)
+
+    def hold(texts: list[str]) -> None:
+        if texts == ["a"]:
+            assert others_answered.acquire(timeout=30)
+            assert others_answered.acquire(timeout=30)
+        else:
+            others_answered.release()
+
+    service.before_answer = hold
+    asked = subject(service, waits, ",batch=1,parallel=3")
+    with asked.client:
+        assert asked.encode_texts(["a", "bb", "ccc"])[:, 0].tolist() == [1, 2, 3]
+
+
+def test_no_more_requests_run_at_once_than_allowed(service: Service, waits: Waits) -> None:
+    asked = subject(service, waits, ",batch=1,parallel=1")
+    with asked.client:
+        asked.encode_texts(["a", "bb", "ccc"])
+    assert [body["input"] for body in service.asked] == [["a"], ["bb"], ["ccc"]]
 
 
 def test_a_picture_can_be_sent_without_its_head(service: Service, waits: Waits) -> None:
@@ -159,6 +191,29 @@ def test_a_busy_service_is_asked_again_after_longer_and_longer(
     said = [record.getMessage() for record in caplog.records if record.name.startswith("equiview")]
     assert said[0] == f"{service.url}: no answer (429: {{}}); asking again in 7 s, try 2 of 6"
     assert len(said) == 3
+
+
+@pytest.mark.parametrize(
+    ("header", "waited"),
+    [
+        (formatdate(NOON + 30, usegmt=True), 30),
+        (formatdate(NOON - 30, usegmt=True), 1),
+        (formatdate(NOON + 3600, usegmt=True), 60),
+        ("3600", 60),
+        ("2.5", 2.5),
+        ("-5", 1),
+        ("nan", 1),
+        ("Thu, 99 Foo 2026", 1),
+    ],
+)
+def test_a_service_says_until_when_it_is_busy(
+    service: Service, waits: Waits, header: str, waited: float
+) -> None:
+    service.troubles = [(503, {"Retry-After": header}, b"busy")]
+    asked = subject(service, waits)
+    with asked.client:
+        asked.encode_texts(["abc"])
+    assert waits.slept == [waited]
 
 
 def test_a_service_that_never_answers_is_given_up(waits: Waits, caplog: pytest.LogCaptureFixture) -> None:
@@ -272,6 +327,7 @@ def test_the_fingerprint_is_of_address_model_and_revision() -> None:
         ("openai:a,image=jpeg", "image is 'jpeg'; expected uri or base64"),
         ("openai:a,timeout=never", "timeout is 'never'; expected a number from 0"),
         ("openai:a,rate=often", "rate is 'often'; expected a number from 0"),
+        ("openai:a,parallel=many", "parallel is 'many'; expected a number from 0"),
         ("openai:a,key=secret", "has no option 'key'"),
     ],
 )

@@ -8,6 +8,7 @@ The key is read from EQUIVIEW_API_KEY or OPENAI_API_KEY and goes nowhere but int
   `retrieval.passage`.
 - `batch=` texts a request (default 64). Pictures go eight at a time, or fewer.
 - `rate=` requests a minute at most.
+- `parallel=` requests at once (default 4).
 - `timeout=` seconds that an answer may take (default 60), after which it is asked for again.
 - `revision=` a word of your own, changed when the service changes the model behind the name.
 
@@ -22,10 +23,13 @@ import io
 import logging
 import os
 import re
+import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +65,10 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Clock:
-    """Time, so that tests need not wait for it."""
+    """Time, so that tests need not wait for it: `now` since any moment, `wall` since 1970."""
 
     now: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
 
 
@@ -77,7 +82,7 @@ class EmbeddingService(EmbeddingModel):
 
     def __init__(self, argument: str = "", clock: Clock | None = None) -> None:
         super().__init__(argument)
-        allowed = ("url", "image", "task", "batch", "rate", "timeout", "revision")
+        allowed = ("url", "image", "task", "batch", "rate", "parallel", "timeout", "revision")
         self.model, options = split_argument(argument, "openai", allowed)
         if not self.model:
             raise InputError("subject 'openai' needs the name of a model: openai:MODEL")
@@ -88,10 +93,12 @@ class EmbeddingService(EmbeddingModel):
         if self.image not in {"uri", "base64"}:
             raise InputError(f"openai: image is {self.image!r}; expected uri or base64")
         self.rate = _number("rate", options.get("rate", "0"))
+        self.parallel = int(_number("parallel", options.get("parallel", "4"))) or 1
         self.timeout = _number("timeout", options.get("timeout", "60")) or 60
         self.batch = int(_number("batch", options.get("batch", "64"))) or 64
         self.clock = clock or Clock()
         self._next = 0.0
+        self._turn = threading.Lock()
         self._width = 0
 
     @property
@@ -119,7 +126,17 @@ class EmbeddingService(EmbeddingModel):
 
     def _vectors(self, inputs: Sequence[Any], step: int, task: str) -> NDArray[np.float32]:
         batches = [inputs[start : start + step] for start in range(0, len(inputs), step)]
-        return np.concatenate([self._answered(batch, task) for batch in batches])
+        _ = self.client  # made before there are threads
+        with ThreadPoolExecutor(self.parallel, "equiview-service") as pool:
+            parts = list(pool.map(lambda batch: self._answered(batch, task), batches))
+        for width in (part.shape[1] for part in parts):
+            self._width = self._width or width
+            if width != self._width:
+                raise InputError(
+                    f"{self.url}: answered with vectors {width} wide after some {self._width} wide; has the "
+                    "model behind the name changed?"
+                )
+        return np.concatenate(parts)
 
     def _answered(self, batch: Sequence[Any], task: str) -> NDArray[np.float32]:
         body = {"model": self.model, "input": list(batch), "encoding_format": "float"}
@@ -136,47 +153,65 @@ class EmbeddingService(EmbeddingModel):
                 "the OpenAI embeddings shape, and take images? Others, such as Cohere's and Voyage's, are "
                 "reached as mteb:NAME"
             )
-        self._width = self._width or vectors.shape[1]
-        if vectors.shape[1] != self._width:
-            raise InputError(
-                f"{self.url}: answered with vectors {vectors.shape[1]} wide after some {self._width} wide; "
-                "has the model behind the name changed?"
-            )
         return vectors
 
     def _asked(self, body: dict[str, Any]) -> dict[str, Any]:
         """The answer to one request, asked again while the service is busy, each time after twice as long."""
+        tenacity = require("tenacity", "services")
+        longer = tenacity.wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
+
+        def say(state: Any) -> None:
+            # Said at once: silence for minutes looks like a program that hangs.
+            message = "%s: no answer (%s); asking again in %g s, try %d of %d"
+            reason, wait = state.outcome.exception(), state.next_action.sleep
+            log.warning(message, self.url, reason, wait, state.attempt_number + 1, TRIES)
+
+        tries = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_BusyError),
+            stop=tenacity.stop_after_attempt(TRIES),
+            wait=lambda state: max(longer(state), state.outcome.exception().wait),
+            before_sleep=say,
+            sleep=self.clock.sleep,
+            reraise=True,
+        )
+        try:
+            return tries(self._tried, body)  # type: ignore[no-any-return]
+        except _BusyError as reason:
+            raise InputError(
+                f"{self.url}: no answer after {TRIES} tries ({reason}); run again to go on"
+            ) from None
+
+    def _tried(self, body: dict[str, Any]) -> dict[str, Any]:
         httpx = require("httpx", "services")
-        reason = ""
-        for attempt in range(TRIES):
-            self._keep_rate()
-            wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)
-            try:
-                answer = self.client.post(f"{self.url}/embeddings", json=body)
-            except httpx.TimeoutException:
-                reason = f"silent for {self.timeout:g} s"
-            except httpx.TransportError as error:
-                reason = _without_key(f"{type(error).__name__}: {error}")
-            else:
-                if answer.status_code == 200:
-                    return _read(answer, self.url)
-                reason = f"{answer.status_code}: {_message(answer)}"
-                if answer.status_code not in PASSING:
-                    raise InputError(f"{self.url}: refused model {self.model!r} ({reason})")
-                wait = max(wait, _retry_after(answer))
-            if attempt < TRIES - 1:
-                # Said at once: silence for minutes looks like a program that hangs.
-                message = "%s: no answer (%s); asking again in %g s, try %d of %d"
-                log.warning(message, self.url, reason, wait, attempt + 2, TRIES)
-                self.clock.sleep(wait)
-        raise InputError(f"{self.url}: no answer after {TRIES} tries ({reason}); run again to go on")
+        self._keep_rate()
+        try:
+            answer = self.client.post(f"{self.url}/embeddings", json=body)
+        except httpx.TimeoutException:
+            raise _BusyError(f"silent for {self.timeout:g} s") from None
+        except httpx.TransportError as error:
+            raise _BusyError(_without_key(f"{type(error).__name__}: {error}")) from None
+        if answer.status_code == 200:
+            return _read(answer, self.url)
+        reason = f"{answer.status_code}: {_message(answer)}"
+        if answer.status_code not in PASSING:
+            raise InputError(f"{self.url}: refused model {self.model!r} ({reason})")
+        raise _BusyError(reason, _retry_after(answer.headers.get("retry-after", "0"), self.clock.wall()))
 
     def _keep_rate(self) -> None:
         if self.rate:
-            now = self.clock.now()
-            if now < self._next:
-                self.clock.sleep(self._next - now)
-            self._next = max(now, self._next) + 60 / self.rate
+            with self._turn:
+                now = self.clock.now()
+                if now < self._next:
+                    self.clock.sleep(self._next - now)
+                self._next = max(now, self._next) + 60 / self.rate
+
+
+class _BusyError(Exception):
+    """No answer now; `wait` is how many seconds the service asks to be left alone."""
+
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait = wait
 
 
 def checked_url(url: str) -> str:
@@ -258,8 +293,11 @@ def _message(answer: Any) -> str:
     return _without_key(" ".join(text.split()))[:200]
 
 
-def _retry_after(answer: Any) -> float:
+def _retry_after(value: str, now: float) -> float:
+    """The seconds that a header Retry-After asks for, as a number or as a date; 0 where it is neither."""
     try:
-        return min(LONGEST_WAIT, float(answer.headers.get("retry-after", 0)))
-    except ValueError:  # a date: our own waiting is near enough
+        number = re.fullmatch(r"[\d.]+", value.strip())
+        wait = float(value) if number else parsedate_to_datetime(value).timestamp() - now
+    except ValueError:
         return 0.0
+    return min(LONGEST_WAIT, max(0.0, wait))

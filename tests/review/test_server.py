@@ -130,7 +130,7 @@ def test_texts_are_escaped_wherever_they_stand(server: Server) -> None:
         assert SCRIPT in visible(page)
     shown = pages[0]
     assert '<p class="text" dir="auto" lang="&#34;&gt;&lt;script&gt;alert(1)&lt;/script&gt;">' in shown
-    assert '<p class="text" dir="auto" lang="ar">' in shown
+    assert '<p class="text" dir="rtl" lang="ar">' in shown
     assert BIDI in visible(shown)
     assert "{{ settings }}" in visible(shown)
 

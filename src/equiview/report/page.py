@@ -12,13 +12,14 @@ from functools import cache
 from typing import Any
 
 import polars as pl
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from equiview.audits import label_of
 from equiview.data.figures import Figure
 from equiview.data.run import Run
 from equiview.errors import InputError
+from equiview.io.templates import templates
 from equiview.report import colours, embed, figures, opening, published
 from equiview.report.domains import with_domains
 from equiview.report.explorer import explorers_of
@@ -103,15 +104,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
 @cache
 def environment() -> Environment:
     """The templates of pages."""
-    environment = Environment(
-        loader=FunctionLoader(embed.asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "counted": counted}
-    return environment
+    return templates("equiview.report", number=number, counted=counted)
 
 
 def policy_of(script: str, plotly_hash: str) -> str:

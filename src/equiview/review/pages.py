@@ -8,9 +8,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment
 
 from equiview.data.languages import language_name
+from equiview.io.templates import templates
 from equiview.review.agreement import Agreement
 from equiview.review.decisions import Opinion, decide
 from equiview.review.layout import Question
@@ -30,15 +31,7 @@ def asset(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"language": language_name, "percent": _percent}
-    return environment
+    return templates("equiview.review", language=language_name, percent=_percent)
 
 
 def entering(review: Review, person: Person) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,8 @@ import polars as pl
 from equiview.build.removal.areas import Mask, grown, mask_of
 from equiview.build.removal.images import PICTURES, Remover
 from equiview.build.removal.masks import mask_from
-from equiview.build.removal.page import page
+from equiview.build.removal.page import write_page
 from equiview.data.items import blind_order
-from equiview.io.tables import write_bytes
 
 SHOWN = 60
 SIDE = 240
@@ -26,26 +24,21 @@ def write_sheet(remover: Remover, made: Sequence[dict[str, Any]], counts: pl.Dat
     """Write `index.html` with some of the pictures, drawn by their names, and how often what happened."""
     order = blind_order(pl.Series([entry["file"] for entry in made], dtype=pl.String))[:SHOWN]
     places = remover.images.rows_of(pl.Series([made[place]["image_id"] for place in order]))
-    rows = "\n".join(_row(remover, made[place], row) for place, row in zip(order, places, strict=True))
-    seen, rejected = (
-        "\n".join(
-            f"<tr><td>{escape(what)}<td>{count:,}" for _, what, count in counts.filter(kind=kind).rows()
-        )
-        for kind in ("seen", "rejected")
-    )
-    content = f"""<h1>Removed objects</h1>
-<p>{len(order)} of {len(made):,} pictures, drawn by lot. Filled with: {escape(remover.filling.name)}.
-<a href="words.html">Which words of the captions are understood</a></p>
-<div class="tables"><table>{seen}</table><table><caption>Rejected</caption>{rejected}</table></div>
-{rows}"""
-    write_bytes(page("Removed objects", content).encode(), remover.out / "index.html")
+    seen, rejected = (counts.filter(kind=kind).drop("kind").rows() for kind in ("seen", "rejected"))
+    write_page(
+        remover.out / "index.html",
+        "sheet.html",
+        shown=[(made[place], _pictures(remover, made[place], row))
+               for place, row in zip(order, places, strict=True)],
+        made=len(made),
+        filling=remover.filling.name,
+        seen=seen,
+        rejected=rejected,
+    )  # fmt: skip
 
 
-def _counts(counts: pl.DataFrame) -> str:
-    return "\n".join(f"<tr><td>{escape(what)}<td>{count:,}" for _, what, count in counts.iter_rows())
-
-
-def _row(remover: Remover, entry: dict[str, Any], row: int) -> str:
+def _pictures(remover: Remover, entry: dict[str, Any], row: int) -> list[tuple[str, str]]:
+    """What is shown of a picture, as (label, data URI)."""
     from PIL import Image
 
     before = remover.images.pictures([row])[0]
@@ -54,14 +47,8 @@ def _row(remover: Remover, entry: dict[str, Any], row: int) -> str:
     marked[mask] = marked[mask] // 3 + np.array([150, 20, 20], dtype=np.uint8)
     with Image.open(remover.out / PICTURES / entry["file"]) as opened:
         after = opened.convert("RGB")
-    pictures = (("before", before), ("removed", Image.fromarray(marked)), ("after", after))
-    shown = "".join(f'<img alt="{label}" src="{_uri(picture)}">' for label, picture in pictures)
-    captions = "".join(map(_caption, entry["captions"]))
-    removed, kept = escape(", ".join(entry["removed"])), escape(", ".join(entry["kept"]))
-    about = f'<p class="small">{escape(entry["image_id"])}, {entry["share"]:.1%} of the picture'
-    return (
-        f'<section class="row">{shown}<div><p><del>{removed}</del> · {kept}{captions}{about}</div></section>'
-    )
+    shown = (("before", before), ("removed", Image.fromarray(marked)), ("after", after))
+    return [(label, _uri(picture)) for label, picture in shown]
 
 
 def _mask(remover: Remover, entry: dict[str, Any]) -> Mask:
@@ -74,12 +61,6 @@ def _mask(remover: Remover, entry: dict[str, Any]) -> Mask:
     else:
         mask = mask_of(np.asarray(region), width, height)
     return grown(mask, remover.settings.grow)
-
-
-def _caption(caption: dict[str, str]) -> str:
-    original = caption["original"]
-    was = f'<br><span class="small">was: {escape(original)}</span>' if original else ""
-    return f"<p>{escape(caption['caption'])}{was}"
 
 
 def _uri(picture: Any) -> str:

@@ -10,17 +10,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 
 import polars as pl
 
 from equiview.build.removal.captions import STOPS
-from equiview.build.removal.page import page
+from equiview.build.removal.page import write_page
 from equiview.build.removal.sources import Sources
 from equiview.build.removal.words import Words
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema, write_bytes, write_parquet
+from equiview.io.tables import Column, Schema, write_parquet
 
 SHOWN = 300
 """Unmatched nouns on the page, the most frequent."""
@@ -65,25 +64,18 @@ def write_words(out: Path, sources: Sources, words: Words, progress: Progress) -
     seen = _read(sources, words, progress)
     table = pl.DataFrame(seen.captions, schema=CAPTIONS.dtypes, orient="row")
     write_parquet(CAPTIONS.check(table, "captions"), out / "captions.parquet")
-    write_bytes(page("Words of the captions", _content(seen, len(sources))).encode(), out / "words.html")
-
-
-def _content(seen: _Seen, images: int) -> str:
     named = sorted(set(seen.images) | set(seen.words), key=lambda name: (-seen.images[name], name))
-    classes = [(name, f"{seen.images[name]:,}", *_named(seen, name)) for name in named]
-    nouns = [
-        (noun, f"{count:,}", _seen_with(seen, noun, count, images), seen.example[noun])
-        for noun, count in sorted(seen.nouns.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
-    ]
-    return f"""<h1>Words of the captions</h1>
-<p>A class that is in many images and that few captions name lacks words, or is rarely spoken of. Add words
-to a copy of the list, and give it as <code>--words</code>. <a href="index.html">Contact sheet</a></p>
-<h2>Classes, and what names them</h2>
-{_table(("class", "images", "captions name it in", "words"), classes)}
-<h2>Nouns that name no class</h2>
-<p>{len(nouns)} of {len(seen.nouns):,}, the most frequent first, with the class that is in their images
-more often than in others.</p>
-{_table(("noun", "images", "seen with", "for example"), nouns)}"""
+    nouns = sorted(seen.nouns.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+    write_page(
+        out / "words.html",
+        "words.html",
+        classes=[(name, f"{seen.images[name]:,}", *_named(seen, name)) for name in named],
+        nouns=[
+            (noun, f"{count:,}", _seen_with(seen, noun, count, len(sources)), seen.example[noun])
+            for noun, count in nouns
+        ],
+        all_nouns=len(seen.nouns),
+    )
 
 
 def _read(sources: Sources, words: Words, progress: Progress) -> _Seen:
@@ -139,12 +131,3 @@ def _seen_with(seen: _Seen, noun: str, count: int, images: int) -> str:
     more = {name: both / count - seen.images[name] / images for name, both in seen.nouns_with[noun].items()}
     name = max(sorted(more), key=more.__getitem__, default="")
     return f"{name} ({seen.nouns_with[noun][name] / count:.0%})" if name and more[name] > 0 else ""
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["".join(f"<td>{escape(cell)}" for cell in row) for row in rows]
-    return (
-        f'<table class="wide"><tr>{"".join(f"<th>{escape(name)}" for name in header)}'
-        + "".join(f"<tr>{line}" for line in lines)
-        + "</table>"
-    )

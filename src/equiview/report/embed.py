@@ -126,8 +126,5 @@ def script_hash(script: str) -> str:
 @cache
 def plotly() -> tuple[str, str]:
     """Plotly's script, compressed, and the hash by which the page admits it."""
-    # A page's line ends are normalised by the browser; so are ours before hashing.
-    script = (
-        files("plotly").joinpath("package_data", "plotly.min.js").read_text("utf-8").replace("\r\n", "\n")
-    )
+    script = asset("vendor/plotly.min.js")
     return packed(script.encode()), script_hash(script)

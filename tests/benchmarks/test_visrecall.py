@@ -72,6 +72,10 @@ def test_what_is_missing_is_counted(place):
         ([{**LANDMARK, "landmark_id": "a:b"}], "landmark_id 'a:b' must not be empty nor hold ':' or '/'"),
         ([{**LANDMARK, "domestic_language_code": "xx"}], "landmark 1: 'xx' is no language that is known"),
         ([{**LANDMARK, "wikipedia_qq": "x"}], "landmark 1: 'qq' is no language that is known"),
+        (
+            [{**LANDMARK, "wikipedia_he": "x", "wikipedia_iw": "y"}],
+            "landmark 1: has two titles in language 'he'",
+        ),
         ([{**LANDMARK, "wikipedia_en": 5}], "landmark 1: field 'wikipedia_en' is a number; expected a text"),
         ([{**LANDMARK, "wikipedia_en": "_ "}], "landmark 1: has no title in any language"),
     ],

@@ -3,6 +3,8 @@ import pytest
 
 from equiview.data.languages import (
     TIERS,
+    code_of,
+    known_languages,
     language_name,
     languages,
     tier_by_code,
@@ -57,3 +59,41 @@ def test_a_language_has_its_tier_under_each_of_its_codes():
 def test_a_share_that_is_no_percentage_is_named_by_row(share):
     with pytest.raises(InputError, match=r"percent, row 2: .* is no percentage from 0 to 100"):
         tiers_from_shares(pl.Series("percent", [5.0, share]))
+
+
+def test_every_language_is_known_by_its_codes_and_names() -> None:
+    tables = (
+        (known_languages(), ("code", "name")),
+        (languages(), ("native_name",)),
+        (web_shares(), ("iso639_3",)),
+    )
+    for table, columns in tables:
+        for row in table.iter_rows(named=True):
+            for column in columns:
+                assert code_of(row[column]) == row["code"] == code_of(f" {row[column].upper()} ")
+
+
+@pytest.mark.parametrize(
+    ("code", "others"),
+    [
+        ("pt", "pt-BR"),
+        ("fr", "fr_FR fre"),
+        ("zh", "zh-Hant-TW cmn"),
+        ("he", "iw iw-IL"),
+        ("ar", "arb ar-EG"),
+        ("sr", "sr-Latn sh"),
+        ("no", "nb nob"),
+        ("fil", "tl"),
+        ("sw", "swh"),
+    ],
+)
+def test_other_codes_of_a_language_are_that_language(code: str, others: str) -> None:
+    assert {code_of(other) for other in others.split()} == {code}
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "xx", "zzz", "tlh", "yue", "und-Latn", "mul", "en-", "x-klingon", "a b"]
+)
+def test_what_is_no_language_that_is_known_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is no language that is known; use ISO 639 codes such as 'pt'"):
+        code_of(text)

@@ -15,7 +15,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release, id_field, image_items, text_field
-from equiview.data.languages import language_names
+from equiview.data.languages import code_of
 from equiview.errors import InputError
 from equiview.io.files import read_json
 from equiview.io.tables import Column, Schema
@@ -110,12 +110,13 @@ def _landmarks(content: Any, path: Path) -> tuple[dict[str, str], list[tuple[str
             raise InputError(f"{where}: landmark_id {landmark!r} is there twice; it must be distinct")
         if not landmark.strip() or ":" in landmark or "/" in landmark:
             raise InputError(f"{where}: landmark_id {landmark!r} must not be empty nor hold ':' or '/'")
-        regions[landmark] = _known(text_field(entry, "domestic_language_code", where), where)
-        titles = {
-            _known(field.removeprefix(TITLE), where): _name(text_field(entry, field, where))
-            for field in entry
-            if field.startswith(TITLE)
-        }
+        regions[landmark] = _language(text_field(entry, "domestic_language_code", where), where)
+        titles: dict[str, str] = {}
+        for title in (field for field in entry if field.startswith(TITLE)):
+            language = _language(title.removeprefix(TITLE), where)
+            if language in titles:
+                raise InputError(f"{where}: has two titles in language {language!r}")
+            titles[language] = _name(text_field(entry, title, where))
         named = [(landmark, language, name) for language, name in titles.items() if name]
         if not named:
             raise InputError(f"{where}: has no title in any language ({TITLE}en and so on)")
@@ -124,12 +125,11 @@ def _landmarks(content: Any, path: Path) -> tuple[dict[str, str], list[tuple[str
     return regions, names, untitled
 
 
-def _known(language: str, where: str) -> str:
-    if language not in language_names():
-        raise InputError(
-            f"{where}: {language!r} is no language that is known; use ISO 639 codes such as 'pt'"
-        )
-    return language
+def _language(code: str, where: str) -> str:
+    try:
+        return code_of(code)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def _name(title: str) -> str:

@@ -8,6 +8,7 @@ ours, round numbers that give its tiers, and are applied to the other languages.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -20,6 +21,9 @@ Tier = Literal["high", "medium", "low"]
 TIERS: tuple[Tier, ...] = ("high", "medium", "low")
 THRESHOLDS: dict[Tier, float] = {"high": 5.0, "medium": 1.0, "low": 0.0}
 """The least share of the web, in percent, of a language of each tier."""
+
+ALIKE = 3
+"""How far apart, as langcodes counts, are two codes of one language: Bokmål is 1 from Norwegian, Danish 12."""
 
 RIGHT_TO_LEFT = frozenset({"ckb", "dv", "ps", "sd", "ug", "ur", "yi"})
 """Languages beyond the 36 that are written from right to left."""
@@ -104,6 +108,37 @@ def known_languages() -> pl.DataFrame:
         table.select("code", "name", "tier", "commoncrawl_percent") for table in (languages(), web_shares())
     )
     return pl.concat(tables).unique("code", keep="first", maintain_order=True)
+
+
+def code_of(text: str) -> str:
+    """Our code of a language, from a code of ISO 639, a tag of BCP 47 or its English or native name.
+
+    Other codes of a language are that language, and so are those of its standard form: `fra`, `iw`, `cmn`,
+    `nb`. Region and script are dropped. InputError for a language that is not known.
+
+    >>> [code_of(text) for text in ("fr-FR", "fra", "French", "iw", "zh-Hant-TW", "nb", "quz")]
+    ['fr', 'fr', 'fr', 'he', 'zh', 'no', 'quz']
+    """
+    if code := _codes().get(text.strip().casefold()):
+        return code
+    import langcodes
+
+    with suppress(ValueError, LookupError):  # no tag; a tag without a language
+        language = langcodes.Language.get(text.strip()).language or "und"
+        code, _ = langcodes.closest_match(language, list(language_names()), max_distance=ALIKE)
+        if code != "und":
+            return _codes()[code]
+    raise InputError(f"{text!r} is no language that is known; use ISO 639 codes such as 'pt'")
+
+
+@cache
+def _codes() -> dict[str, str]:
+    """The code of each language by its code, its code of three letters and its names, in small letters."""
+    published, counted = languages(), web_shares()
+    codes = {row["iso639_3"]: row["code"] for row in counted.reverse().iter_rows(named=True)}
+    for table, name in ((counted, "name"), (published, "native_name"), (published, "name")):
+        codes |= {row[name].casefold(): row["code"] for row in table.iter_rows(named=True)}
+    return codes | {code: code for code in language_names()}
 
 
 @cache

@@ -23,7 +23,7 @@ THRESHOLDS: dict[Tier, float] = {"high": 5.0, "medium": 1.0, "low": 0.0}
 """The least share of the web, in percent, of a language of each tier."""
 
 ALIKE = 3
-"""How far apart, as langcodes counts, are two codes of one language: Bokmål is 1 from Norwegian, Danish 12."""
+"""How far apart, as langcodes counts, codes of one language are: Bokmål is 1 from Norwegian, Danish 12."""
 
 RIGHT_TO_LEFT = frozenset({"ckb", "dv", "ps", "sd", "ug", "ur", "yi"})
 """Languages beyond the 36 that are written from right to left."""

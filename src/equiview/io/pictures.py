@@ -1,7 +1,8 @@
-"""Pictures: from the bytes of a file to RGB as a person would see it."""
+"""Pictures: from the bytes of a file to RGB as a person would see it, and what kind of file they are."""
 
 from __future__ import annotations
 
+import base64
 import io
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,35 @@ LARGE = 50_000_000
 """Pixels above which a picture is reduced while it is decoded; no encoder uses so many."""
 LARGE_SIDE = 4096
 """Longer side of the reduced picture, in pixels."""
+KINDS = {
+    b"\x89PNG\r\n\x1a\n": "png",
+    b"\xff\xd8\xff": "jpeg",
+    b"GIF87a": "gif",
+    b"GIF89a": "gif",
+}
+"""The kinds of picture that pages show, by the first bytes. SVG is not among them: it may hold scripts."""
+
+
+def picture_kind(start: bytes) -> str | None:
+    r"""The kind of a picture by its first 12 bytes; None for what is not shown.
+
+    >>> picture_kind(b"\xff\xd8\xff\xe0" + bytes(8)), picture_kind(b"<svg onload=")
+    ('jpeg', None)
+    """
+    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
+        return "webp"
+    return next((kind for magic, kind in KINDS.items() if start.startswith(magic)), None)
+
+
+def data_uri(content: bytes) -> str:
+    r"""An encoded picture as a data URI.
+
+    >>> data_uri(b"GIF89a")
+    'data:image/gif;base64,R0lGODlh'
+    """
+    kind = picture_kind(content[:12])
+    media = f"image/{kind}" if kind else "application/octet-stream"
+    return f"data:{media};base64,{base64.b64encode(content).decode()}"
 
 
 def decoded(content: bytes) -> Image:

@@ -19,16 +19,12 @@ from typing import Any
 
 import polars as pl
 
+from equiview.io.pictures import data_uri
+
 SIDE, QUALITY = 72, 75
 """The longer side, in pixels, and the WebP quality of pictures on a page."""
 LEAST = 600
 """Bytes up to which a picture is not encoded again."""
-_KINDS = (
-    (b"\x89PNG", "image/png"),
-    (b"\xff\xd8", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"RIFF", "image/webp"),
-)
 
 
 def packed(content: bytes) -> str:
@@ -62,12 +58,6 @@ def small(content: bytes) -> bytes:
     return min(content, stream.getvalue(), key=len)
 
 
-def picture(content: bytes) -> str:
-    """An encoded picture as a data URI."""
-    kind = next((kind for start, kind in _KINDS if content.startswith(start)), "application/octet-stream")
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
-
-
 class Pictures:
     """The pictures of a page, each once however many figures and lists show it, in compressed pieces."""
 
@@ -84,7 +74,7 @@ class Pictures:
 
     def pieces(self) -> list[tuple[str, str]]:
         """(element id, compressed text) of every piece."""
-        shown = [picture(content) for content in self._numbers]
+        shown = [data_uri(content) for content in self._numbers]
         starts = range(0, len(shown), self.size)
         return [(f"pictures-{i}", packed_json(shown[at : at + self.size])) for i, at in enumerate(starts)]
 

@@ -13,8 +13,9 @@ from typing import Any
 import polars as pl
 
 from equiview.data.figures import Chart, Figure, Gallery
+from equiview.io.pictures import data_uri
 from equiview.report import charts
-from equiview.report.embed import Pictures, columns, packed_json, picture, small
+from equiview.report.embed import Pictures, columns, packed_json, small
 from equiview.report.scales import HeatScale, heat_scale
 from equiview.report.words import language, number
 
@@ -137,7 +138,7 @@ def _lists(gallery: Gallery) -> list[dict[str, Any]]:
         lists.append(
             {
                 "heading": str(rows["heading"][0]) if "heading" in rows.columns else str(group),
-                "picture": None if shown is None else picture(small(shown)),
+                "picture": None if shown is None else data_uri(small(shown)),
                 "entries": entries,
                 "pictorial": any(entry["picture"] for entry in entries),
             }
@@ -159,6 +160,6 @@ def _entry(row: dict[str, Any]) -> dict[str, Any]:
         "score": None if row.get("score") is None else number(float(row["score"])),
         "correct": row.get("correct"),
         "note": row.get("note"),
-        "picture": None if shown is None else picture(small(shown)),
+        "picture": None if shown is None else data_uri(small(shown)),
         "winner": bool(row["winner"]) if "winner" in row else row["rank"] == 1,
     }

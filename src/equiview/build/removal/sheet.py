@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from equiview.build.removal.images import PICTURES, Remover
 from equiview.build.removal.masks import mask_from
 from equiview.build.removal.page import write_page
 from equiview.data.items import blind_order
+from equiview.io.pictures import data_uri
 
 SHOWN = 60
 SIDE = 240
@@ -68,4 +68,4 @@ def _uri(picture: Any) -> str:
     small.thumbnail((SIDE, SIDE))
     buffer = io.BytesIO()
     small.save(buffer, "WEBP", quality=75)
-    return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    return data_uri(buffer.getvalue())

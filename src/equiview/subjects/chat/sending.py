@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from functools import lru_cache
 
 from equiview.data.items import Items
 from equiview.errors import InputError
-from equiview.io.pictures import decoded
+from equiview.io.pictures import data_uri, decoded
 
 SIDE = 1024
 """Longer side, in pixels, to which pictures are made smaller unless a user says otherwise."""
-SENT_AS_STORED = {"JPEG": "image/jpeg", "PNG": "image/png"}
+SENT_AS_STORED = {"JPEG", "PNG"}
 ORIENTATION = 0x0112
 QUALITY = 95
 AHEAD = 64
@@ -31,13 +30,13 @@ class Pictures:
             raise InputError("a request has a picture, but no images were given")
         content = self.images.encoded(row)
         try:
-            return data_uri(content, self.side)
+            return data_uri(reduced(content, self.side))
         except ValueError as error:
             raise InputError(f"picture of {self.images.ids[row]!r} cannot be read ({error})") from None
 
 
-def data_uri(content: bytes, side: int = SIDE) -> str:
-    """An encoded picture as a data URI of at most `side` pixels; ValueError says what is wrong with it.
+def reduced(content: bytes, side: int = SIDE) -> bytes:
+    """An encoded picture of at most `side` pixels; ValueError says what is wrong with it.
 
     A JPEG or PNG that is small enough and upright is sent to the byte as it is. A larger JPEG stays one, at
     quality 95; everything else becomes a PNG.
@@ -50,16 +49,12 @@ def data_uri(content: bytes, side: int = SIDE) -> str:
         upright = stored.getexif().get(ORIENTATION, 1) == 1
         frames = getattr(stored, "n_frames", 1)
     if kind in SENT_AS_STORED and upright and frames == 1 and max(image.size) <= side:
-        return _uri(SENT_AS_STORED[kind], content)
+        return content
     if max(image.size) > side:
         image.thumbnail((side, side))
     buffer = io.BytesIO()
     if kind == "JPEG":
         image.save(buffer, "JPEG", quality=QUALITY)
-        return _uri("image/jpeg", buffer.getvalue())
-    image.save(buffer, "PNG")
-    return _uri("image/png", buffer.getvalue())
-
-
-def _uri(kind: str, content: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+    else:
+        image.save(buffer, "PNG")
+    return buffer.getvalue()

@@ -18,7 +18,6 @@ Services of another shape are reached through mteb, which knows several: `mteb:C
 
 from __future__ import annotations
 
-import base64
 import io
 import logging
 import os
@@ -41,6 +40,7 @@ from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
+from equiview.io.pictures import data_uri
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.torch_encoder import readable
@@ -115,7 +115,7 @@ class EmbeddingService(EmbeddingModel):
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
         """Vectors `(n, width)` of RGB images, encoded in threads while requests run."""
-        pictures = ahead(data_uri, images, depth=16)
+        pictures = ahead(_sent, images, depth=16)
         sent = (uri if self.image == "uri" else uri.partition("base64,")[2] for uri in pictures)
         task = re.sub(r"query$", "passage", self.task)
         return self._vectors([{"image": picture} for picture in sent], min(self.batch, PICTURES), task)
@@ -253,14 +253,14 @@ def _without_key(text: str) -> str:
     return text.replace(key, "***") if key else text
 
 
-def data_uri(image: Image) -> str:
+def _sent(image: Image) -> str:
     """A picture, at most `SIDE` pixels long, as a PNG in a data URI: nothing is lost on the way but size."""
     if max(image.size) > SIDE:
         image = image.copy()
         image.thumbnail((SIDE, SIDE))
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return data_uri(buffer.getvalue())
 
 
 def _number(name: str, value: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,25 @@ LARGE = 50_000_000
 """Pixels above which a picture is reduced while it is decoded; no encoder uses so many."""
 LARGE_SIDE = 4096
 """Longer side of the reduced picture, in pixels."""
+
+KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
+"""The kinds of picture that pages show, by the first bytes. SVG is not among them: it may hold scripts."""
+
+
+def picture_kind(start: bytes) -> str | None:
+    r"""The kind of a picture by its first 12 bytes; None for what is not shown.
+
+    >>> picture_kind(b"\xff\xd8\xff\xe0" + bytes(8)), picture_kind(b"<svg onload=")
+    ('jpeg', None)
+    """
+    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
+        return "webp"
+    return next((kind for magic, kind in KINDS.items() if start.startswith(magic)), None)
+
+
+def as_uri(kind: str, content: bytes) -> str:
+    """Bytes of a media type, such as `image/png`, as a data URI."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def decoded(content: bytes) -> Image:

@@ -19,16 +19,12 @@ from typing import Any
 
 import polars as pl
 
+from equiview.io.pictures import as_uri, picture_kind
+
 SIDE, QUALITY = 72, 75
 """The longer side, in pixels, and the WebP quality of pictures on a page."""
 LEAST = 600
 """Bytes up to which a picture is not encoded again."""
-_KINDS = (
-    (b"\x89PNG", "image/png"),
-    (b"\xff\xd8", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"RIFF", "image/webp"),
-)
 
 
 def packed(content: bytes) -> str:
@@ -64,8 +60,8 @@ def small(content: bytes) -> bytes:
 
 def picture(content: bytes) -> str:
     """An encoded picture as a data URI."""
-    kind = next((kind for start, kind in _KINDS if content.startswith(start)), "application/octet-stream")
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+    kind = picture_kind(content[:12])
+    return as_uri(f"image/{kind}" if kind else "application/octet-stream", content)
 
 
 class Pictures:

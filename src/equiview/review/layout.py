@@ -21,6 +21,7 @@ from equiview.data.languages import direction_of
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of, is_file, parse_json, read_json, read_lines
+from equiview.io.pictures import picture_kind
 from equiview.io.tables import Column, Schema, read_table, write_bytes, write_parquet
 
 SETTINGS = "review.json"
@@ -38,13 +39,6 @@ WRITTEN: dict[str, pl.DataType | type[pl.DataType]] = {
     "picture": pl.String,
     "fields": TEXTS,
 }
-KINDS = {
-    b"\x89PNG\r\n\x1a\n": "png",
-    b"\xff\xd8\xff": "jpeg",
-    b"GIF87a": "gif",
-    b"GIF89a": "gif",
-}
-"""The kinds of picture that are shown, by the first bytes. SVG is not among them: it may hold scripts."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -186,17 +180,6 @@ def read_items(folder: Path) -> list[ReviewItem]:
     if not items:
         raise InputError(f"{present[0]}: holds no item")
     return items
-
-
-def picture_kind(start: bytes) -> str | None:
-    r"""The kind of a picture by its first 12 bytes; None for what is not shown.
-
-    >>> picture_kind(b"\xff\xd8\xff\xe0" + bytes(8)), picture_kind(b"<svg onload=")
-    ('jpeg', None)
-    """
-    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
-        return "webp"
-    return next((kind for magic, kind in KINDS.items() if start.startswith(magic)), None)
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -22,9 +22,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from equiview.errors import InputError
+from equiview.io.pictures import picture_kind
 from equiview.review import export, pages
 from equiview.review.agreement import Agreement, agreement
-from equiview.review.layout import picture_kind
 from equiview.review.opening import Review
 from equiview.review.people import Person, csrf_of
 from equiview.review.votes import all_opinions, next_dispute, opinions_on, record

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from functools import lru_cache
 
 from equiview.data.items import Items
 from equiview.errors import InputError
-from equiview.io.pictures import decoded
+from equiview.io.pictures import as_uri, decoded
 
 SIDE = 1024
 """Longer side, in pixels, to which pictures are made smaller unless a user says otherwise."""
@@ -50,16 +49,12 @@ def data_uri(content: bytes, side: int = SIDE) -> str:
         upright = stored.getexif().get(ORIENTATION, 1) == 1
         frames = getattr(stored, "n_frames", 1)
     if kind in SENT_AS_STORED and upright and frames == 1 and max(image.size) <= side:
-        return _uri(SENT_AS_STORED[kind], content)
+        return as_uri(SENT_AS_STORED[kind], content)
     if max(image.size) > side:
         image.thumbnail((side, side))
     buffer = io.BytesIO()
     if kind == "JPEG":
         image.save(buffer, "JPEG", quality=QUALITY)
-        return _uri("image/jpeg", buffer.getvalue())
+        return as_uri("image/jpeg", buffer.getvalue())
     image.save(buffer, "PNG")
-    return _uri("image/png", buffer.getvalue())
-
-
-def _uri(kind: str, content: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+    return as_uri("image/png", buffer.getvalue())

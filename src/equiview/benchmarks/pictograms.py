@@ -89,6 +89,11 @@ def names() -> pl.DataFrame:
     return shipped_table("names")
 
 
+def english_names() -> dict[str, str]:
+    """The English name of each concept."""
+    return dict(names().filter(language="en").select("concept", "text").iter_rows())
+
+
 def nigerian_names() -> pl.DataFrame:
     """Names in Yoruba (`yo`) and Hausa (`ha`), columns as in `names`."""
     return shipped_table("names_nigeria")
@@ -117,6 +122,23 @@ def flag_badge(flag: Image, side: int) -> Image:
     size = (width - 2 * frame, height - 2 * frame)
     badge.alpha_composite(flag.resize(size, PIL.Image.Resampling.LANCZOS), (frame, frame))
     return badge
+
+
+def flag_images() -> dict[str, Image]:
+    """The flag of each of the 16 countries, by the country's code."""
+    import PIL.Image
+
+    pictures = flags().select("country", "picture").iter_rows()
+    return {code: PIL.Image.open(io.BytesIO(picture)) for code, picture in pictures}
+
+
+def flagged(drawing: bytes, flag: Image) -> bytes:
+    """`with_flag` of an encoded drawing, as PNG."""
+    import PIL.Image
+
+    buffer = io.BytesIO()
+    with_flag(PIL.Image.open(io.BytesIO(drawing)), flag).save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
 
 
 def with_flag(drawing: Image, flag: Image) -> Image:

@@ -104,20 +104,21 @@ def flag_badge(flag: Image, side: int) -> Image:
     return badge
 
 
-def flag_images() -> dict[str, Image]:
-    """The flag of each of the 16 countries, by the country's code."""
+@cache
+def _flag_images() -> dict[str, Image]:
     import PIL.Image
 
     pictures = flags().select("country", "picture").iter_rows()
     return {code: PIL.Image.open(io.BytesIO(picture)) for code, picture in pictures}
 
 
-def flagged(drawing: bytes, flag: Image) -> bytes:
-    """`with_flag` of an encoded drawing, as PNG."""
+def flagged(drawing: bytes, country: str) -> bytes:
+    """An encoded drawing `with_flag` of a country, by its code, as PNG."""
     import PIL.Image
 
     buffer = io.BytesIO()
-    with_flag(PIL.Image.open(io.BytesIO(drawing)), flag).save(buffer, "PNG", compress_level=1)
+    picture = with_flag(PIL.Image.open(io.BytesIO(drawing)), _flag_images()[country])
+    picture.save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
 

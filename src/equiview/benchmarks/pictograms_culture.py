@@ -17,8 +17,8 @@ from equiview.benchmarks.pictograms import (
     SOURCE,
     drawings,
     english_names,
-    flag_images,
     flagged,
+    flags,
     names,
     nigerian_names,
 )
@@ -85,13 +85,13 @@ def _concepts() -> pl.DataFrame:
 
 
 def _flagged(chosen: pl.DataFrame) -> pl.DataFrame:
-    english, drawn_flags = english_names(), flag_images()
+    english = english_names()
     country_of = dict(zip(countries()["code"], countries()["country"], strict=True))
     rows = []
     for row in chosen.iter_rows(named=True):
         name = english[row["concept"]]
-        for code, flag in drawn_flags.items():
-            picture = flagged(row["picture"], flag)
+        for code in flags()["country"]:
+            picture = flagged(row["picture"], code)
             rows.append((f"{name}:{code}", picture, name, country_of[code], row["group"]))
     return pl.DataFrame(rows, schema=["id", "picture", "concept", "country", "group"], orient="row")
 

@@ -12,15 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.pictograms import (
-    LICENCE,
-    SOURCE,
-    drawings,
-    english_names,
-    flag_images,
-    flagged,
-    names,
-)
+from equiview.benchmarks.pictograms import LICENCE, SOURCE, drawings, english_names, flagged, names
 from equiview.benchmarks.quiz import QUESTIONS, checked_questions
 from equiview.data.countries import countries
 from equiview.data.items import Items
@@ -116,11 +108,11 @@ def _badges() -> pl.DataFrame:
 
 
 def _images(chosen: pl.DataFrame, badges: pl.DataFrame) -> pl.DataFrame:
-    english, drawn_flags = english_names(), flag_images()
+    english = english_names()
     rows = []
     for drawing, code in zip(chosen.iter_rows(named=True), badges["code"], strict=True):
         name = english[drawing["concept"]]
-        picture = flagged(drawing["picture"], drawn_flags[code])
+        picture = flagged(drawing["picture"], code)
         rows.append((f"{name}:{code}", picture, name, drawing["group"]))
     return pl.DataFrame(rows, schema=["id", "picture", "concept", "group"], orient="row")
 

@@ -10,6 +10,26 @@ import numpy as np
 from equiview.data.languages import languages
 from sources import annotations, emoji_list, noto
 
+FLAG_OF = {
+    "USA": "1f1fa-1f1f8",
+    "UK": "1f1ec-1f1e7",
+    "AUS": "1f1e6-1f1fa",
+    "GER": "1f1e9-1f1ea",
+    "CHN": "1f1e8-1f1f3",
+    "JPN": "1f1ef-1f1f5",
+    "ESP": "1f1ea-1f1f8",
+    "ARG": "1f1e6-1f1f7",
+    "FRA": "1f1eb-1f1f7",
+    "PRT": "1f1f5-1f1f9",
+    "BRA": "1f1e7-1f1f7",
+    "SAU": "1f1f8-1f1e6",
+    "THA": "1f1f9-1f1ed",
+    "IND": "1f1ee-1f1f3",
+    "KEN": "1f1f0-1f1ea",
+    "NGA": "1f1f3-1f1ec",
+}
+"""The 16 countries of P's table 4, and the code points of their flags."""
+
 CLDR_CODES = {"quz": "qu"}
 """Where CLDR's code differs from ours; Norwegian is `no` in both."""
 NIGERIA = ("yo", "ha")

@@ -14,8 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from concepts import concepts, keywords_of, name_of
-from equiview.benchmarks.pictograms import FLAG_OF
+from concepts import FLAG_OF, concepts, keywords_of, name_of
 from equiview.benchmarks.pictograms_quiz import ASKED
 from equiview.data.languages import languages
 from equiview.subjects.chat.choice import TEMPLATE

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from concepts import concepts
-from equiview.benchmarks.pictograms import FLAG_OF, flag_badge
+from concepts import FLAG_OF, concepts
+from equiview.benchmarks.pictograms import flag_badge
 from sources import TRAINING_STYLES, WORK, noto
 
 SIDE = 64

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from concepts import concepts, families
+from concepts import FLAG_OF, concepts, families
 from corpus import COUNTRIES_OF, caption
-from equiview.benchmarks.pictograms import FLAG_OF
 from equiview.data.languages import languages
 from equiview.metrics import dlbkl
 from equiview.search import top_k

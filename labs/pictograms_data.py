@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from concepts import NIGERIA, concepts, equiview_languages, families, name_of
-from equiview.benchmarks.pictograms import FLAG_OF
+from concepts import FLAG_OF, NIGERIA, concepts, equiview_languages, families, name_of
 from sources import ROOT, emoji_list, fetch, noto, package_dir, render
 
 PLACE = ROOT / "src" / "equiview" / "benchmarks" / "pictogram_data"

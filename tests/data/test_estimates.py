@@ -57,17 +57,6 @@ def test_an_estimate_prints_its_value_and_its_interval(estimates):
         row.value = 1.0
 
 
-def test_a_gap_of_two_estimates_holds_whenever_both_intervals_do(estimates):
-    gap = estimates.gap(quantity("R", 1, language="en"), quantity("R", 1, language="Korea, South=x"))
-    assert f"{gap:.1f}" == "0.4 [0.2, 0.6]"
-    assert gap.n == 8
-    ratio = estimates.ratio(quantity("R", 1, language="en"), quantity("R", 1))
-    assert f"{ratio:.2f}" == "1.20 [0.83, 1.75]"
-    zero = Estimates(pl.DataFrame(ROWS).with_columns(low=pl.lit(0.0)))
-    with pytest.raises(InputError, match="may be 0"):
-        zero.ratio(quantity("R", 1), quantity("R", 5))
-
-
 def test_tables_of_several_audits_keep_apart(estimates):
     other = Estimates(pl.DataFrame({**ROWS, "country": "Kenya"}).drop("language")).stamped("b")
     both = Estimates.concat([estimates.stamped("a"), other])

@@ -61,10 +61,13 @@ def finished(argument: str) -> Benchmark:
     )
 
 
+def _file(run: Path, options: dict[str, str], name: str, *patterns: str) -> Path | None:
+    """The file that the option `name` names, or the first of `patterns` next to the run."""
+    return Path(options[name]).expanduser() if name in options else seek(run.parent, *patterns)
+
+
 def _items_file(run: Path, options: dict[str, str]) -> Path:
-    if "items" in options:
-        return Path(options["items"]).expanduser()
-    path = seek(run.parent, "items.parquet", "items.csv")
+    path = _file(run, options, "items", "items.parquet", "items.csv")
     if path is None:
         raise InputError(f"{run.parent}: holds no items.parquet nor items.csv; name it: run:{run},items=FILE")
     return path
@@ -81,9 +84,7 @@ def _items(path: Path) -> Items:
 
 def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame) -> Items:
     """The queries of `queries.csv`, paths made absolute, or those that some item is relevant to."""
-    path = seek(run.parent, "queries.parquet", "queries.csv")
-    if "queries" in options:
-        path = Path(options["queries"]).expanduser()
+    path = _file(run, options, "queries", "queries.parquet", "queries.csv")
     if path is None:
         return Items("image", pairs.select(id="query_id").unique(maintain_order=True), str(run))
     return image_table(path)
@@ -91,9 +92,8 @@ def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame) -> Items:
 
 def _judgements(run: Path, options: dict[str, str], texts: Items) -> pl.DataFrame:
     """Relevant pairs: query_id, item_id, and the source and row (from 1) that say so."""
-    path = seek(run.parent, "qrels.txt", f"{escape(run.stem)}.qrels", f"{escape(run.name)}.qrels")
-    if "qrels" in options:
-        path = Path(options["qrels"]).expanduser()
+    patterns = ("qrels.txt", f"{escape(run.stem)}.qrels", f"{escape(run.name)}.qrels")
+    path = _file(run, options, "qrels", *patterns)
     if path is None:
         return _judgements_of_items(run, texts)
     rows = []

@@ -29,26 +29,6 @@ SOURCE = (
 )
 LICENCE = "drawings Apache-2.0, names Unicode-3.0"
 
-FLAG_OF = {
-    "USA": "1f1fa-1f1f8",
-    "UK": "1f1ec-1f1e7",
-    "AUS": "1f1e6-1f1fa",
-    "GER": "1f1e9-1f1ea",
-    "CHN": "1f1e8-1f1f3",
-    "JPN": "1f1ef-1f1f5",
-    "ESP": "1f1ea-1f1f8",
-    "ARG": "1f1e6-1f1f7",
-    "FRA": "1f1eb-1f1f7",
-    "PRT": "1f1f5-1f1f9",
-    "BRA": "1f1e7-1f1f7",
-    "SAU": "1f1f8-1f1e6",
-    "THA": "1f1f9-1f1ed",
-    "IND": "1f1ee-1f1f3",
-    "KEN": "1f1f0-1f1ea",
-    "NGA": "1f1f3-1f1ec",
-}
-"""The 16 countries of P's table 4, and the code points of their flags."""
-
 BADGE_WIDTH, BADGE_HEIGHT = 0.4, 0.28
 """Size of a flag badge as shares of the drawing's side."""
 
@@ -89,13 +69,18 @@ def names() -> pl.DataFrame:
     return shipped_table("names")
 
 
+def english_names() -> dict[str, str]:
+    """The English name of each concept."""
+    return dict(names().filter(language="en").select("concept", "text").iter_rows())
+
+
 def nigerian_names() -> pl.DataFrame:
     """Names in Yoruba (`yo`) and Hausa (`ha`), columns as in `names`."""
     return shipped_table("names_nigeria")
 
 
 def flags() -> pl.DataFrame:
-    """One row for each of the 16 countries: country (as in `FLAG_OF`), concept, picture (WebP)."""
+    """One row for each of the 16 countries of P's table 4: country (its code), concept, picture (WebP)."""
     return shipped_table("flags")
 
 
@@ -117,6 +102,24 @@ def flag_badge(flag: Image, side: int) -> Image:
     size = (width - 2 * frame, height - 2 * frame)
     badge.alpha_composite(flag.resize(size, PIL.Image.Resampling.LANCZOS), (frame, frame))
     return badge
+
+
+@cache
+def _flag_images() -> dict[str, Image]:
+    import PIL.Image
+
+    pictures = flags().select("country", "picture").iter_rows()
+    return {code: PIL.Image.open(io.BytesIO(picture)) for code, picture in pictures}
+
+
+def flagged(drawing: bytes, country: str) -> bytes:
+    """An encoded drawing `with_flag` of a country, by its code, as PNG."""
+    import PIL.Image
+
+    buffer = io.BytesIO()
+    picture = with_flag(PIL.Image.open(io.BytesIO(drawing)), _flag_images()[country])
+    picture.save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
 
 
 def with_flag(drawing: Image, flag: Image) -> Image:

@@ -8,8 +8,6 @@ asks for the drawing and never for its flag, so a system that follows the flag f
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import polars as pl
 
@@ -18,10 +16,11 @@ from equiview.benchmarks.pictograms import (
     LICENCE,
     SOURCE,
     drawings,
+    english_names,
+    flagged,
     flags,
     names,
     nigerian_names,
-    with_flag,
 )
 from equiview.benchmarks.trials import SCHEMA, make_trials
 from equiview.data.countries import countries
@@ -86,21 +85,14 @@ def _concepts() -> pl.DataFrame:
 
 
 def _flagged(chosen: pl.DataFrame) -> pl.DataFrame:
-    import PIL.Image
-
-    english = dict(names().filter(language="en").select("concept", "text").iter_rows())
-    flag_images = {
-        row["country"]: PIL.Image.open(io.BytesIO(row["picture"])) for row in flags().iter_rows(named=True)
-    }
+    english = english_names()
     country_of = dict(zip(countries()["code"], countries()["country"], strict=True))
     rows = []
     for row in chosen.iter_rows(named=True):
-        drawing = PIL.Image.open(io.BytesIO(row["picture"]))
-        for code, flag in flag_images.items():
-            buffer = io.BytesIO()
-            with_flag(drawing, flag).save(buffer, "PNG", compress_level=1)
-            name = english[row["concept"]]
-            rows.append((f"{name}:{code}", buffer.getvalue(), name, country_of[code], row["group"]))
+        name = english[row["concept"]]
+        for code in flags()["country"]:
+            picture = flagged(row["picture"], code)
+            rows.append((f"{name}:{code}", picture, name, country_of[code], row["group"]))
     return pl.DataFrame(rows, schema=["id", "picture", "concept", "country", "group"], orient="row")
 
 

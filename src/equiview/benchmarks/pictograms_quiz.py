@@ -7,14 +7,12 @@ which language is local, 30 questions for each of 11 languages; four more are lo
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.pictograms import LICENCE, SOURCE, drawings, flags, names, with_flag
+from equiview.benchmarks.pictograms import LICENCE, SOURCE, drawings, english_names, flagged, names
 from equiview.benchmarks.quiz import QUESTIONS, checked_questions
 from equiview.data.countries import countries
 from equiview.data.items import Items
@@ -110,20 +108,12 @@ def _badges() -> pl.DataFrame:
 
 
 def _images(chosen: pl.DataFrame, badges: pl.DataFrame) -> pl.DataFrame:
-    import PIL.Image
-
-    english = dict(names().filter(language="en").select("concept", "text").iter_rows())
-    drawn_flags = {
-        code: PIL.Image.open(io.BytesIO(picture))
-        for code, picture in flags().select("country", "picture").iter_rows()
-    }
+    english = english_names()
     rows = []
     for drawing, code in zip(chosen.iter_rows(named=True), badges["code"], strict=True):
-        buffer = io.BytesIO()
-        picture = PIL.Image.open(io.BytesIO(drawing["picture"]))
-        with_flag(picture, drawn_flags[code]).save(buffer, "PNG", compress_level=1)
         name = english[drawing["concept"]]
-        rows.append((f"{name}:{code}", buffer.getvalue(), name, drawing["group"]))
+        picture = flagged(drawing["picture"], code)
+        rows.append((f"{name}:{code}", picture, name, drawing["group"]))
     return pl.DataFrame(rows, schema=["id", "picture", "concept", "group"], orient="row")
 
 
@@ -139,10 +129,8 @@ def _question(
 
 def _in_all_languages(rows: list[dict[str, object]], drawn: pl.DataFrame) -> pl.DataFrame:
     """A row for each question and language, the options by their names."""
-    name_of = {
-        (concept, language): text
-        for concept, language, text in names().select("concept", "language", "text").iter_rows()
-    }
+    spoken = names().select("concept", "language", "text").iter_rows()
+    name_of = {(concept, language): text for concept, language, text in spoken}
     concepts = drawn["concept"].to_list()
     asked = [
         {key: value for key, value in row.items() if key != "shown"}

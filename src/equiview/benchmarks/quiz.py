@@ -92,9 +92,3 @@ def _check_complete(rows: pl.DataFrame, source: str) -> None:
             f"{source}, row {places[0]}: question {question!r} is not asked in {missing}; every question "
             "must be in every language"
         )
-
-
-def regions_of(table: pl.DataFrame) -> list[str]:
-    """Regions whose language is one of the quiz's languages, in order of appearance."""
-    asked = set(table["language"].unique())
-    return [region for region in table["region"].drop_nulls().unique(maintain_order=True) if region in asked]

@@ -247,7 +247,7 @@ def image_items(
     return Items("image", table, str(source))
 
 
-def text_items(rows: Iterable[tuple[str, str, str, int]], source: Path) -> Items:
+def text_items(rows: Iterable[tuple[str, str, str, int]], source: Path | str) -> Items:
     """Texts from (image_id, language, text, slot), `slot` counting an image's texts of a language from 1.
 
     Their ids are `IMAGE-LANGUAGE-SLOT`. Blank texts are left out.

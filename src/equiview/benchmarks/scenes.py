@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.pictograms import LICENCE, SOURCE, drawings, names
+from equiview.benchmarks.release import text_items
 from equiview.benchmarks.removals import REMOVALS, with_removals
 from equiview.benchmarks.scenes_drawing import Floats, Layer, background, box, painted, placed, sized
 from equiview.benchmarks.scenes_things import contents, sentence, things, told_in
@@ -115,7 +116,8 @@ def scenes_of(options: SceneOptions, fill: Fill | None = None) -> Benchmark:
     told = [(name, scene.shown) for name, scene in real.items()]
     rng = np.random.default_rng(_seed(options, "gallery"))
     told += [(f"g{row:05d}", contents(options.strength, rng)) for row in range(options.gallery)]
-    texts, mentions = _captions(told, options)
+    texts_of, mentions = _captions(told, options)
+    texts = texts_of.table
     rows = pl.DataFrame({"id": list(real)}).with_row_index("row")
     pairs = texts.select(id="image_id").with_row_index("text").join(rows, on="id", maintain_order="left")
     synthetic = {
@@ -124,7 +126,6 @@ def scenes_of(options: SceneOptions, fill: Fill | None = None) -> Benchmark:
     }
     draw = Drawing(real | synthetic, fill)
     images = Items("image", pl.DataFrame({"id": list(real)}), "scenes: pictures", draw)
-    texts_of = Items("text", texts, "scenes: captions")
     known = Benchmark(
         "scenes",
         images,
@@ -213,22 +214,17 @@ def _box_of(layers: Sequence[Layer], thing: int) -> tuple[slice, slice]:
     return box(layer, pictures()[layer.thing][layer.size])
 
 
-def _captions(
-    told: Sequence[tuple[str, list[int]]], options: SceneOptions
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _captions(told: Sequence[tuple[str, list[int]]], options: SceneOptions) -> tuple[Items, pl.DataFrame]:
     """Two captions a scene and language: all that it shows, and of three things or more all but one."""
     rng = np.random.default_rng(_seed(options, "captions"))
     rows, mentions = [], []
     for name, shown in told:
         for language in options.languages:
             for slot, named in enumerate(_named(shown, rng), start=1):
-                text_id = f"{name}-{language}-{slot}"
-                rows.append((text_id, sentence(named, language, rng), language, name, slot))
-                mentions += [(text_id, things()[thing]) for thing in named]
-    columns = {"id": pl.String, "text": pl.String, "language": pl.String, "image_id": pl.String,
-               "slot": pl.Int32}  # fmt: skip
-    table = pl.DataFrame(rows, schema=columns, orient="row")
-    return table, pl.DataFrame(mentions, schema=["text_id", "object"], orient="row")
+                rows.append((name, language, sentence(named, language, rng), slot))
+                mentions += [(f"{name}-{language}-{slot}", things()[thing]) for thing in named]
+    texts = text_items(rows, "scenes: captions")
+    return texts, pl.DataFrame(mentions, schema=["text_id", "object"], orient="row")
 
 
 def _named(shown: list[int], rng: np.random.Generator) -> Iterator[list[int]]:

@@ -22,15 +22,18 @@ from equiview.errors import InputError
 from equiview.io.files import is_file
 from equiview.io.tables import Column, Schema, read_table
 
+
+def _patterns(name: str) -> tuple[str, ...]:
+    """The files that a configuration can be."""
+    return tuple(f"{name}{ending}" for ending in (".parquet", ".csv", "/*.parquet", "/*.csv"))
+
+
 RELEASE = Release(
     name="3xcm",
     title="Cross-Cultural Cross-Modal benchmark",
     source="https://huggingface.co/datasets/Chula-AI/association_bias_benchmark",
     licence="CC BY-NC-SA 4.0, research only",
-    needs=tuple(
-        tuple(f"{name}{ending}" for ending in (".parquet", ".csv", "/*.parquet", "/*.csv"))
-        for name in ("benchmark", "image_metadata")
-    ),
+    needs=tuple(_patterns(name) for name in ("benchmark", "image_metadata")),
 )
 RELEASED_TRIALS, RELEASED_CONCEPTS = 11_723, 137
 PREFIX = {
@@ -115,9 +118,7 @@ def _from_hub() -> Path:
 
 def _read(place: Path, name: str, schema: Schema) -> pl.DataFrame:
     """One configuration, whose parts are one file or all files of its folder."""
-    first = RELEASE.find(
-        place, *(f"{name}{ending}" for ending in (".parquet", ".csv", "/*.parquet", "/*.csv"))
-    )
+    first = RELEASE.find(place, *_patterns(name))
     paths = sorted(first.parent.glob(f"*{first.suffix}")) if first.parent != place else [first]
     parts = [read_table(path, schema) for path in paths]
     return schema.check(pl.concat(parts, how="diagonal_relaxed"), str(place / name))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -128,10 +127,6 @@ class Estimates:
         """The key columns, those past the schema's own."""
         return [name for name in self.table.columns if name not in BASE]
 
-    def where(self, metric: str, k: int | None = None, **keys: str | None) -> Estimates:
-        """The rows of one quantity: keys that are not named must be null, and so must `k` if it is not."""
-        return self.by((), metric, k, **keys)
-
     def by(
         self, key: str | tuple[str, ...], metric: str, k: int | None = None, **keys: str | None
     ) -> Estimates:
@@ -156,39 +151,6 @@ class Estimates:
     def at(self, wanted: Quantity) -> Estimate | None:
         """The row of a quantity, or None."""
         return self.maybe(wanted.metric, wanted.k, **wanted.keys)
-
-    def gap(self, a: Quantity, b: Quantity) -> Estimate:
-        """Value of `a` less that of `b`. Its interval is at least 90%: it holds whenever both of theirs do.
-
-        A gap whose interval must be sharp is measured from replicates (`Replicates.gap` of an audit).
-
-        >>> frame = pl.DataFrame({"metric": "R", "k": 1, "value": [0.5, 0.2], "low": [0.4, 0.1],
-        ...                       "high": [0.6, 0.3], "n": 10, "language": ["en", "sw"]})
-        >>> f"{Estimates(frame).gap(quantity('R', 1, language='en'), quantity('R', 1, language='sw')):.1f}"
-        '0.3 [0.1, 0.5]'
-        """
-        return self._combined("gap", a, b, operator.sub)
-
-    def ratio(self, a: Quantity, b: Quantity) -> Estimate:
-        """Value of `a` over that of `b`, both positive; the interval as in `gap`.
-
-        InputError when the interval of `b` reaches 0.
-        """
-        if (below := self.at(b)) is not None and below.low <= 0:
-            raise InputError(f"{self.source}: {b.label()} may be 0, so nothing can be divided by it")
-        return self._combined("ratio", a, b, operator.truediv)
-
-    def _combined(
-        self, name: str, a: Quantity, b: Quantity, function: Callable[[float, float], float]
-    ) -> Estimate:
-        first, second = (self.one(entry.metric, entry.k, **entry.keys) for entry in (a, b))
-        return Estimate(
-            quantity(f"{name} of {a.label()} and {b.label()}"),
-            value=function(first.value, second.value),
-            low=function(first.low, second.high),
-            high=function(first.high, second.low),
-            n=min(first.n, second.n),
-        )
 
     def of(self, audit: str) -> Estimates:
         """What one audit measured, without the keys that only others have."""

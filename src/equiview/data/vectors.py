@@ -114,6 +114,11 @@ def one_each(vectors: Vectors) -> NDArray[np.float32]:
     return means
 
 
+def values_of(vectors: Vectors) -> NDArray[np.floating[Any]]:
+    """All vectors, `(n, width)`, of whichever items they are."""
+    return vectors.values if isinstance(vectors, TokenVectors) else vectors
+
+
 def rows_with(problem: str, vectors: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
     """Which rows of `(n, width)` are not finite (`"nan"`) or all zero (`"zero"`), read in chunks."""
     bad = np.empty(len(vectors), dtype=bool)

@@ -43,14 +43,11 @@ def _as_series(x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray
         raise UndefinedMetricError(f"a correlation takes at least 2 pairs; got {len(first)}")
     for name, series in (("x", first), ("y", second)):
         if not np.isfinite(series).all():
-            raise MetricInputError(f"{name} has a value that is not finite, at {_first_bad(series)}")
+            bad = int(np.isfinite(series).argmin())
+            raise MetricInputError(f"{name} has a value that is not finite, at {bad}")
         if (series == series[0]).all():
             raise UndefinedMetricError(f"{name} is constant ({series[0]:g}): nothing correlates with it")
     return first, second
-
-
-def _first_bad(series: NDArray[np.float64]) -> int:
-    return int(np.flatnonzero(~np.isfinite(series))[0])
 
 
 def _correlate(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

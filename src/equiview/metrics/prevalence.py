@@ -21,15 +21,11 @@ from equiview.errors import MetricInputError
 from equiview.metrics._check import as_groups, as_shares, one_of
 
 Prior = Literal["uniform", "pool"] | ArrayLike
+Pool = ArrayLike | None
 
 
 def lbkl(
-    groups: ArrayLike,
-    n_groups: int,
-    *,
-    prior: Prior = "uniform",
-    pool_shares: ArrayLike | None = None,
-    eps: float = 1e-9,
+    groups: ArrayLike, n_groups: int, *, prior: Prior = "uniform", pool_shares: Pool = None, eps: float = 1e-9
 ) -> NDArray[np.float64]:
     """Language Bias Kullback-Leibler divergence (P, Eq. 1), in nats.
 
@@ -56,12 +52,7 @@ def lbkl(
 
 
 def dlbkl(
-    groups: ArrayLike,
-    n_groups: int,
-    *,
-    prior: Prior = "uniform",
-    pool_shares: ArrayLike | None = None,
-    eps: float = 1e-9,
+    groups: ArrayLike, n_groups: int, *, prior: Prior = "uniform", pool_shares: Pool = None, eps: float = 1e-9
 ) -> NDArray[np.float64]:
     """Discounted LBKL (P, Eq. 2): as `lbkl`, each rank i counting 1 / log2(i + 1), in nats.
 
@@ -131,7 +122,7 @@ def _divergence(exposure: NDArray[np.float64], fair: NDArray[np.float64], eps: f
     return divergence
 
 
-def _prior_shares(prior: Prior, pool_shares: ArrayLike | None, n_groups: int) -> NDArray[np.float64]:
+def _prior_shares(prior: Prior, pool_shares: Pool, n_groups: int) -> NDArray[np.float64]:
     """Return P as `(n_groups,)` shares."""
     if not isinstance(prior, str):
         return as_shares(prior, n_groups, "prior")

@@ -48,14 +48,8 @@ def spec(chart: Chart, subjects: Sequence[str] = (), heat: HeatScale | None = No
     if chart.mark == "heatmap":
         data = [_heatmap(chart, heat or heat_scale([chart]))]
     else:
-        draw = {
-            "bars": _bars,
-            "stacked": _bars,
-            "lines": _lines,
-            "points": _points,
-            "scatter": _scatter,
-        }[chart.mark]
-        data = [trace for rows in coloured for trace in draw(chart, rows)]
+        draw = {"bars": _bars, "stacked": _bars, "lines": _lines, "points": _points, "scatter": _scatter}
+        data = [trace for rows in coloured for trace in draw[chart.mark](chart, rows)]
     if chart.marker:
         data += _markers(chart)
     categories = _categories(chart.table[chart.x])

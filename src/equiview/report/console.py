@@ -7,8 +7,6 @@ Systems that are compared have letters, explained once.
 from __future__ import annotations
 
 import itertools
-import json
-import math
 import string
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ from equiview.audits import label_of
 from equiview.data.comparison import quantity_of
 from equiview.data.run import Run
 from equiview.report import opening
+from equiview.report.grids import as_json
 from equiview.report.words import interval, metric_of, number, probability, signed
 from equiview.studies.averages import mean_of
 
@@ -65,16 +64,7 @@ def print_table(frame: pl.DataFrame, title: str, console: Console | None = None)
 
 def print_json(content: Any) -> None:
     """Print data as JSON; an infinity, which JSON does not have, as null."""
-    print(json.dumps(_finite(content), ensure_ascii=False, indent=1, allow_nan=False))
-
-
-def _finite(content: Any) -> Any:
-    """JSON has no infinity: it is written as null, like a value that is not there."""
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
+    print(as_json(content))
 
 
 def letters(names: Sequence[str]) -> dict[str, str]:

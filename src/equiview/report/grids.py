@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -53,6 +56,19 @@ def safe_csv(table: pl.DataFrame) -> str:
     )
     header = {name: f"'{name}" for name in table.columns if re.match(FORMULA, name)}
     return safe.rename(header).write_csv()
+
+
+def as_json(content: Any) -> str:
+    """Data as JSON, over several lines; nan and the infinities, which JSON does not have, as null."""
+    return json.dumps(_finite(content), ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def escaped(text: str, marks: dict[str, str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 from collections.abc import Callable, Sequence
 
@@ -13,7 +12,7 @@ from equiview.audits import installed
 from equiview.data.estimates import Estimates
 from equiview.data.run import Run
 from equiview.errors import InputError, unknown_name
-from equiview.report.grids import Header, Rows, latex_grid, markdown_grid, safe_csv
+from equiview.report.grids import Header, Rows, as_json, latex_grid, markdown_grid, safe_csv
 from equiview.report.words import number
 
 SYSTEM = "system"
@@ -89,10 +88,7 @@ def _csv(_: str, table: pl.DataFrame) -> str:
 
 
 def _json(title: str, table: pl.DataFrame) -> str:
-    numbers = pl.selectors.float()
-    finite = table.with_columns(pl.when(numbers.is_finite()).then(numbers))
-    content = {"table": title, "rows": finite.to_dicts()}
-    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return as_json({"table": title, "rows": table.to_dicts()}) + "\n"
 
 
 def _latex(title: str, table: pl.DataFrame) -> str:

@@ -99,26 +99,13 @@ def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
     chart = in_points(chart)
     coloured = series(chart, subjects)
     places = _places(chart)
-    draw = {
-        "bars": _bars,
-        "stacked": _bars,
-        "lines": _lines,
-        "points": _points,
-        "scatter": _scatter,
-        "heatmap": _heatmap,
-    }[chart.mark]
-    draw(chart, axes, coloured, places)
+    bars = dict.fromkeys(("bars", "stacked"), _bars)
+    draw = bars | {"lines": _lines, "points": _points, "scatter": _scatter, "heatmap": _heatmap}
+    draw[chart.mark](chart, axes, coloured, places)
     if chart.marker:
         rows = chart.table.unique([chart.x, chart.marker], maintain_order=True)
-        axes.plot(
-            _x(rows, chart, places),
-            rows[chart.marker],
-            "_",
-            color=INK,
-            ms=6,
-            mew=1.2,
-            label=title_of(chart.marker),
-        )
+        look = {"color": INK, "ms": 6, "mew": 1.2, "label": title_of(chart.marker)}
+        axes.plot(_x(rows, chart, places), rows[chart.marker], "_", **look)
     for label, value in ({} if chart.mark == "heatmap" else chart.reference).items():
         axes.axhline(value, color=INK, linewidth=0.7, linestyle=(0, (4, 3)), zorder=1)
         axes.text(1, value, label, transform=axes.get_yaxis_transform(), ha="right", va="bottom", fontsize=6)
@@ -131,10 +118,14 @@ def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
         if chart.log:
             axes.set_yscale("log")
         if chart.percent:
-            axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
+            axes.yaxis.set_major_formatter(_percent)
     handles, _ = axes.get_legend_handles_labels()
     if (chart.color or chart.marker or chart.fit) and handles:
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0.2, handlelength=1.4)
+
+
+def _percent(value: float, _: object) -> str:
+    return f"{100 * value:g}%"
 
 
 def _places(chart: Chart) -> dict[str, int]:
@@ -198,24 +189,12 @@ def _points(chart: Chart, axes: Any, coloured: list[Series], places: dict[str, i
 def _lines(chart: Chart, axes: Any, coloured: list[Series], places: dict[str, int]) -> None:
     for rows in coloured:
         x = _x(rows.table, chart, places)
-        few = len(x) <= FEW
-        axes.plot(
-            x,
-            rows.table[chart.y],
-            SYMBOLS[rows.symbol] + "-" if few else "-",
-            color=rows.colour,
-            ms=3,
-            label=rows.name,
-        )
+        style = f"{SYMBOLS[rows.symbol]}-" if len(x) <= FEW else "-"
+        axes.plot(x, rows.table[chart.y], style, color=rows.colour, ms=3, label=rows.name)
         if chart.low and chart.high:
-            axes.fill_between(
-                x,
-                rows.table[chart.low].cast(pl.Float64).to_numpy(),  # null becomes nan: no band there
-                rows.table[chart.high].cast(pl.Float64).to_numpy(),
-                color=rows.colour,
-                alpha=0.2,
-                linewidth=0,
-            )
+            ends = rows.table.select(pl.col(chart.low, chart.high).cast(pl.Float64)).to_numpy()
+            # null becomes nan: no band there
+            axes.fill_between(x, *ends.T, color=rows.colour, alpha=0.2, linewidth=0)
 
 
 def _scatter(chart: Chart, axes: Any, coloured: list[Series], places: dict[str, int]) -> None:
@@ -255,7 +234,7 @@ def _heatmap(chart: Chart, axes: Any, _: list[Series], places: dict[str, int]) -
     bar = axes.figure.colorbar(shown, ax=axes)
     bar.outline.set_visible(False)
     if chart.percent:
-        bar.ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
+        bar.ax.yaxis.set_major_formatter(_percent)
 
 
 def _gallery(gallery: Gallery, sheet_class: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 
 import polars as pl
@@ -11,7 +10,7 @@ from equiview.data.estimates import BASE, SCHEMA, Estimate, Estimates
 from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.errors import unknown_name
-from equiview.report.grids import MARKDOWN, escaped, latex_grid, markdown_grid, safe_csv
+from equiview.report.grids import MARKDOWN, as_json, escaped, latex_grid, markdown_grid, safe_csv
 from equiview.report.words import interval, metric_of, number, probability
 
 TOO_FEW = "too few to judge"
@@ -56,20 +55,8 @@ def _csv(run: Run) -> str:
 
 
 def _json(run: Run) -> str:
-    # Infinity is no JSON; it is written as null, like a missing value.
-    rows = [
-        {
-            name: None if isinstance(value, float) and value in {float("inf"), float("-inf")} else value
-            for name, value in row.items()
-        }
-        for row in run.estimates.table.iter_rows(named=True)
-    ]
-    content = {
-        "subject": run.manifest.subject.name,
-        "benchmark": run.manifest.benchmark.name,
-        "estimates": rows,
-    }
-    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    about = {"subject": run.manifest.subject.name, "benchmark": run.manifest.benchmark.name}
+    return as_json(about | {"estimates": run.estimates.table.to_dicts()}) + "\n"
 
 
 def _latex(run: Run) -> str:
@@ -88,12 +75,8 @@ def _markdown(run: Run) -> str:
     for audit, estimates, failure in _audits(run):
         title = f"{audit}: {run.name} on {run.manifest.benchmark.name}"
         if failure:
-            lines += [
-                f"### {escaped(title, MARKDOWN)}",
-                "",
-                f"Not measured: {escaped(failure, MARKDOWN)}",
-                "",
-            ]
+            heading = f"### {escaped(title, MARKDOWN)}"
+            lines += [heading, "", f"Not measured: {escaped(failure, MARKDOWN)}", ""]
         else:
             lines += markdown_grid(title, *_printed(audit, estimates))
     return "\n".join(lines)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.items import Items
-from equiview.data.vectors import CHUNK, TokenVectors, Vectors
+from equiview.data.vectors import CHUNK, TokenVectors, Vectors, values_of
 from equiview.io.progress import Progress, silent
 
 SAFE = (1e-10, 1e10)
@@ -48,7 +48,7 @@ def ready(vectors: V, similarity: str) -> V:
     """
     if similarity == "cosine":
         return unit(vectors)
-    values = vectors.values if isinstance(vectors, TokenVectors) else vectors
+    values = values_of(vectors)
     largest = max((_largest(part).max() for _, part in _pieces(values)), default=0.0)
     if not largest or SAFE[0] <= largest <= SAFE[1]:
         return vectors

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats._check import as_level, whole_number
+from equiview.stats._check import as_level, as_sample, whole_number
 from equiview.stats.bootstrap import interval
 
 EXACT = 8
@@ -122,9 +122,7 @@ def _as_series(x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray
     if len(first) < 4:
         raise UndefinedStatisticError(f"a correlation's interval takes at least 4 pairs; got {len(first)}")
     for name, series in (("x", first), ("y", second)):
-        if not np.isfinite(series).all():
-            row = int(np.flatnonzero(~np.isfinite(series))[0])
-            raise StatsInputError(f"{name} has a value that is not finite, at {row}")
+        as_sample(series, name)
         if (series == series[0]).all():
             raise UndefinedStatisticError(f"{name} is constant ({series[0]:g}): nothing correlates with it")
     return first, second

@@ -32,7 +32,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.data.items import Items
-from equiview.data.vectors import TokenVectors, Vectors, rows_with
+from equiview.data.vectors import TokenVectors, Vectors, rows_with, values_of
 from equiview.errors import InputError
 from equiview.io.cache import cache_folder
 from equiview.io.files import content_of, is_file, parse_json
@@ -95,7 +95,7 @@ class Shelf:
 
         InputError for vectors that the precision cannot hold, and when the disk is full or read-only.
         """
-        content: NDArray[Any] = vectors.values if isinstance(vectors, TokenVectors) else vectors
+        content = values_of(vectors)
         counts = vectors.lengths if isinstance(vectors, TokenVectors) else None
         with np.errstate(over="ignore"):
             values = np.ascontiguousarray(content, dtype=np.dtype(self.precision).newbyteorder("<"))

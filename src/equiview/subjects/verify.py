@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
-from equiview.data.vectors import TokenVectors, Vectors
+from equiview.data.vectors import TokenVectors, Vectors, values_of
 from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
 from equiview.search import top_k, unit
@@ -224,7 +224,7 @@ class _Trial:
 
 
 def _widths(images: Vectors, texts: Vectors) -> Check:
-    of_images, of_texts = (_values_of(vectors).shape[1] for vectors in (images, texts))
+    of_images, of_texts = (values_of(vectors).shape[1] for vectors in (images, texts))
     if of_images == of_texts:
         return Check("width", "ok", f"{of_images} numbers in each vector")
     return Check("width", "looks wrong", f"pictures {of_images} wide, texts {of_texts}",
@@ -234,7 +234,7 @@ def _widths(images: Vectors, texts: Vectors) -> Check:
 def _values(images: Vectors, texts: Sequence[Vectors]) -> Check:
     bad = []
     for kind, parts in (("pictures", [images]), ("texts", texts)):
-        rows = [_values_of(part) for part in parts]
+        rows = [values_of(part) for part in parts]
         broken = sum(int((~np.isfinite(part).all(axis=1)).sum()) for part in rows)
         zero = sum(int((~part.any(axis=1)).sum()) for part in rows)
         bad += [f"{broken} vectors of {kind} are not finite"] if broken else []
@@ -246,7 +246,7 @@ def _values(images: Vectors, texts: Sequence[Vectors]) -> Check:
 
 
 def _lengths(images: Vectors, texts: Vectors, similarity: str) -> Check:
-    norms = [np.linalg.norm(_values_of(part).astype(np.float64), axis=1) for part in (images, texts)]
+    norms = [np.linalg.norm(values_of(part).astype(np.float64), axis=1) for part in (images, texts)]
     seen = ", ".join(
         f"{kind} {part.min():.3g} to {part.max():.3g}"
         for kind, part in zip(("pictures", "texts"), norms, strict=True)
@@ -280,7 +280,3 @@ def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     """Hausdorff's distance: the furthest that a vector of either is from the nearest of the other."""
     distances = cdist(one, other)
     return float(max(distances.min(axis=0).max(), distances.min(axis=1).max()))
-
-
-def _values_of(vectors: Vectors) -> NDArray[np.floating[Any]]:
-    return vectors.values if isinstance(vectors, TokenVectors) else vectors

@@ -134,4 +134,4 @@ def test_directions_are_seeded_apart_and_alike_in_any_company():
     both, single = (audited(0.7)[1], audited(0.7, directions=["image-to-image"])[1])
     row = both.one("SP", direction="image-to-image")
     assert single.one("SP", direction="image-to-image") == row
-    assert len(single.where("SP", direction=TEXT)) == 0
+    assert len(single.by((), "SP", direction=TEXT)) == 0

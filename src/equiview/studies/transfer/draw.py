@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,8 @@ from equiview.studies.transfer.spaces import upper
 
 BINS = np.round(np.arange(-1.0, 1.01, 0.1), 1)
 MOST_GAPS = 4
+BEFORE_AND_AFTER: dict[str, Any] = {"mark": "scatter", "x": "before", "y": "after", "label": "model"}
+"""A chart with a point for each model."""
 
 
 def histogram(pairs: Sequence[Pair]) -> Chart:
@@ -71,12 +74,9 @@ def _panel(number: int, pair: Pair) -> Chart:
         see=f"A point is a model. Spearman's rho is {rho.value:.2f} [{rho.low:.2f}, {rho.high:.2f}], p "
         f"{rho.p_value:.3f}, and {pair.p_holm:.3f} after Holm's correction over all pairs.",
         table=table,
-        mark="scatter",
-        x="before",
-        y="after",
+        **BEFORE_AND_AFTER,
         x_title=f"before: {pair.before.label}",
         y_title=f"after: {pair.after.label}",
-        label="model",
     )
 
 
@@ -101,13 +101,10 @@ def _quadrants(number: int, gap: Gap) -> Chart:
         see="A point is a model. Above the line and to the right of 0, or below it and to the left, the "
         f"same group has the higher value before and after: {kept} of {n} models.",
         table=table,
-        mark="scatter",
-        x="before",
-        y="after",
+        **BEFORE_AND_AFTER,
         x_title=f"before: {first} less {second}",
         y_title=f"after: {first} less {second}",
         color="direction",
-        label="model",
         reference={"no gap after": 0.0},
     )
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from equiview.data.arguments import count_option
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
@@ -17,17 +18,9 @@ from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import (
-    LENGTH_LIMIT,
-    Inputs,
-    chosen_device,
-    chosen_dtype,
-    from_files,
-    loaded,
-)
+from equiview.subjects.encoders.torch_encoder import LENGTH_LIMIT, Inputs, OnTorch, from_files, whole_model
 
 if TYPE_CHECKING:
-    import torch
     from PIL.Image import Image
 
 Place = tuple[int, Request]
@@ -35,7 +28,7 @@ SPARE = 4
 """Positions that models take for tokens of their own, at the beginning and the end."""
 
 
-class LocalModel(Answerer):
+class LocalModel(OnTorch, Answerer):
     """A model of transformers that looks at a picture and says something, greedily.
 
     Options of every family: `device` (cuda, mps, cpu), `dtype` (float32, float16, bfloat16) and `batch`, the
@@ -44,26 +37,13 @@ class LocalModel(Answerer):
     """
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers", "pillow")
-    scheme: ClassVar[str]
     auto_class: ClassVar[str]
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
         self.checkpoint = Checkpoint.find(argument, self.scheme)
-        batch = self.checkpoint.options.get("batch", "16")
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"{self.scheme}: batch is {batch!r}; expected a whole number from 1")
-        self.batch = int(batch)
-
-    @cached_property
-    def device(self) -> torch.device:
-        """Where the model runs: as asked, else the first accelerator there is."""
-        return chosen_device(self.checkpoint.options.get("device"), self.scheme, "hf")
-
-    @cached_property
-    def dtype(self) -> torch.dtype:
-        """Precision of the weights: as asked, else bfloat16 on an accelerator and float32 on a processor."""
-        return chosen_dtype(self.checkpoint.options.get("dtype"), self.device, "bfloat16", self.scheme, "hf")
+        self.options = self.checkpoint.options
+        self.batch = count_option(self.options, "batch", 16, self.scheme)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -79,9 +59,8 @@ class LocalModel(Answerer):
     def model(self) -> Any:
         """The model, whole, on its device and in evaluation mode."""
         kind = getattr(require("transformers", "hf"), self.auto_class)
-        settings = {"dtype": self.dtype, "output_loading_info": True, "local_files_only": True}
-        model, info = from_files(kind, self.checkpoint.folder, **settings)
-        return loaded(model, info, self.checkpoint.folder).to(self.device).eval()
+        model = whole_model(kind, self.checkpoint.folder, dtype=self.dtype, local_files_only=True)
+        return model.to(self.device).eval()
 
     @cached_property
     def processor(self) -> Any:
@@ -144,13 +123,8 @@ class LocalModel(Answerer):
         return pixels | read
 
     def _run(self, inputs: Inputs, max_tokens: int) -> list[str]:
-        torch = require("torch", "hf")
-        placed = {
-            name: value.to(self.device, self.dtype if value.is_floating_point() else None)
-            for name, value in inputs.items()
-        }
-        with torch.inference_mode():
-            return self.said(placed, max_tokens)
+        with require("torch", "hf").inference_mode():
+            return self.said(self.placed(inputs), max_tokens)
 
     def generated(self, inputs: Inputs, max_tokens: int) -> list[str]:
         """What `generate` says after what was read, without special tokens."""

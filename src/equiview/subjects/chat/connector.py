@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import count_option, split_argument
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.data.vectors import one_each
@@ -32,7 +32,7 @@ from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.soft_tokens import LanguageModel, new_connector, soft_tokens
 from equiview.subjects.encoders.base import Encoder
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype, filled, state_of
+from equiview.subjects.encoders.torch_encoder import OnTorch, filled, state_of
 from equiview.subjects.load import load_subject
 from equiview.subjects.trained import Part, TrainingCard, check_same
 
@@ -75,10 +75,11 @@ def as_encoder(name: str) -> Encoder:
     usage=("connector:DIR",),
     about="an encoder joined to a language model by a trained connector: it answers and captions",
 )
-class Connector(Answerer):
+class Connector(OnTorch, Answerer):
     """An encoder joined to a language model by a trained connector."""
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
+    scheme = "connector"
 
     def __init__(self, argument: str = "", encoder: Encoder | None = None) -> None:
         super().__init__(argument)
@@ -87,10 +88,7 @@ class Connector(Answerer):
             raise InputError("connector: name the folder of a trained connector, as in connector:DIR")
         self.folder = Path(name).expanduser()
         self.made_of = Connection.read(self.folder)
-        batch = self.options.get("batch", str(BATCH))
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"connector: batch is {batch!r}; expected a whole number from 1")
-        self.batch = int(batch)
+        self.batch = count_option(self.options, "batch", BATCH, "connector")
         weights = self.folder / WEIGHTS
         if not self.made_of.weights or not weights.is_file():
             raise InputError(f"{self.folder}: its training is not finished; give the same command again")
@@ -98,16 +96,6 @@ class Connector(Answerer):
             raise InputError(f"{weights}: was changed after it was trained; train it again")
         self.encoder = encoder or as_encoder(self.options.get("encoder", self.made_of.encoder.name))
         check_same(self.encoder.name, self.encoder.fingerprint, self.made_of.encoder, self.folder, "encoder")
-
-    @cached_property
-    def device(self) -> torch.device:
-        """Where the language model runs: as asked, else the first accelerator there is."""
-        return chosen_device(self.options.get("device"), "connector", "hf")
-
-    @cached_property
-    def dtype(self) -> torch.dtype:
-        """Precision of the language model: as asked, else bfloat16 on an accelerator, float32 elsewhere."""
-        return chosen_dtype(self.options.get("dtype"), self.device, "bfloat16", "connector", "hf")
 
     @property
     def fingerprint(self) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import from_files, loaded, pad, tokenizer_of
+from equiview.subjects.encoders.torch_encoder import pad, tokenizer_of, whole_model
 
 if TYPE_CHECKING:
     import torch
@@ -76,8 +76,7 @@ class LanguageModel:
         if tokenizer.eos_token_id is None:
             raise InputError(f"{checkpoint.name}: its tokenizer has no token for the end of a text")
         kind = require("transformers", "hf").AutoModelForCausalLM
-        model, info = from_files(kind, checkpoint.folder, dtype=dtype, output_loading_info=True)
-        loaded(model, info, checkpoint.name)
+        model = whole_model(kind, checkpoint.folder, dtype=dtype)
         model.requires_grad_(False)
         return cls(model.to(device).eval(), tokenizer, check_template(template), tokens)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from equiview.subjects.encoders.torch_encoder import (
     from_files,
     pad,
     tokenizer_of,
+    with_masks,
 )
 
 if TYPE_CHECKING:
@@ -56,15 +56,6 @@ class QwenEncoder(TorchEncoder):
         kind = require("transformers", self.extra).Qwen2VLImageProcessorPil
         return from_files(kind, self.checkpoint.folder, **self.pixels)
 
-    @property
-    @abstractmethod
-    def model(self) -> Any:
-        """The transformer that reads both."""
-
-    def load(self) -> None:
-        """Load model, tokenizer and image preprocessing."""
-        _ = self.model, self.tokenizer, self.processor
-
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Patches, their grid, and the prompt with as many places as a picture has tokens."""
         import torch
@@ -75,7 +66,7 @@ class QwenEncoder(TorchEncoder):
         at = prompt.index(place)
         counts = pictures["image_grid_thw"].prod(dim=1) // self.processor.merge_size**2
         ids = [prompt[:at] + [place] * count + prompt[at + 1 :] for count in counts.tolist()]
-        inputs = self.padded([{"input_ids": row, "attention_mask": [1] * len(row)} for row in ids])
+        inputs = self.padded(with_masks(ids))
         kinds = (inputs["input_ids"] == place).to(torch.int32)
         return {**inputs, "mm_token_type_ids": kinds, **pictures}
 
@@ -87,11 +78,7 @@ class QwenEncoder(TorchEncoder):
         """Token ids of texts in their prompt; of a long text the end is cut, not that of the prompt."""
         tail = len(self.tokenizer(self.text_prompt.partition("{}")[2])["input_ids"])
         rows = self.tokenizer([self.text_prompt.replace("{}", text) for text in texts])["input_ids"]
-        cut = [
-            row if len(row) <= self.longest else row[: self.longest - tail] + row[len(row) - tail :]
-            for row in rows
-        ]
-        return [{"input_ids": row, "attention_mask": [1] * len(row)} for row in cut]
+        return with_masks(rows, self.longest, tail)
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
         """Rows filled up on the right: attention looks back only, so padding is never seen."""

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.data.items import Items
-from equiview.data.vectors import TokenVectors, Vectors, rows_with
+from equiview.data.vectors import TokenVectors, Vectors, rows_with, taken, values_of
 from equiview.errors import InputError, as_input_error
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
@@ -108,8 +108,7 @@ class EmbeddingModel(Encoder):
             images = self._vectors_of(self.encode_images, pictures, "images")
         except (Exception, SystemExit):  # the audit meets the same error, and says of which item
             return ""
-        arrays = [part.values if isinstance(part, TokenVectors) else part for part in (texts, images)]
-        return fingerprint(*(array.tobytes() for array in arrays))
+        return fingerprint(*(values_of(part).tobytes() for part in (texts, images)))
 
     @abstractmethod
     def encode_images(self, images: Sequence[Image]) -> ArrayLike | TokenVectors | Iterable[ArrayLike]:
@@ -187,7 +186,7 @@ class EmbeddingModel(Encoder):
             rows = np.asarray([row for text in batch for row in places[text]], dtype=np.int64)
             if len(rows) > len(batch):
                 of_text = np.repeat(np.arange(len(batch)), [len(places[text]) for text in batch])
-                part = part.take(of_text) if isinstance(part, TokenVectors) else part[of_text]
+                part = taken(part, of_text)
             yield rows, part
 
     @property
@@ -279,7 +278,7 @@ def checked_vectors(vectors: V, items: Items, source: str, rows: NDArray[np.int6
     They are of all items, or of the items of `rows`.
     """
     chosen = np.arange(len(items)) if rows is None else rows
-    values = vectors.values if isinstance(vectors, TokenVectors) else vectors
+    values = values_of(vectors)
     if values.ndim != 2 or len(vectors) != len(chosen):
         shape = f"{len(vectors)} items" if isinstance(vectors, TokenVectors) else f"shape {values.shape}"
         raise InputError(

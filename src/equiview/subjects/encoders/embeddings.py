@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks.folder import read_images, read_texts
@@ -62,8 +61,7 @@ def _load(path: Path) -> NDArray[np.float32]:
 
 
 def _rows_of(items: Items, stored: Items, source: str) -> list[int]:
-    known = pl.DataFrame({"id": stored.ids, "row": range(len(stored))}, schema_overrides={"row": pl.Int64})
-    rows = items.table.select("id").join(known, on="id", how="left", maintain_order="left")["row"]
+    rows = stored.rows_of(items.ids)
     if rows.null_count():
         missing = rows.is_null().arg_true()
         raise InputError(

@@ -21,9 +21,9 @@ from equiview.subjects.encoders.torch_encoder import (
     Tokens,
     TorchEncoder,
     from_files,
-    loaded,
     pad,
     tokenizer_of,
+    whole_model,
 )
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ class HuggingFace(TorchEncoder):
         """The model, whole, on its device and in evaluation mode."""
         library = require("transformers", self.extra)
         kind = library.BlipForImageTextRetrieval if self.model_type == "blip" else library.AutoModel
-        model, info = self._from(kind, dtype=self.dtype, output_loading_info=True)
-        model = loaded(model, info, self.checkpoint.folder)
+        model = whole_model(kind, self.checkpoint.folder, dtype=self.dtype, **self.trusted)
         if self.model_type != "blip" and not all(
             hasattr(model, f"get_{tower}_features") for tower in ("image", "text")
         ):
@@ -81,7 +80,8 @@ class HuggingFace(TorchEncoder):
     def processor(self) -> Any:
         """Its image preprocessing, by Pillow also where torchvision is there, which resizes differently."""
         self.checkpoint.need("preprocessor_config.json", "processor_config.json")
-        return self._from(require("transformers", self.extra).AutoImageProcessor, backend="pil")
+        kind = require("transformers", self.extra).AutoImageProcessor
+        return from_files(kind, self.checkpoint.folder, backend="pil", **self.trusted)
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -96,13 +96,6 @@ class HuggingFace(TorchEncoder):
     def trusted(self) -> dict[str, bool]:
         """How a file may be loaded: with the code it brings, or from this folder alone."""
         return {"trust_remote_code": True} if self.trust else {"local_files_only": True}
-
-    def _from(self, kind: Any, **settings: Any) -> Any:
-        return from_files(kind, self.checkpoint.folder, **self.trusted, **settings)
-
-    def load(self) -> None:
-        """Load model, tokenizer and image preprocessing."""
-        _ = self.model, self.tokenizer, self.processor
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Pixels, and with SigLIP 2 the shape and mask of their patches."""

@@ -20,9 +20,10 @@ from equiview.subjects.encoders.torch_encoder import (
     Tokens,
     TorchEncoder,
     from_files,
-    loaded,
     pad,
     tokenizer_of,
+    whole_model,
+    with_masks,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class LateInteraction(TorchEncoder):
 
     half = "bfloat16"
     usual_batch = 4
+    parts_used = ("model", "processor")
     similarity = "maxsim"
     family: str
     """The stem of its classes in transformers."""
@@ -52,15 +54,9 @@ class LateInteraction(TorchEncoder):
                 f"{self.checkpoint.name}: is an adapter; {self.scheme} reads merged checkpoints, whose names "
                 "end in -hf on the hub"
             )
-        library = require("transformers", self.extra)
-        model, info = from_files(
-            getattr(library, f"{self.family}ForRetrieval"),
-            self.checkpoint.folder,
-            dtype=self.dtype,
-            output_loading_info=True,
-            local_files_only=True,
-        )
-        return loaded(model, info, self.checkpoint.folder).to(self.device).eval()
+        kind = getattr(require("transformers", self.extra), f"{self.family}ForRetrieval")
+        model = whole_model(kind, self.checkpoint.folder, dtype=self.dtype, local_files_only=True)
+        return model.to(self.device).eval()
 
     @cached_property
     def processor(self) -> Any:
@@ -69,10 +65,6 @@ class LateInteraction(TorchEncoder):
         self.checkpoint.need("preprocessor_config.json", "processor_config.json")
         images = from_files(library.AutoImageProcessor, self.checkpoint.folder, backend="pil")
         return getattr(library, f"{self.family}Processor")(images, tokenizer_of(self.checkpoint))
-
-    def load(self) -> None:
-        """Load model, tokenizer and image preprocessing."""
-        _ = self.model, self.processor
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Pixels in their prompt."""
@@ -88,8 +80,7 @@ class LateInteraction(TorchEncoder):
         kept = len(tokenize(tail, **special)["input_ids"])
         prompts = [f"{first}{self.processor.query_prefix}{text}{tail}" for text in texts]
         rows = tokenize(prompts, **special)["input_ids"]
-        cut = [row if len(row) <= LONGEST else row[: LONGEST - kept] + row[-kept:] for row in rows]
-        tokens: list[Tokens] = [{"input_ids": row, "attention_mask": [1] * len(row)} for row in cut]
+        tokens = with_masks(rows, LONGEST, kept)
         if self.family == "ColPali":  # PaliGemma reads a prompt in both directions; kind 0 marks it as one
             return [{**row, "token_type_ids": [0] * len(row["input_ids"])} for row in tokens]
         return tokens

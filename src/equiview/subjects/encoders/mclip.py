@@ -27,6 +27,7 @@ from equiview.subjects.encoders.torch_encoder import (
     pad,
     state_of,
     tokenizer_of,
+    with_masks,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class MultilingualClip(TorchEncoder):
         text, _ = self.towers
         limit = text.config.max_position_embeddings - text.config.pad_token_id - 1
         ids = self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]
-        return [{"input_ids": row, "attention_mask": [1] * len(row)} for row in ids]
+        return with_masks(ids)
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
         """Texts filled up to the longest."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import count_option, split_argument
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.extras import require
@@ -21,7 +21,7 @@ from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.sentence import SentenceTransformers
-from equiview.subjects.encoders.torch_encoder import chosen_device, library_bars_off, readable
+from equiview.subjects.encoders.torch_encoder import chosen_device, library_bars_off, readable, reason_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -42,10 +42,7 @@ class MtebModel(EmbeddingModel):
         self.model_name, _, self.revision = name.partition("@")
         if not self.model_name:
             raise InputError("subject 'mteb' needs a model: mteb:NAME")
-        batch = self.options.get("batch", "32")
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"mteb: batch is {batch!r}; expected a whole number from 1")
-        self.batch = int(batch)
+        self.batch = count_option(self.options, "batch", 32, "mteb")
         if self.meta.similarity_fn_name == "MaxSim":
             self.similarity = "maxsim"
         elif self.meta.similarity_fn_name == "dot":
@@ -86,8 +83,7 @@ class MtebModel(EmbeddingModel):
             with library_bars_off():
                 return self.meta.load_model(device=str(device))
         except Exception as error:  # every model brings a loader of its own
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise InputError(f"mteb:{self.model_name}: cannot be loaded ({reason})") from error
+            raise InputError(f"mteb:{self.model_name}: cannot be loaded ({reason_of(error)})") from error
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
         """Vectors of RGB images, read as documents."""

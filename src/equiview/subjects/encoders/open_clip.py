@@ -25,6 +25,7 @@ from equiview.subjects.encoders.torch_encoder import (
     TorchEncoder,
     from_files,
     library_bars_off,
+    reason_of,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class OpenClip(TorchEncoder):
     packages = ("open_clip_torch", "torchvision", "timm", *TorchEncoder.packages)
     scheme = "open_clip"
     extra = "open-clip"
+    parts_used = ("parts", "tokenizer")
     weights: Path | None = None
     """The file of weights, of a model that is named by its architecture."""
 
@@ -86,7 +88,7 @@ class OpenClip(TorchEncoder):
         except Exception as error:  # whatever the hub's client raises
             raise InputError(
                 f"open_clip: weights {tag!r} of {name} are not in the hub's cache and could not be fetched "
-                f"({_reason(error)})"
+                f"({reason_of(error)})"
             ) from None
 
     @property
@@ -134,7 +136,9 @@ class OpenClip(TorchEncoder):
                     weights_only=True,
                 )
         except Exception as error:  # as many kinds as there are architectures
-            raise InputError(f"{self.checkpoint.name}: OpenCLIP cannot load it ({_reason(error)})") from error
+            raise InputError(
+                f"{self.checkpoint.name}: OpenCLIP cannot load it ({reason_of(error)})"
+            ) from error
         return model.to(self.device, self.dtype).eval(), preprocess
 
     @cached_property
@@ -144,12 +148,8 @@ class OpenClip(TorchEncoder):
             return require("open_clip", self.extra).get_tokenizer(self._source)
         except Exception as error:  # as many kinds as there are tokenizers
             raise InputError(
-                f"{self.checkpoint.name}: OpenCLIP cannot load its tokenizer ({_reason(error)})"
+                f"{self.checkpoint.name}: OpenCLIP cannot load its tokenizer ({reason_of(error)})"
             ) from error
-
-    def load(self) -> None:
-        """Load model, preprocessing and tokenizer."""
-        _ = self.parts, self.tokenizer
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Pixels `(n, 3, side, side)`."""
@@ -187,7 +187,3 @@ def _contents(tokenizer: Any) -> list[str]:
         elif name != "cache":  # which grows with every text
             parts += [name, str(value)]
     return parts
-
-
-def _reason(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from equiview.data.arguments import count_option
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.extras import require
@@ -19,7 +20,7 @@ from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import on_the_grid
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype, library_bars_off, readable
+from equiview.subjects.encoders.torch_encoder import OnTorch, library_bars_off, readable, reason_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +31,13 @@ EXTRA = "sentence-transformers"
 
 
 @register("st", usage=("st:ID_OR_PATH",), about="a model of sentence-transformers, one vector an item")
-class SentenceTransformers(EmbeddingModel):
+class SentenceTransformers(OnTorch, EmbeddingModel):
     """A model of sentence-transformers."""
 
     packages = ("sentence-transformers", "torch", "torchvision", "transformers", "tokenizers", "pillow")
     scheme = "st"
+    extra = EXTRA
+    half = "float16"
     class_name = "SentenceTransformer"
     recipe = ""
     """What else decides the vectors. Part of the fingerprint."""
@@ -53,32 +56,24 @@ class SentenceTransformers(EmbeddingModel):
     def fingerprint(self) -> str:
         """A hash of the files of the checkpoint, the precision and the prompt."""
         prompt = self.options.get("prompt", "")
-        return fingerprint(self.scheme, self.recipe, self.checkpoint.fingerprint, self._dtype, prompt)
-
-    @property
-    def _dtype(self) -> str:
-        device = chosen_device(self.options.get("device"), self.scheme, EXTRA)
-        return str(chosen_dtype(self.options.get("dtype"), device, "float16", self.scheme, EXTRA))
+        return fingerprint(self.scheme, self.recipe, self.checkpoint.fingerprint, self.dtype, prompt)
 
     @cached_property
     def model(self) -> Any:
         """The model, in evaluation mode."""
         kind = getattr(require("sentence_transformers", EXTRA), self.class_name)
-        device = chosen_device(self.options.get("device"), self.scheme, EXTRA)
-        dtype = chosen_dtype(self.options.get("dtype"), device, "float16", self.scheme, EXTRA)
         try:
             with library_bars_off():
                 model = kind(
                     str(self.checkpoint.folder),
-                    device=str(device),
+                    device=str(self.device),
                     local_files_only=True,
                     trust_remote_code=False,
-                    model_kwargs={"dtype": dtype},
+                    model_kwargs={"dtype": self.dtype},
                 )
         except Exception as error:  # as many kinds as there are modules of that library
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise InputError(
-                f"{self.checkpoint.folder}: {self.class_name} cannot be loaded from it ({reason})"
+                f"{self.checkpoint.folder}: {self.class_name} cannot be loaded from it ({reason_of(error)})"
             ) from error
         prompt = self.options.get("prompt")
         if prompt is not None and prompt not in model.prompts:
@@ -90,24 +85,25 @@ class SentenceTransformers(EmbeddingModel):
         return model.eval()
 
     def _settings(self) -> dict[str, Any]:
-        batch = self.options.get("batch", "32")
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"{self.scheme}: batch is {batch!r}; expected a whole number from 1")
         return {
-            "batch_size": int(batch),
+            "batch_size": count_option(self.options, "batch", 32, self.scheme),
             "convert_to_numpy": True,
             "normalize_embeddings": self.similarity == "cosine",
             "show_progress_bar": False,
         }
 
-    def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
-        """Vectors of RGB images; InputError when the model reads texts alone."""
+    def _seeing(self) -> Any:
+        """The model; InputError when it reads texts alone."""
         if not self.model.supports("image"):
             raise InputError(
                 f"{self.checkpoint.name}: reads {' and '.join(self.model.modalities)}, no images"
             )
-        vectors: NDArray[np.float32] = self.model.encode(list(images), **self._settings()).astype("float32")
-        return vectors
+        return self.model
+
+    def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
+        """Vectors of RGB images; InputError when the model reads texts alone."""
+        vectors: NDArray[np.float32] = self._seeing().encode(list(images), **self._settings())
+        return vectors.astype("float32")
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32] | TokenVectors:
         """Vectors of texts, which the library batches by length."""
@@ -130,11 +126,7 @@ class SentenceTransformersMulti(SentenceTransformers):
 
     def encode_images(self, images: Sequence[Image]) -> TokenVectors:
         """Vectors of the tokens of images, read as documents."""
-        if not self.model.supports("image"):
-            raise InputError(
-                f"{self.checkpoint.name}: reads {' and '.join(self.model.modalities)}, no images"
-            )
-        return TokenVectors.of(self.model.encode_document(list(images), **self._settings()))
+        return TokenVectors.of(self._seeing().encode_document(list(images), **self._settings()))
 
     def encode_texts(self, texts: Sequence[str]) -> TokenVectors:
         """Vectors of the tokens of texts, read as queries."""

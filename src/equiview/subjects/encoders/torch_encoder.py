@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from equiview.data.arguments import count_option
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.extras import require
@@ -35,36 +36,14 @@ LENGTH_LIMIT = 2**20
 """Tokenizers without a limit of their own state an absurd one; from here on a limit is none."""
 
 
-class TorchEncoder(EmbeddingModel):
-    """An encoder whose model is a torch module; a family says how inputs and vectors are made.
+class OnTorch:
+    """What runs on torch, by a user's options `device` and `dtype`; `scheme` is the name it was typed by."""
 
-    Options of every family: `device` (cuda, mps, cpu), `dtype` (float32, float16, bfloat16) and `batch`, the
-    number of pictures in one forward pass (texts: four times as many).
-    """
-
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers", "pillow")
     scheme: ClassVar[str]
     extra: ClassVar[str] = "hf"
-    extra_options: ClassVar[tuple[str, ...]] = ()
-    half: ClassVar[str] = "float16"
-    """Precision on an accelerator; bfloat16 for families whose activations overflow float16."""
-    usual_batch: ClassVar[int] = 32
-
-    def __init__(self, argument: str = "") -> None:
-        super().__init__(argument)
-        self.checkpoint = self.find(argument)
-        self.options = self.checkpoint.options
-        batch = self.options.get("batch", str(self.usual_batch))
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"{self.scheme}: batch is {batch!r}; expected a whole number from 1")
-        self.forward_images = int(batch)
-        self.forward_texts = 4 * int(batch)
-        self.image_batch = max(64, self.forward_images)
-        self.text_batch = max(1024, self.forward_texts)
-
-    def find(self, argument: str) -> Checkpoint:
-        """The checkpoint that was named, fetched if need be."""
-        return Checkpoint.find(argument, self.scheme, self.extra_options, self.extra)
+    half: ClassVar[str] = "bfloat16"
+    """Precision on an accelerator; float16 for families whose activations do not overflow it."""
+    options: Mapping[str, str]
 
     @cached_property
     def device(self) -> torch.device:
@@ -75,6 +54,41 @@ class TorchEncoder(EmbeddingModel):
     def dtype(self) -> torch.dtype:
         """Precision of the weights: as asked, else half on an accelerator and float32 on a processor."""
         return chosen_dtype(self.options.get("dtype"), self.device, self.half, self.scheme, self.extra)
+
+    def placed(self, inputs: Inputs) -> Inputs:
+        """Inputs on the device, floats in the model's precision."""
+        return {
+            name: value.to(self.device, self.dtype if value.is_floating_point() else None)
+            for name, value in inputs.items()
+        }
+
+
+class TorchEncoder(OnTorch, EmbeddingModel):
+    """An encoder whose model is a torch module; a family says how inputs and vectors are made.
+
+    Options of every family: `device` (cuda, mps, cpu), `dtype` (float32, float16, bfloat16) and `batch`, the
+    number of pictures in one forward pass (texts: four times as many).
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers", "pillow")
+    extra_options: ClassVar[tuple[str, ...]] = ()
+    half = "float16"
+    usual_batch: ClassVar[int] = 32
+    parts_used: ClassVar[tuple[str, ...]] = ("model", "tokenizer", "processor")
+    """Properties that hold what is loaded."""
+
+    def __init__(self, argument: str = "") -> None:
+        super().__init__(argument)
+        self.checkpoint = self.find(argument)
+        self.options = self.checkpoint.options
+        self.forward_images = count_option(self.options, "batch", self.usual_batch, self.scheme)
+        self.forward_texts = 4 * self.forward_images
+        self.image_batch = max(64, self.forward_images)
+        self.text_batch = max(1024, self.forward_texts)
+
+    def find(self, argument: str) -> Checkpoint:
+        """The checkpoint that was named, fetched if need be."""
+        return Checkpoint.find(argument, self.scheme, self.extra_options, self.extra)
 
     @property
     def recipe(self) -> str:
@@ -134,6 +148,8 @@ class TorchEncoder(EmbeddingModel):
 
     def load(self) -> None:
         """Load the model now rather than at the first batch."""
+        for part in self.parts_used:
+            getattr(self, part)
 
     def run(self, forward: Any, inputs: Inputs) -> list[NDArray[np.float32]]:
         """Unit vectors of each item on the host: `(width,)`, or `(tokens, width)` where `forward` says which.
@@ -152,13 +168,6 @@ class TorchEncoder(EmbeddingModel):
             else [row[mask] for row, mask in zip(unit, kept.cpu().numpy(), strict=True)]
         )
 
-    def placed(self, inputs: Inputs) -> Inputs:
-        """Inputs on the device, floats in the model's precision."""
-        return {
-            name: value.to(self.device, self.dtype if value.is_floating_point() else None)
-            for name, value in inputs.items()
-        }
-
 
 def chosen_device(name: str | None, scheme: str, extra: str) -> torch.device:
     """The device asked for, else the first accelerator there is, else the processor."""
@@ -169,8 +178,7 @@ def chosen_device(name: str | None, scheme: str, extra: str) -> torch.device:
     try:
         device: torch.device = library.empty(0, device=name).device
     except (RuntimeError, AssertionError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{scheme}: device {name!r} cannot be used ({reason})") from None
+        raise InputError(f"{scheme}: device {name!r} cannot be used ({reason_of(error)})") from None
     return device
 
 
@@ -192,6 +200,15 @@ def readable(texts: Sequence[str]) -> list[str]:
                 "character; was the text cut inside one?"
             )
     return list(texts)
+
+
+def with_masks(rows: Sequence[list[int]], longest: int | None = None, tail: int = 0) -> list[Tokens]:
+    """Token ids with their masks; of rows beyond `longest` what is before the last `tail` tokens is cut."""
+    cut = [
+        row if longest is None or len(row) <= longest else row[: longest - tail] + row[len(row) - tail :]
+        for row in rows
+    ]
+    return [{"input_ids": row, "attention_mask": [1] * len(row)} for row in cut]
 
 
 def pad(rows: Sequence[Tokens], fills: Mapping[str, int], side: str = "right", length: int = 0) -> Inputs:
@@ -222,9 +239,7 @@ def state_of(path: Path) -> dict[str, Any]:
         else:
             state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # as many kinds as there are ways to be broken
-        raise InputError(
-            f"{path}: cannot be read as weights ({str(error).strip().splitlines()[0]})"
-        ) from error
+        raise InputError(f"{path}: cannot be read as weights ({reason_of(error)})") from error
     for key in ("state_dict", "model"):
         if isinstance(state.get(key), dict):
             state = state[key]
@@ -273,8 +288,20 @@ def from_files(kind: Any, folder: Path | None, **settings: Any) -> Any:
         with library_bars_off():
             return kind.from_pretrained(folder and str(folder), **settings)
     except Exception as error:  # a broken file fails in as many ways as there are libraries that read it
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{folder}: {kind.__name__} cannot be loaded from it ({reason})") from error
+        raise InputError(
+            f"{folder}: {kind.__name__} cannot be loaded from it ({reason_of(error)})"
+        ) from error
+
+
+def whole_model(kind: Any, folder: Path, **settings: Any) -> Any:
+    """The model of a checkpoint by `kind.from_pretrained`, if every weight is there."""
+    model, info = from_files(kind, folder, output_loading_info=True, **settings)
+    return loaded(model, info, folder)
+
+
+def reason_of(error: BaseException) -> str:
+    """The first line of what a library says went wrong, or the name of its error."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @contextmanager

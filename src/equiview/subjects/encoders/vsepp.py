@@ -24,7 +24,7 @@ from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import widened
-from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, filled, pad
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, filled, pad, reason_of
 from equiview.text.treebank import split_words
 
 if TYPE_CHECKING:
@@ -84,9 +84,7 @@ class VsePlusPlus(TorchEncoder):
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{path}: has no pair of weights under 'model'; is it of VSE++?") from None
         except Exception as error:  # as many kinds as there are ways to be broken
-            raise InputError(
-                f"{path}: cannot be read as weights ({str(error).strip().splitlines()[0]})"
-            ) from error
+            raise InputError(f"{path}: cannot be read as weights ({reason_of(error)})") from error
         options = stored.get("opt", {})
         options = options if isinstance(options, dict) else getattr(options, "__dict__", {})
         for name, usual in (("measure", "cosine"), ("no_imgnorm", False)):

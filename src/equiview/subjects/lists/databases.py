@@ -29,7 +29,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import count_option, split_argument
 from equiview.errors import InputError, unknown_name
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.encoders.embeddings import Embeddings
@@ -86,10 +86,8 @@ class Database(ResultLists):
         self.queries = Embeddings(self.options["queries"])
         self.field = self.options.get("id", "id")
         self.source = f"{self.scheme}:{self.place}, {self.holder} {self.collection!r}"
-        depth = self.options.get("depth")
-        if depth is not None and not (depth.isdecimal() and int(depth)):
-            raise InputError(f"{self.scheme!r}: depth is {depth!r}; expected a whole number from 1")
-        self.depth = None if depth is None else int(depth)
+        given = "depth" in self.options
+        self.depth = count_option(self.options, "depth", 1, repr(self.scheme)) if given else None
         with self.opened() as held:
             self.count, self.width, self.metric = held.count, held.width, held.metric
         if not self.count:

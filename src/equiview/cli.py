@@ -318,10 +318,12 @@ def cache(
 
 @app.command("list")
 def list_(
-    kind: Annotated[str, typer.Argument(help="subjects, models, benchmarks or audits; all by default.")] = "",
+    kind: Annotated[
+        str, typer.Argument(help="subjects, models, benchmarks, audits or makers; all by default.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List what there is: subjects, models known by name, benchmarks and whether they are ready, audits."""
+    """List subjects, models known by name, benchmarks and whether they are ready, audits and makers."""
     from equiview import api
 
     tables = api.catalogue(kind)

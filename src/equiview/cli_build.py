@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from equiview.cli_make import Makers
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -14,6 +16,7 @@ app = typer.Typer(
     name="build",
     help="Build new benchmarks from your own material, with models that answer and people who review.",
     no_args_is_help=True,
+    cls=Makers,
 )
 Places = Annotated[
     Path, typer.Argument(help="Folder with landmarks.csv, images/ID/ and, for KnowRecall, articles/ID.txt.")
@@ -56,7 +59,8 @@ def knowrecall(
         build_knowrecall,
         plan_knowrecall,
     )
-    from equiview.build.models import load_answerers, priced
+    from equiview.making.models import load_answerers
+    from equiview.making.plan import priced
     from equiview.report.console import print_table
     from equiview.report.progress import progress_bars
 
@@ -73,33 +77,6 @@ def knowrecall(
     with progress_bars() as progress:
         counts = build_knowrecall(places, out, models, settings, progress, decisions=decisions)
     return _show(counts, out, f"knowrecall:{out}")
-
-
-@app.command()
-def visrecall(
-    places: Places,
-    out: Out,
-    checker: Annotated[str, typer.Option(help="Model that looks at every picture, as chat:MODEL.")] = "",
-    languages: Languages = "",
-    per_language: Annotated[int, typer.Option(min=1, help="Places of each language.")] = 50,
-    fewest: Annotated[int, typer.Option(min=1, help="Pictures that a place needs.")] = 5,
-    most: Annotated[int, typer.Option(min=1, help="Pictures kept of a place.")] = 20,
-    max_cost: MaxCost = None,
-    no_cache: NoCache = False,
-) -> None:
-    """Well-known places with names in every language, and pictures of them (VisRecall)."""
-    from equiview.build.models import load_answerers
-    from equiview.build.visrecall import VisRecallSettings, build_visrecall
-    from equiview.report.progress import progress_bars
-
-    given = {"languages": _codes(languages)} if languages else {}
-    settings = VisRecallSettings.model_validate(
-        {"places": per_language, "fewest": fewest, "most": most} | given
-    )
-    models = load_answerers({"checker": checker} if checker else {}, cache=not no_cache, max_cost=max_cost)
-    with progress_bars() as progress:
-        counts = build_visrecall(places, out, models.get("checker"), settings, progress)
-    _show(counts, out, f"visrecall:{out}")
 
 
 @app.command()
@@ -127,9 +104,9 @@ def removal(
     seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn by lot.")] = 0,
 ) -> None:
     """Pictures from which objects were removed, with captions that do not name them."""
-    from equiview.build.models import load_answerers
     from equiview.build.removal.build import build_removal
     from equiview.build.removal.images import RemovalSettings
+    from equiview.making.models import load_answerers
     from equiview.report.progress import progress_bars
 
     rules = {"keep_below": keep_below, "along_above": along_above, "largest": largest, "strict": strict}

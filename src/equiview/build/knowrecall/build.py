@@ -18,7 +18,7 @@ from equiview.build.knowrecall.plan import plans
 from equiview.build.knowrecall.translate import Translations, translate
 from equiview.build.knowrecall.write import keep_rules, write
 from equiview.build.landmarks import Landmark, article_of, read_landmarks
-from equiview.build.models import Step
+from equiview.build.step import Step
 from equiview.data.items import Items
 from equiview.data.requests import Plan
 from equiview.errors import InputError

@@ -31,55 +31,6 @@ Languages = Annotated[str, typer.Option(help="Codes between commas; the paper's 
 
 
 @app.command()
-def knowrecall(
-    places: Places,
-    out: Out,
-    writer: Annotated[str, typer.Option(help="Model that writes questions from articles, as chat:MODEL.")],
-    checker: Annotated[str, typer.Option(help="Model that checks them; the writer by default.")] = "",
-    translator: Annotated[str, typer.Option(help="Model that translates; the writer by default.")] = "",
-    back_translator: Annotated[
-        str, typer.Option(help="Model that translates back; the checker by default.")
-    ] = "",
-    languages: Languages = "",
-    candidates: Annotated[int, typer.Option(min=1, max=20, help="Questions written about a place.")] = 5,
-    keep: Annotated[int, typer.Option(min=1, help="Questions kept about a place.")] = 2,
-    reviewed: Annotated[int, typer.Option(min=0, help="Questions a language that people review.")] = 100,
-    decisions: Annotated[
-        Path | None, typer.Option(help="Decisions of a review; what people rejected is left out.")
-    ] = None,
-    max_cost: MaxCost = None,
-    dry_run: DryRun = False,
-    no_cache: NoCache = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of options.")] = 0,
-) -> None:
-    """Questions about places in many languages, from pictures and articles (KnowRecall)."""
-    from equiview.build.knowrecall import (
-        KnowRecallModels,
-        KnowRecallSettings,
-        build_knowrecall,
-        plan_knowrecall,
-    )
-    from equiview.making.models import load_answerers
-    from equiview.making.plan import priced
-    from equiview.report.console import print_table
-    from equiview.report.progress import progress_bars
-
-    names = {"writer": writer, "checker": checker or writer, "translator": translator or writer}
-    names["back_translator"] = back_translator or names["checker"]
-    given = {"languages": _codes(languages)} if languages else {}
-    settings = KnowRecallSettings.model_validate(
-        {"candidates": candidates, "keep": keep, "reviewed": reviewed, "seed": seed} | given
-    )
-    models = KnowRecallModels(**load_answerers(names, cache=not no_cache, max_cost=max_cost))
-    if dry_run:
-        plans = plan_knowrecall(places, models, settings)
-        return print_table(priced(plans, models.named().values()), "What would be asked at most")
-    with progress_bars() as progress:
-        counts = build_knowrecall(places, out, models, settings, progress, decisions=decisions)
-    return _show(counts, out, f"knowrecall:{out}")
-
-
-@app.command()
 def removal(
     benchmark: Annotated[str, typer.Argument(help="Images with objects and captions, as coco:DIR.")],
     out: Out,
@@ -141,17 +92,3 @@ def _show_removal(counts: pl.DataFrame, out: Path) -> None:
 
 def _codes(languages: str) -> list[str]:
     return [code.strip() for code in languages.split(",") if code.strip()]
-
-
-def _show(counts: pl.DataFrame, out: Path, benchmark: str) -> None:
-    import polars as pl
-
-    from equiview.report.console import print_table
-
-    print_table(counts, "Left after each step")
-    rejected = pl.read_csv(out / "rejections.csv")
-    if len(rejected):
-        print_table(rejected.sort("candidates", descending=True, maintain_order=True), "Rejected")
-    print(f"Benchmark: {benchmark}")
-    if (out / "review" / "review.json").exists():
-        print(f"Review by people: equiview review {out / 'review'}")

@@ -359,7 +359,7 @@ def plan_making(maker: str | Maker[Any], settings: Mapping[str, Any] | Settings)
 
 
 def _configured(maker: Maker[Any], settings: Mapping[str, Any] | Settings) -> Settings:
-    return settings if isinstance(settings, Settings) else maker.configure(settings)
+    return settings if isinstance(settings, Settings) else maker.settings.of(settings)
 
 
 def _draw_loss(folder: Path) -> None:

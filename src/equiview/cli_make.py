@@ -50,7 +50,7 @@ def command_of(maker: Maker[Any]) -> Callable[..., None]:
     settings = list(settings_of(maker.settings))
 
     def run(out: Path, dry_run: bool, **given: Any) -> None:
-        chosen = maker.configure(nested_values(settings, given))
+        chosen = maker.settings.of(nested_values(settings, given))
         if dry_run:
             _show_plan(maker, chosen)
         else:

@@ -27,7 +27,7 @@ PURPOSES = ("writer", "checker", "translator", "back_translator")
 
 def job_of(folder: Path, world: World, **changes: object) -> KnowRecall:
     """A job with one model for everything."""
-    settings = KNOWRECALL.configure(SETTINGS | {"places": folder / "in"} | changes)
+    settings = KNOWRECALL.settings.of(SETTINGS | {"places": folder / "in"} | changes)
     return KnowRecall(settings, dict.fromkeys(PURPOSES, world))
 
 

@@ -21,7 +21,7 @@ SETTINGS = {"languages": ("en", "fr", "ja"), "per_language": 1, "fewest": 2, "mo
 
 def built(folder: Path, checker: World | None = None, **changes: object) -> dict[str, str]:
     """Build, and return why each place or picture was rejected."""
-    settings = VISRECALL.configure(SETTINGS | {"places": folder / "in"} | changes)
+    settings = VISRECALL.settings.of(SETTINGS | {"places": folder / "in"} | changes)
     job = VisRecall(settings, {"checker": checker} if checker else {})
     make(VISRECALL, settings, folder / "out", job=job)
     rejected = pl.read_parquet(folder / "out" / "history.parquet").filter(~pl.col("passed"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from equiview.io.tables import checksum
 
 
-def write_stage(folder: Path, name: str, produce: Callable[[Path], None]) -> dict[str, str]:
+def write_stage(folder: Path, name: str, produce: Callable[[Path], object]) -> dict[str, str]:
     """Let `produce` write under a hidden folder, then move all of it into `folder`.
 
     Returns the checksum of each file, by its path in `folder`.

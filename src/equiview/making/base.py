@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -55,6 +55,11 @@ class Settings(BaseModel):
     """What a user chooses of a maker."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Settings from what a user gave; InputError says which is wrong."""
+        return checked(cls, given)
 
 
 class AskingSettings(Settings):
@@ -141,10 +146,6 @@ class Maker(Generic[S]):
     def __post_init__(self) -> None:
         if self.kind not in GROUPS:
             raise ValueError(f"maker {self.name!r}: kind {self.kind!r} is none of {', '.join(GROUPS)}")
-
-    def configure(self, given: Mapping[str, Any]) -> S:
-        """Settings from what a user gave; InputError says which is wrong."""
-        return checked(self.settings, given)
 
     def named(self, out: Path) -> str:
         """How what was made in the folder `out` is named."""

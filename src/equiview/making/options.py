@@ -101,7 +101,7 @@ class Setting:
 
 
 def settings_of(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Setting]:
-    """The settings of a model, its own before those of the class it derives from, nested ones in their place.
+    """The settings of a model, its own before inherited ones, nested ones in their place.
 
     >>> class Mine(BaseModel):
     ...     codes: tuple[str, ...] = ("en", "de")
@@ -109,8 +109,8 @@ def settings_of(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[S
     >>> [(setting.name, setting.type, setting.default) for setting in settings_of(Mine)]
     [('--codes', <class 'str'>, 'en,de'), ('--no-cache', <class 'bool'>, None)]
     """
-    own = [name for name in kind.model_fields if name in kind.__annotations__]
-    for name in [*own, *(name for name in kind.model_fields if name not in own)]:
+    names = [name for part in kind.__mro__ for name in vars(part).get("__annotations__", ())]
+    for name in (name for name in dict.fromkeys(names) if name in kind.model_fields):
         field = kind.model_fields[name]
         option = next((entry for entry in field.metadata if isinstance(entry, Option)), Option())
         nested = _plain(field.annotation)
@@ -149,7 +149,8 @@ def checked(kind: type[Model], given: Mapping[str, Any]) -> Model:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         said = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"setting {where}: {said[0].lower()}{said[1:]}".replace("setting : ", "")) from None
+        said = f"{said[0].lower()}{said[1:]}"
+        raise InputError(f"setting {where}: {said}" if where else said) from None
 
 
 def recorded(settings: BaseModel) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -46,21 +47,31 @@ class Work:
         card.save(folder)
         return cls(folder, card, progress)
 
-    def stage(self, name: str, produce: Callable[[Path], None], *, in_place: Sequence[str] = ()) -> bool:
+    def stage(
+        self,
+        name: str,
+        produce: Callable[[Path], object],
+        *,
+        in_place: Sequence[str] | None = None,
+        again: bool = False,
+    ) -> bool:
         """Do one stage unless it is done and its files are as it left them; returns whether it was done now.
 
         `produce` writes to the folder that it is given; its files are moved to this one together. A stage
-        that must write here itself says in `in_place` by which files one sees that it is whole.
+        that must write here itself says in `in_place` by which files one sees that it is whole; where they
+        cannot tell, `again` does. Stages that came after one that is done now are forgotten, as they rest on
+        it.
         """
         done = self.card.stages.get(name)
-        if done is not None and is_whole(self.folder, done):
+        if done is not None and not again and is_whole(self.folder, done):
             return False
-        if in_place:
+        if in_place is not None:
             produce(self.folder)
             files = {file: checksum(self.folder / file) for file in in_place}
         else:
             files = write_stage(self.folder, name, produce)
-        self._note(stages=self.card.stages | {name: files}, finished=False)
+        earlier = takewhile(lambda stage: stage[0] != name, self.card.stages.items())
+        self._note(stages=dict(earlier) | {name: files}, finished=False)
         return True
 
     def finish(self) -> None:

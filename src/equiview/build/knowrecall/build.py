@@ -34,8 +34,8 @@ class KnowRecall(Job):
 
     The benchmark is `data/`; beside it are `history.parquet` with all that became of every candidate,
     `rejections.csv`, `counts.csv` and, unless `reviewed` is 0, `review/` for people. What people rejected, by
-    the `decisions` of a review's export, is left out, and the next questions follow. InputError for input that
-    cannot be used, and when no question is left.
+    the `decisions` of a review's export, is left out, and the next questions follow. InputError for input
+    that cannot be used, and when no question is left.
     """
 
     def __init__(self, settings: KnowRecallSettings, models: Mapping[str, Answerer] | None = None) -> None:

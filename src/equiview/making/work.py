@@ -31,8 +31,7 @@ class Work:
         if CARD not in held:
             if others := [name for name in held if not name.startswith(".")]:
                 raise InputError(
-                    f"{folder}: is not empty and holds nothing that equiview made ({others[0]}); choose "
-                    "another folder"
+                    f"{folder}: is not empty and holds no {CARD} ({others[0]}); choose another folder"
                 )
         elif held != [CARD]:
             there = Card.read(folder)

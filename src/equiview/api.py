@@ -26,7 +26,7 @@ from equiview.io.tables import write_bytes, write_parquet
 from equiview.making import MAKERS, Maker, Settings
 from equiview.making.make import Made
 from equiview.making.make import make as make_in
-from equiview.making.plan import planned
+from equiview.making.plan import dollars, planned
 from equiview.report import page
 from equiview.report.domains import with_domains
 from equiview.report.neighbourhoods import neighbourhoods_page
@@ -131,12 +131,10 @@ def _planned(plan: Plan, subject: Subject, items: Benchmark) -> dict[str, Any]:
     fields = {name: value for name, value in vars(plan).items() if name in PLANNED}
     if not isinstance(model, Answerer):
         return fields
-    kept, dollars = None, None
+    kept = None
     if plan.asked and isinstance(with_store := stored_answers(model), StoredAnswerer):
         kept = with_store.kept(plan.asked, items.images)
-    if model.price is not None:
-        dollars = (plan.input_tokens * model.price[0] + plan.output_tokens * model.price[1]) / 1e6
-    return fields | {"kept": kept, "dollars": dollars}
+    return fields | {"kept": kept, "dollars": dollars(plan, model.price)}
 
 
 def verify(subject: str | Subject, progress: Progress = silent) -> pl.DataFrame:

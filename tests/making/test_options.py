@@ -10,9 +10,10 @@ import typer
 from pydantic import BaseModel, Field
 from typer.testing import CliRunner
 
-from equiview.cli_make import command_of
+from equiview.cli_make import add_groups, command_of
+from equiview.data.registry import Entry
 from equiview.errors import InputError
-from equiview.making import Maker, Option, Settings, Task
+from equiview.making import GROUPS, MAKERS, Group, Maker, Option, Settings, Task
 from equiview.making.options import nested_values, recorded, settings_of
 
 
@@ -128,3 +129,18 @@ def test_values_are_nested_as_the_model_is() -> None:
     settings = list(settings_of(All))
     given = dict.fromkeys((setting.key for setting in settings), None) | {"least": 0.5, "codes": " fr, ,ja"}
     assert nested_values(settings, given) == {"limits": {"least": 0.5}, "codes": ["fr", "ja"]}
+
+
+def test_another_group_of_makers_is_another_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    MAKERS.all()
+    monkeypatch.setitem(GROUPS, "mitigate", Group("Make a system less biased.", "Subject"))
+    maker = Maker(name="all", kind="mitigate", about="All.", settings=All, job=Any, yields="{out}")
+    monkeypatch.setitem(MAKERS.entries, "all", Entry("all", ("mitigate all",), "All.", maker))
+    app = typer.Typer()
+    add_groups(app)
+    assert "Make a system less biased." in CliRunner().invoke(app, ["--help"]).output
+    listed = CliRunner().invoke(app, ["mitigate", "--help"]).output
+    assert "All." in listed
+    assert "knowrecall" not in listed
+    assert "--each" in CliRunner().invoke(app, ["mitigate", "all", "--help"]).output
+    assert CliRunner().invoke(app, ["build", "all", "--help"]).exit_code == 2

@@ -18,14 +18,12 @@ DONE = "What would be done at most"
 def planned(job: Job) -> dict[str, pl.DataFrame]:
     """The tables of a job's plan by their titles; one that would be empty is left out."""
     plan = job.plan()
-    tables = {
-        ASKED: priced([part for part in plan if isinstance(part, Plan)], job.models.values()),
-        DONE: pl.DataFrame(
-            [asdict(part) for part in plan if isinstance(part, Task)],
-            schema={"name": pl.String, "count": pl.Int64, "unit": pl.String, "seconds": pl.Float64},
-        ),
-    }
-    return {title: table for title, table in tables.items() if len(table)}
+    schema = {"name": pl.String, "count": pl.Int64, "unit": pl.String, "seconds": pl.Float64}
+    done = pl.DataFrame([asdict(part) for part in plan if isinstance(part, Task)], schema=schema)
+    if done["seconds"].is_null().all():
+        done = done.drop("seconds")
+    asked = priced([part for part in plan if isinstance(part, Plan)], job.models.values())
+    return {title: table for title, table in ((ASKED, asked), (DONE, done)) if len(table)}
 
 
 def priced(plans: Sequence[Plan], models: Iterable[Answerer]) -> pl.DataFrame:

@@ -151,7 +151,7 @@ def test_one_process_at_a_time_writes_to_a_folder(tmp_path: Path) -> None:
 
 def test_a_plan_says_how_many_images_are_looked_at(tmp_path: Path) -> None:
     plan = api.plan_making("removal", {"benchmark": many(tmp_path / "in")})
-    assert plan["What would be done at most"].row(0) == ("remove", MANY, "images", None)
+    assert plan["What would be done at most"].row(0) == ("remove", MANY, "images")
 
 
 def test_an_image_whose_record_was_deleted_is_done_again_and_written(tmp_path: Path) -> None:

@@ -29,8 +29,9 @@ from equiview.benchmarks.objects import CLASSES
 from equiview.build.removal.areas import mask_of
 from equiview.build.removal.captions import phrases_naming, without
 from equiview.build.removal.fill import KINDS, Filling, Picture, filling
-from equiview.build.removal.images import RemovalSettings, Remover
+from equiview.build.removal.images import Remover
 from equiview.build.removal.rules import Rejected, Removal, candidates
+from equiview.build.removal.settings import RemovalSettings
 from equiview.build.removal.sources import Sources
 from equiview.build.removal.words import coco_words
 
@@ -41,9 +42,9 @@ WHOLE = """
 import sys, time
 from pathlib import Path
 from typing import TypeVar
-from equiview.build.removal.build import build_removal
+from equiview import api
 began = time.process_time()
-build_removal(sys.argv[1], Path(sys.argv[2]), fill="zero")
+api.make("removal", {"benchmark": sys.argv[1], "fill": "zero"}, Path(sys.argv[2]))
 (highest,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
 print(time.process_time() - began, int(highest.split()[1]) / 1024)
 """

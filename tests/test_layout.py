@@ -24,6 +24,10 @@ HEAVY = {name.replace("-", "_") for name in TRAINING} | {
     *("PIL", "jinja2", "matplotlib", "plotly"),
     *("inspect_ai", "openai"),
 }
+HELP = (
+    "import sys\nfrom equiview.cli import main\nsys.argv = ['equiview', {}'--help']\n"
+    "try: main()\nexcept SystemExit as end: assert not end.code"
+)
 
 
 def loaded_by(code: str) -> set[str]:
@@ -37,12 +41,12 @@ def loaded_by(code: str) -> set[str]:
     "code",
     [
         "import equiview",
-        "import sys\nfrom equiview.cli import main\nsys.argv = ['equiview', '--help']\n"
-        "try: main()\nexcept SystemExit as end: assert not end.code",
-        "import sys\nfrom equiview.cli import main\nsys.argv = ['equiview', 'audit', '--help']\n"
-        "try: main()\nexcept SystemExit as end: assert not end.code",
+        HELP.format(""),
+        HELP.format("'audit', "),
+        HELP.format("'build', "),
+        HELP.format("'build', 'removal', "),
     ],
-    ids=["import", "help", "help of a command"],
+    ids=["import", "help", "help of a command", "help of makers", "help of a maker"],
 )
 def test_nothing_heavy_is_loaded_before_it_is_needed(code: str) -> None:
     assert loaded_by(code) & HEAVY == set()

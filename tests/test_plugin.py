@@ -1,4 +1,4 @@
-"""An audit in a package of somebody else's: all of it is in an unchanged equiview's report."""
+"""Packages of somebody else's beside an unchanged equiview: an audit, a benchmark, an encoder, two makers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ import pytest
 from tests.browser import browser
 
 PACKAGE = Path(__file__).parent / "plugin"
-PAGE = Path(__file__).parents[1] / "docs" / "extending" / "audit.md"
+PAGES = Path(__file__).parents[1] / "docs" / "extending"
+MAKERS = PACKAGE / "swatches"
 QUESTION = "Are short captions returned before long ones?"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which the package is installed, entry point included."""
+    """A folder into which both packages are installed, entry points included."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--target", str(folder), str(PACKAGE)], check=True, capture_output=True)
+    subprocess.run(
+        [*command, "--target", str(folder), str(PACKAGE), str(MAKERS)], check=True, capture_output=True
+    )
     return folder
 
 
@@ -52,7 +55,7 @@ def compared(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_on_adding_an_audit_is_that_package() -> None:
-    page = PAGE.read_text()
+    page = (PAGES / "audit.md").read_text()
     for file, language in (("brevity.py", "python"), ("pyproject.toml", "toml")):
         block = f'```{language} title="{file}"\n{(PACKAGE / file).read_text()}```\n'
         assert block in page, f"docs/extending/audit.md must hold tests/plugin/{file} as it is"
@@ -104,3 +107,69 @@ def test_another_kind_of_subject_is_refused_by_it(site: Path, compared: Path, tm
     assert done.stderr.strip() == (
         f"equiview: audit 'brevity' takes an encoder, but 'run:{lists}' is result lists"
     )
+
+
+def test_the_page_on_adding_a_maker_is_the_other_package() -> None:
+    page = (PAGES / "maker.md").read_text()
+    for path in [*MAKERS.glob("*.py"), MAKERS / "colours.csv"]:
+        language = {".py": "python", ".csv": "csv"}[path.suffix]
+        block = f'```{language} title="{path.name}"\n{path.read_text()}```\n'
+        assert block in page, f"docs/extending/maker.md must hold tests/plugin/swatches/{path.name} as it is"
+    points = (MAKERS / "pyproject.toml").read_text().split("\n\n")
+    assert all(part in page for part in points if part.startswith("[project.entry-points"))
+
+
+@pytest.fixture(scope="module")
+def made(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A benchmark that one maker made, and an encoder that another made of one that comes along, on it."""
+    place = tmp_path_factory.mktemp("made")
+    swatches = ("build", "swatches", str(MAKERS / "colours.csv"), "--out", str(place / "swatches"))
+    centre = ("train", "centre", "pictogram:skewed", "--data", f"swatches:{place / 'swatches'}")
+    for words in ((*swatches, "--side", "48"), (*centre, "--out", str(place / "centred"))):
+        done = equiview(site, *words)
+        assert done.returncode == 0, done.stderr
+        (place / f"{words[1]}.txt").write_text(done.stdout)
+    return place
+
+
+def test_makers_are_commands_with_their_settings_as_options(site: Path) -> None:
+    listed = json.loads(equiview(site, "list", "makers", "--json").stdout)["makers"]
+    assert {"name": "build swatches", "what it is": "Pictures of one colour each, with its names."} in listed
+    assert "centre" in equiview(site, "train", "--help").stdout
+    help_of = " ".join(equiview(site, "build", "swatches", "--help").stdout.split())
+    for said in ("Pixels of a side.", "8<=x<=512", "default: 32", "default: en,de", "--dry-run"):
+        assert said in help_of
+
+
+def test_what_is_made_says_what_it_was_made_from(made: Path) -> None:
+    said = (made / "swatches.txt").read_text()
+    assert said.endswith(f"Benchmark: swatches:{made / 'swatches'}\n")
+    assert "Made from: colours.csv\n" in said
+    card = json.loads((made / "swatches" / "maker.json").read_text())
+    assert card["settings"] == {"languages": ["en", "de"], "side": 48, "licence": ""}
+    assert card["finished"]
+    assert "Made from: pictogram:skewed, swatches\n" in (made / "centre.txt").read_text()
+
+
+def test_all_five_kinds_work_together(site: Path, made: Path) -> None:
+    done = equiview(
+        site, "audit", f"centred:{made / 'centred'}", "--benchmark", f"swatches:{made / 'swatches'}",
+        "--audit", "brevity", "--setting", "brevity.replicates=500", "--out", str(made / "run"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert QUESTION in done.stdout
+
+
+def test_a_maker_refuses_a_folder_begun_with_other_settings(site: Path, made: Path) -> None:
+    words = ("build", "swatches", str(MAKERS / "colours.csv"), "--out", str(made / "swatches"))
+    before = (made / "swatches" / "maker.json").read_bytes()
+    done = equiview(site, *words, "--side", "64", "--languages", "en")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"equiview: {made / 'swatches'}: was begun with another colours, languages, side; choose another "
+        "folder, or delete it to begin again\n"
+    )
+    assert (made / "swatches" / "maker.json").read_bytes() == before
+    plan = equiview(site, *words, "--dry-run").stdout
+    assert "What would be done at most" in plan
+    assert "pictures" in plan

@@ -23,6 +23,10 @@ from equiview.errors import InputError, unknown_name
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import write_bytes, write_parquet
+from equiview.making import MAKERS, Maker, Settings
+from equiview.making.make import Made
+from equiview.making.make import make as make_in
+from equiview.making.plan import dollars, planned
 from equiview.report import page
 from equiview.report.domains import with_domains
 from equiview.report.neighbourhoods import neighbourhoods_page
@@ -127,12 +131,10 @@ def _planned(plan: Plan, subject: Subject, items: Benchmark) -> dict[str, Any]:
     fields = {name: value for name, value in vars(plan).items() if name in PLANNED}
     if not isinstance(model, Answerer):
         return fields
-    kept, dollars = None, None
+    kept = None
     if plan.asked and isinstance(with_store := stored_answers(model), StoredAnswerer):
         kept = with_store.kept(plan.asked, items.images)
-    if model.price is not None:
-        dollars = (plan.input_tokens * model.price[0] + plan.output_tokens * model.price[1]) / 1e6
-    return fields | {"kept": kept, "dollars": dollars}
+    return fields | {"kept": kept, "dollars": dollars(plan, model.price)}
 
 
 def verify(subject: str | Subject, progress: Progress = silent) -> pl.DataFrame:
@@ -326,6 +328,38 @@ def train_finetune(
     return folder
 
 
+def make(
+    maker: str | Maker[Any],
+    settings: Mapping[str, Any] | Settings,
+    out: Path,
+    *,
+    progress: Progress = silent,
+) -> Made:
+    """Make a benchmark or a subject in the folder `out` by a maker; what was begun there is continued.
+
+    `equiview list makers` names makers; `settings` are those of the maker, or what differs from their
+    defaults. Figures are drawn as SVG beside their data where matplotlib is installed. InputError for
+    settings and inputs that are wrong, for a folder that holds something else, and while another process
+    writes to it.
+    """
+    maker = MAKERS.get(maker) if isinstance(maker, str) else maker
+    made = make_in(maker, _configured(maker, settings), out, progress)
+    if importlib.util.find_spec("matplotlib"):
+        for path in (out / "figures").glob("*.json"):
+            write_bytes(render(read_figure(path), "svg"), path.with_suffix(".svg"))
+    return made
+
+
+def plan_making(maker: str | Maker[Any], settings: Mapping[str, Any] | Settings) -> dict[str, pl.DataFrame]:
+    """What `make` would ask of models, at which price, and what else it would do; a table for each."""
+    maker = MAKERS.get(maker) if isinstance(maker, str) else maker
+    return planned(maker.job(_configured(maker, settings)))
+
+
+def _configured(maker: Maker[Any], settings: Mapping[str, Any] | Settings) -> Settings:
+    return settings if isinstance(settings, Settings) else maker.settings.of(settings)
+
+
 def _draw_loss(folder: Path) -> None:
     if importlib.util.find_spec("matplotlib"):
         write_bytes(
@@ -340,7 +374,7 @@ def _check_no_run(out: Path) -> None:
 
 
 def catalogue(kind: str = "") -> dict[str, pl.DataFrame]:
-    """What there is, a table for each of subjects, models, benchmarks and audits, or for `kind` alone.
+    """What there is, a table for each of subjects, models, benchmarks, audits and makers, or for `kind`.
 
     A benchmark that comes along is ready; of a published one it says where its files are, or where to get
     them. InputError for another kind.
@@ -352,6 +386,7 @@ def catalogue(kind: str = "") -> dict[str, pl.DataFrame]:
             ready=pl.col("name").str.split(":").list.first().map_elements(_ready, return_dtype=pl.String)
         ),
         "audits": lambda: _entries(AUDITS),
+        "makers": lambda: _entries(MAKERS),
     }
     if kind and kind not in kinds:
         raise unknown_name("list", kind, kinds)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equiview import __version__
-from equiview.cli_build import app as build_app
+from equiview.cli_make import add_groups
 from equiview.cli_study import app as study_app
 from equiview.cli_train import app as train_app
 
@@ -33,7 +33,7 @@ app = typer.Typer(
     add_completion=False,
 )
 
-app.add_typer(build_app)
+add_groups(app)
 app.add_typer(study_app)
 app.add_typer(train_app)
 
@@ -318,10 +318,12 @@ def cache(
 
 @app.command("list")
 def list_(
-    kind: Annotated[str, typer.Argument(help="subjects, models, benchmarks or audits; all by default.")] = "",
+    kind: Annotated[
+        str, typer.Argument(help="subjects, models, benchmarks, audits or makers; all by default.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List what there is: subjects, models known by name, benchmarks and whether they are ready, audits."""
+    """List subjects, models known by name, benchmarks and whether they are ready, audits and makers."""
     from equiview import api
 
     tables = api.catalogue(kind)

@@ -7,8 +7,13 @@ from typing import Annotated
 
 import typer
 
+from equiview.cli_make import Makers
+
 app = typer.Typer(
-    name="train", help="Train a system of your own from an encoder of yours.", no_args_is_help=True
+    name="train",
+    help="Train a system of your own from an encoder of yours.",
+    no_args_is_help=True,
+    cls=Makers,
 )
 
 

@@ -13,10 +13,9 @@ import polars as pl
 import pytest
 
 from equiview.benchmarks import load_benchmark
-from equiview.build.knowrecall import KnowRecallModels, plan_knowrecall
 from equiview.errors import InputError
 from equiview.review.layout import read_items, read_settings
-from tests.build.test_knowrecall import SETTINGS, built
+from tests.build.test_knowrecall import built, job_of
 from tests.build.world import GOOD, SECOND, THIRD, World, landmarks
 from tests.chat_server import ChatServer, chat_server
 
@@ -43,7 +42,7 @@ def test_a_build_that_is_killed_asks_nothing_twice_that_was_answered(tmp_path: P
         process.wait()
         asked = len(server.requests)
         assert 12 <= asked < 80
-        assert not (tmp_path / "out" / "builder.json").exists()
+        assert not (tmp_path / "out" / "data").exists()
         done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         repeated = sum(count - 1 for count in Counter(server.prompts).values())
@@ -108,9 +107,7 @@ def test_decisions_without_an_item_are_a_clear_error(tmp_path: Path) -> None:
 def test_a_plan_is_what_is_asked_when_nothing_is_rejected(tmp_path: Path) -> None:
     landmarks(tmp_path / "in")
     world = World([GOOD, SECOND])
-    models = KnowRecallModels(world, world, world, world)
-    settings = SETTINGS.model_copy(update={"candidates": 2})
-    planned = {plan.purpose: plan.requests for plan in plan_knowrecall(tmp_path / "in", models, settings)}
+    planned = {plan.purpose: plan.requests for plan in job_of(tmp_path, world, candidates=2).plan()}
     assert not world.asked
     built(tmp_path, world, candidates=2)
     tasks = ["write", "recall", "choose", "judge", "translate", "back", "same"]
@@ -121,7 +118,6 @@ def test_english_is_needed(tmp_path: Path) -> None:
     landmarks(tmp_path / "in")
     with pytest.raises(InputError, match="must hold en"):
         built(tmp_path, World([GOOD]), languages=("fr", "ja"))
-    assert SETTINGS.languages[0] == "en"
 
 
 def test_a_subject_that_does_not_answer_is_refused(tmp_path: Path) -> None:

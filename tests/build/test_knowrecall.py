@@ -10,25 +10,32 @@ import pytest
 
 from equiview.benchmarks import load_benchmark
 from equiview.build.history import History
-from equiview.build.knowrecall import KnowRecallModels, KnowRecallSettings, build_knowrecall
+from equiview.build.knowrecall import KNOWRECALL
+from equiview.build.knowrecall.build import KnowRecall
 from equiview.build.knowrecall.candidates import Candidate
 from equiview.build.knowrecall.rules import broken_rule
 from equiview.build.landmarks import read_landmarks
 from equiview.errors import InputError
+from equiview.making.make import make
 from tests.build.world import GOOD, SECOND, THIRD, World, landmarks, question
 
 THREE = ["Lumiere", "Aurora", "Zenith"]
 PHRASE = "was built by Gustave It was opened"
-SETTINGS = KnowRecallSettings(languages=("en", "fr", "ja"), reviewed=0)
+SETTINGS = {"languages": ("en", "fr", "ja"), "reviewed": 0, "writer": "world"}
+PURPOSES = ("writer", "checker", "translator", "back_translator")
 
 
-def built(
-    folder: Path, world: World, *, decisions: Path | None = None, **changes: object
-) -> tuple[dict[str, int], pl.DataFrame]:
+def job_of(folder: Path, world: World, **changes: object) -> KnowRecall:
+    """A job with one model for everything."""
+    settings = KNOWRECALL.settings.of(SETTINGS | {"places": folder / "in"} | changes)
+    return KnowRecall(settings, dict.fromkeys(PURPOSES, world))
+
+
+def built(folder: Path, world: World, **changes: object) -> tuple[dict[str, int], pl.DataFrame]:
     """Build with one model for everything; returns what was left after each step, and the history."""
-    settings = SETTINGS.model_copy(update=changes)
-    models = KnowRecallModels(world, world, world, world)
-    counts = build_knowrecall(folder / "in", folder / "out", models, settings, decisions=decisions)
+    job = job_of(folder, world, **changes)
+    made = make(KNOWRECALL, job.settings, folder / "out", job=job)
+    counts = made.outcome.tables["Left after each step"]
     return dict(counts.iter_rows()), pl.read_parquet(folder / "out" / "history.parquet")
 
 
@@ -170,12 +177,13 @@ def test_the_same_answers_make_the_same_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "a" / "out" / file).read_bytes() == (tmp_path / "b" / "out" / file).read_bytes()
 
 
-def test_the_card_names_models_and_counts(tmp_path: Path) -> None:
+def test_the_card_names_places_models_and_settings(tmp_path: Path) -> None:
     landmarks(tmp_path / "in")
     built(tmp_path, World([GOOD]))
-    card = json.loads((tmp_path / "out" / "builder.json").read_text())
+    card = json.loads((tmp_path / "out" / "maker.json").read_text())
     assert card["models"]["writer"]["name"] == "World"
-    assert card["counts"]["selected"] == 3
+    assert card["inputs"]["places"]["name"] == "in"
+    assert card["finished"]
     assert card["settings"]["languages"] == ["en", "fr", "ja"]
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 from PIL import Image
 
-from equiview.build.visrecall import VisRecallSettings, build_visrecall
+from equiview.build.visrecall import VISRECALL
+from equiview.build.visrecall.build import VisRecall
 from equiview.errors import InputError
+from equiview.making.make import make
 from tests.build.world import World, landmarks, picture
 
-SETTINGS = VisRecallSettings(languages=("en", "fr", "ja"), places=1, fewest=2, most=3)
+SETTINGS = {"languages": ("en", "fr", "ja"), "per_language": 1, "fewest": 2, "most": 3}
 
 
 def built(folder: Path, checker: World | None = None, **changes: object) -> dict[str, str]:
     """Build, and return why each place or picture was rejected."""
-    build_visrecall(folder / "in", folder / "out", checker, SETTINGS.model_copy(update=changes))
+    settings = VISRECALL.settings.of(SETTINGS | {"places": folder / "in"} | changes)
+    job = VisRecall(settings, {"checker": checker} if checker else {})
+    make(VISRECALL, settings, folder / "out", job=job)
     rejected = pl.read_parquet(folder / "out" / "history.parquet").filter(~pl.col("passed"))
     return dict(zip(rejected["item_id"], rejected["reason"], strict=True))
 
@@ -80,6 +85,7 @@ def test_a_model_that_looks_rejects_pictures_of_something_else(tmp_path: Path) -
 def test_places_without_a_title_in_every_language_are_rejected(tmp_path: Path) -> None:
     places(tmp_path / "in")
     assert built(tmp_path, languages=("en", "fr"))["t2"] == "its language is not among the languages"
+    shutil.rmtree(tmp_path / "out")
     with pytest.raises(
         InputError, match=r"no place is left; most often: it has no title in every language \(3\)"
     ):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from equiview.io.tables import Column, Schema
+from equiview.errors import InputError
+from equiview.io.tables import Column, Schema, write_bytes, write_parquet
 
 HISTORY = Schema(
     "history",
@@ -60,3 +63,25 @@ class History:
         wrong = self.table.filter(~pl.col("passed"))
         counted = wrong.group_by("step", "reason", maintain_order=True)
         return counted.agg(candidates=pl.col("item_id").n_unique())
+
+    def nothing_left(self, place: object, what: str) -> InputError:
+        """Say that nothing is left of what was read in `place`, and why most was rejected."""
+        reasons = self.rejections().sort("candidates", descending=True).head(3)
+        said = "; ".join(f"{reason} ({count})" for _, reason, count in reasons.iter_rows())
+        return InputError(f"{place}: no {what} is left; most often: {said or 'none was written'}")
+
+    def write(self, folder: Path, left: Mapping[str, int]) -> None:
+        """Write all rows, the rejections, and how many candidates were left after each step."""
+        write_parquet(self.table, folder / "history.parquet")
+        write_bytes(self.rejections().write_csv().encode(), folder / "rejections.csv")
+        counts = pl.DataFrame({"step": list(left), "left": list(left.values())})
+        write_bytes(counts.write_csv().encode(), folder / "counts.csv")
+
+
+def history_tables(folder: Path) -> dict[str, pl.DataFrame]:
+    """What a history that was written shows a person, by title."""
+    rejected = pl.read_csv(folder / "rejections.csv")
+    return {
+        "Left after each step": pl.read_csv(folder / "counts.csv"),
+        "Rejected": rejected.sort("candidates", descending=True, maintain_order=True),
+    }

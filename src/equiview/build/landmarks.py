@@ -10,7 +10,7 @@ A column `title_xx` is the title of its article in language xx, empty where ther
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,11 @@ import polars as pl
 from equiview.benchmarks.release import read_json_lines
 from equiview.errors import InputError
 from equiview.io.files import content_of, is_file
+from equiview.io.fingerprint import fingerprint
+from equiview.io.hashes import hash_files
+from equiview.io.progress import Progress
 from equiview.io.tables import Column, Schema, read_table
+from equiview.making.card import Input
 
 LANDMARKS = Schema(
     "landmarks",
@@ -69,6 +73,19 @@ def read_landmarks(place: Path) -> list[Landmark]:
                 "digits, '.', '_' and '-' only"
             )
     return [_landmark(row, place) for row in table.iter_rows(named=True)]
+
+
+def as_input(place: Path, landmarks: Sequence[Landmark], progress: Progress, *texts: str) -> Input:
+    """Places as what a benchmark is made from: their rows, their pictures, and `texts` that were read."""
+    pictures = [str(path) for landmark in landmarks for path in landmark.pictures]
+    hashes = hash_files(pictures, progress)
+    names = (Path(path).name for path in pictures)
+    rows = (
+        (p.id, p.language, p.name, p.aliases, sorted(p.titles.items()), p.popularity, len(p.pictures))
+        for p in landmarks
+    )
+    whole = fingerprint(*rows, *names, *hashes, *texts)
+    return Input(name=place.resolve().name, fingerprint=whole)
 
 
 def article_of(landmark: Landmark, place: Path) -> str:

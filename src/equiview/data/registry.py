@@ -31,12 +31,18 @@ class Entry(Generic[T]):
 
 @dataclass
 class Registry(Generic[T]):
-    """Named things of one kind, found in a package of ours, its subpackages, and entry points of others."""
+    """Named things of one kind, found in packages of ours, their subpackages, and entry points of others.
+
+    `package` is the group of the entry points, and the package of ours unless `rooms` names others. With
+    `light` only the `__init__` of each of their subpackages is imported, and not what lies beside it.
+    """
 
     kind: str
     package: str
     holds: type = object
     """What each is an instance of."""
+    rooms: tuple[str, ...] = ()
+    light: bool = False
     entries: dict[str, Entry[T]] = field(default_factory=dict)
     _complete: bool = False
 
@@ -53,9 +59,11 @@ class Registry(Generic[T]):
         """Every entry by name, those of installed packages included."""
         if not self._complete:
             # An entry point of another package is loaded after ours, so that it can replace one on purpose.
-            package = importlib.import_module(self.package)
-            for module in pkgutil.walk_packages(package.__path__, f"{self.package}."):
-                importlib.import_module(module.name)
+            for room in self.rooms or (self.package,):
+                package = importlib.import_module(room)
+                for module in pkgutil.walk_packages(package.__path__, f"{room}."):
+                    if module.ispkg or not self.light:
+                        importlib.import_module(module.name)
             for point in entry_points(group=self.package):
                 self._add(point)
             self._complete = True

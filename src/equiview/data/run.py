@@ -19,9 +19,8 @@ import contextlib
 import json
 import os
 import platform
-import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,6 +34,7 @@ from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.lock import locked
+from equiview.io.stages import is_whole, left_in, sweep, write_stage
 from equiview.io.tables import checksum, read_table, write_bytes
 
 LAYOUT = 2
@@ -122,14 +122,14 @@ class Run:
         """Begin a run in `folder`, or continue the one there if it is the same run."""
         if (folder / "manifest.json").exists():
             run = cls.open(folder)
-            _sweep(folder)
+            sweep(folder)
             if different := manifest.differs_from(run.manifest):
                 raise InputError(
                     f"{folder}: holds a run that differs in {', '.join(different)}; choose another folder"
                 )
             return run
         check_usable(folder)
-        _sweep(folder)
+        sweep(folder)
         run = cls(folder, manifest)
         run._save()
         return run
@@ -151,10 +151,10 @@ class Run:
         Returns whether anything was done. Stages that came after it are forgotten, as they rest on it.
         InputError while another process writes to the folder.
         """
-        if self.is_done(name) and not any(_left_in(self.folder)):
+        if self.is_done(name) and not any(left_in(self.folder)):
             return False
         with locked(self.folder):
-            _sweep(self.folder)
+            sweep(self.folder)
             if self.is_done(name):
                 return False
             self._do(name, produce)
@@ -162,18 +162,7 @@ class Run:
 
     def _do(self, name: str, produce: Callable[[Path], None]) -> None:
         began = time.perf_counter()
-        work = self.folder / f".{name}.part"
-        work.mkdir(parents=True)
-        try:
-            produce(work)
-            files = {}
-            for file in sorted(path for path in work.rglob("*") if path.is_file()):
-                relative = file.relative_to(work)
-                (self.folder / relative).parent.mkdir(parents=True, exist_ok=True)
-                files[relative.as_posix()] = checksum(file)
-                file.replace(self.folder / relative)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        files = write_stage(self.folder, name, produce)
         earlier = self._before(name)
         self.manifest = self.manifest.model_copy(update={"stages": earlier | {name: files}})
         self._save()
@@ -182,10 +171,7 @@ class Run:
     def is_done(self, name: str) -> bool:
         """Whether the stage is finished and its files are still what it left."""
         files = self.manifest.stages.get(name)
-        return files is not None and all(
-            (self.folder / path).is_file() and checksum(self.folder / path) == expected
-            for path, expected in files.items()
-        )
+        return files is not None and is_whole(self.folder, files)
 
     def need(self, name: str) -> None:
         """InputError unless the stage was finished."""
@@ -293,17 +279,3 @@ def check_folder(folder: Path) -> None:
     """InputError when something else than a folder has that name."""
     if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder}: is not a folder; choose another name")
-
-
-def _left_in(folder: Path) -> Iterator[Path]:
-    """What a process that was killed while it was writing left half done."""
-    return folder.glob(".*.part")
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what was left half done."""
-    for left in _left_in(folder):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)

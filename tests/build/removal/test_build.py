@@ -14,26 +14,29 @@ import polars as pl
 import pytest
 from onnx import TensorProto, helper
 
+from equiview import api
 from equiview.benchmarks import load_benchmark
-from equiview.build.removal.build import build_removal
-from equiview.build.removal.images import RemovalSettings
+from equiview.build.removal import REMOVAL
 from equiview.errors import InputError
+from equiview.making.make import make
 from tests.benchmarks import layouts
 from tests.build.removal.world import DOG, PERSON, coco, content, write
 
+KILL = "os.kill(os.getpid(), signal.SIGKILL)"
+WAIT = "print('begun', flush=True); sys.stdin.read()"
 MANY = 40
 """Images of a build by several processes, each of which takes 16 at a time."""
 
-KILLED = """
+STOPPING = """
 import os, signal, sys
 from pathlib import Path
-from equiview.build.removal.build import build_removal
+from equiview import api
 
 def progress(label, done, total):
     if label == "removing" and done == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
+        {then}
 
-build_removal(sys.argv[1], Path(sys.argv[2]), progress=progress)
+api.make("removal", {{"benchmark": sys.argv[1]}}, Path(sys.argv[2]), progress=progress)
 """
 
 
@@ -48,8 +51,10 @@ def many(place: Path) -> str:
     )
 
 
-def built(name: str, out: Path, jobs: int = 1, fill: str = "mean", **settings: Any) -> pl.DataFrame:
-    return build_removal(name, out, RemovalSettings.of(settings), fill=fill, jobs=jobs)
+def built(name: str, out: Path, *, fill: str = "mean", **settings: Any) -> pl.DataFrame:
+    given = {"benchmark": name, "fill": fill} | settings
+    make(REMOVAL, REMOVAL.settings.of(given), out)
+    return pl.read_csv(out / "counts.csv")
 
 
 def test_what_is_written_says_what_was_done(tmp_path: Path) -> None:
@@ -109,7 +114,7 @@ def test_a_build_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     name = many(tmp_path / "in")
     built(name, tmp_path / "whole", fill="inpaint")
     out = tmp_path / "killed"
-    process = subprocess.run([sys.executable, "-c", KILLED, name, str(out)], check=False)
+    process = subprocess.run([sys.executable, "-c", STOPPING.format(then=KILL), name, str(out)], check=False)
     assert process.returncode == -signal.SIGKILL
     records = out / "records"
     done = {path.name: path.stat().st_mtime_ns for path in records.glob("*.json")}
@@ -123,10 +128,39 @@ def test_a_build_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_a_folder_is_not_continued_with_something_else(tmp_path: Path) -> None:
     name = many(tmp_path / "in")
     built(name, tmp_path / "out")
-    with pytest.raises(InputError, match=r"builder\.json: was begun with another filling; choose another"):
+    with pytest.raises(InputError, match=r"out: was begun with another filling; choose another folder"):
         built(name, tmp_path / "out", fill="zero")
-    with pytest.raises(InputError, match="was begun with another settings"):
-        built(name, tmp_path / "out", seed=1)
+    with pytest.raises(InputError, match=r"was begun with another rules\.strict, seed; choose"):
+        built(name, tmp_path / "out", seed=1, rules={"strict": True})
+
+
+def test_one_process_at_a_time_writes_to_a_folder(tmp_path: Path) -> None:
+    name = many(tmp_path / "in")
+    built(name, tmp_path / "whole", fill="inpaint")
+    out = tmp_path / "out"
+    words = [sys.executable, "-c", STOPPING.format(then=WAIT), name, str(out)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        with pytest.raises(InputError, match="out: another process is writing to it; wait until it is done"):
+            built(name, out, fill="inpaint")
+        process.communicate()
+    assert process.returncode == 0
+    assert content(out) == content(tmp_path / "whole")
+
+
+def test_a_plan_says_how_many_images_are_looked_at(tmp_path: Path) -> None:
+    plan = api.plan_making("removal", {"benchmark": many(tmp_path / "in")})
+    assert plan["What would be done at most"].row(0) == ("remove", MANY, "images")
+
+
+def test_an_image_whose_record_was_deleted_is_done_again_and_written(tmp_path: Path) -> None:
+    built(many(tmp_path / "in"), tmp_path / "out")
+    before = content(tmp_path / "out")
+    next((tmp_path / "out/records").iterdir()).unlink()
+    (tmp_path / "out/index.html").unlink()
+    built(f"coco:{tmp_path / 'in'}", tmp_path / "out")
+    assert content(tmp_path / "out") == before
 
 
 def test_another_seed_removes_something_else(tmp_path: Path) -> None:
@@ -178,7 +212,7 @@ def test_what_cannot_be_built_is_a_clear_error(tmp_path: Path) -> None:
     words = tmp_path / "words.toml"
     words.write_text("[classes]\nperson = ['man']\n")
     with pytest.raises(InputError, match=r"words\.toml: has no words of class 'dog' \(1 of 2 are missing\)"):
-        build_removal(name, tmp_path / "b", words=words)
+        built(name, tmp_path / "b", words=words)
     with pytest.raises(InputError, match="captions by a model need a captioner"):
         built(name, tmp_path / "c", captions="model")
     alone = coco(tmp_path / "alone", {1: [DOG]})
@@ -207,5 +241,5 @@ def test_a_model_that_changes_nothing_is_counted(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "same.onnx")
     name = coco(tmp_path / "in", {1: [DOG, PERSON]})
     with pytest.raises(InputError, match=r"the filling left the picture as it was \(2\)"):
-        build_removal(name, tmp_path / "out", model=tmp_path / "same.onnx")
+        built(name, tmp_path / "out", fill="inpaint", model=tmp_path / "same.onnx")
     assert not (tmp_path / "out/removals.parquet").exists()

@@ -45,16 +45,16 @@ def test_every_setting_arrives(tmp_path: Path) -> None:
         "--captions", "prompts", "--per-picture", 4, "--quality", 80, "--seed", 7, "--jobs", 2,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "out/builder.json").read_text())["settings"] == {
+    assert json.loads((tmp_path / "out/maker.json").read_text())["settings"] == {
         "rules": {"keep_below": 0.3, "along_above": 0.9, "largest": 0.5, "strict": True},
         "classes": ["dog", "person"], "grow": 2, "per_image": 3, "captions": "prompts", "per_picture": 4,
-        "quality": 80, "seed": 7,
+        "quality": 80, "seed": 7, "spacy": "",
     }  # fmt: skip
 
 
 def test_defaults_are_those_of_the_paper(tmp_path: Path) -> None:
     typed(coco(tmp_path / "in", {1: [DOG, PERSON]}), "--out", tmp_path / "out")
-    settings = json.loads((tmp_path / "out/builder.json").read_text())["settings"]
+    settings = json.loads((tmp_path / "out/maker.json").read_text())["settings"]
     assert settings["rules"] == {"keep_below": 0.4, "along_above": 0.8, "largest": 0.7, "strict": False}
     assert (settings["per_image"], settings["per_picture"], settings["captions"]) == (1, 1, "phrases")
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from equiview.build.removal.build import build_removal
-from equiview.build.removal.images import RemovalSettings
+from equiview.build.removal import REMOVAL
+from equiview.build.removal.build import ObjectRemoval
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.io.progress import Progress
+from equiview.making.make import make
 from equiview.subjects import Answerer
 from tests.build.removal.world import DOG, PERSON, coco
 
@@ -37,9 +38,11 @@ class Looker(Answerer):
 
 def described(place: Path, model: Answerer) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Pictures of two images, one without a dog and one without a person; and the counts."""
-    settings = RemovalSettings.of({"captions": "model", "per_image": 2})
     name = coco(place / "in", {1: [DOG, PERSON]})
-    counts = build_removal(name, place / "out", settings, fill="zero", captioner=model)
+    given = {"benchmark": name, "fill": "zero", "captions": "model", "per_image": 2, "captioner": "looker"}
+    job = ObjectRemoval(REMOVAL.settings.of(given), {"captioner": model})
+    make(REMOVAL, job.settings, place / "out", job=job)
+    counts = pl.read_csv(place / "out/counts.csv")
     return pl.read_parquet(place / "out/removals.parquet").sort("target"), counts.drop("kind")
 
 

@@ -15,9 +15,9 @@ from equiview.build.removal.images import (
     NO_WORDS,
     NOT_THERE,
     UNCHANGED,
-    RemovalSettings,
 )
 from equiview.build.removal.rules import ALONE
+from equiview.build.removal.settings import RemovalSettings
 from equiview.errors import InputError
 from tests.build.removal.world import DOG, PERSON, coco, reasons, removed, source_of
 

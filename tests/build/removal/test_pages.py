@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from equiview.build.removal.build import build_removal
-from equiview.build.removal.images import RemovalSettings
+from equiview import api
 from tests import browser
 from tests.build.removal.world import DOG, PERSON, coco
 
@@ -29,7 +28,7 @@ def window() -> Iterator[browser.Page]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages")
     name = coco(place / "in", {image: [DOG, PERSON] for image in range(1, 5)} | {5: [DOG]}, CAPTIONS)
-    build_removal(name, place / "out", RemovalSettings.of({"classes": ["dog"]}), fill="zero")
+    api.make("removal", {"benchmark": name, "classes": ["dog"], "fill": "zero"}, place / "out")
     return place / "out"
 
 

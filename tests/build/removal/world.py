@@ -12,7 +12,8 @@ from PIL import Image
 
 from equiview.benchmarks import load_benchmark
 from equiview.build.removal.fill import Filling
-from equiview.build.removal.images import RemovalSettings, Remover
+from equiview.build.removal.images import Remover
+from equiview.build.removal.settings import RemovalSettings
 from equiview.build.removal.sources import Source, Sources
 from equiview.build.removal.words import coco_words
 

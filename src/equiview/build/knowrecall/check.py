@@ -9,7 +9,7 @@ from equiview.audits.knowledge.reading import read_answer
 from equiview.build.knowrecall import prompts
 from equiview.build.knowrecall.candidates import Candidate
 from equiview.build.knowrecall.rules import plain, within
-from equiview.build.models import Step
+from equiview.build.step import Step
 from equiview.data.items import Items
 from equiview.data.requests import Request
 

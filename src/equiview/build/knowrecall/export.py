@@ -1,21 +1,16 @@
-"""The benchmark on disk, in the layout of KnowRecall's data set, with its history and a review for people."""
+"""The benchmark on disk, in the layout of KnowRecall's data set."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from equiview import __version__
-from equiview.build.history import History
 from equiview.build.knowrecall.candidates import Candidate
 from equiview.build.knowrecall.translate import Translations, Wording
 from equiview.data.items import Items
-from equiview.io.tables import write_bytes, write_parquet
-from equiview.subjects import Answerer
+from equiview.io.tables import write_parquet
 
 FILE = "data/{}-00000-of-00001.parquet"
 """A language's questions, as Hugging Face names the parts of a split."""
@@ -26,24 +21,12 @@ def export(
     chosen: Sequence[Candidate],
     translations: Translations,
     images: Items,
-    history: History,
-    settings: Mapping[str, Any],
-    models: Mapping[str, Answerer],
-    counts: Mapping[str, int],
+    languages: Sequence[str],
 ) -> None:
-    """Write everything; row i of every language is the same question. Pictures are in the English file."""
-    for language in settings["languages"]:
+    """Write a file a language; row i of each is the same question. Pictures are in the English file."""
+    for language in languages:
         table = questions(chosen, translations, language, images if language == "en" else None)
         write_parquet(table, out / FILE.format(language))
-    write_parquet(history.table, out / "history.parquet")
-    write_bytes(history.rejections().write_csv().encode(), out / "rejections.csv")
-    card = {
-        "equiview": __version__,
-        "settings": dict(settings),
-        "models": {name: {"name": m.name, "fingerprint": m.fingerprint} for name, m in models.items()},
-        "counts": dict(counts),
-    }
-    write_bytes(json.dumps(card, indent=1, ensure_ascii=False).encode(), out / "builder.json")
 
 
 def questions(

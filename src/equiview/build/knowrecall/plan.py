@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from equiview.build.knowrecall import prompts
 from equiview.build.knowrecall.candidates import Candidate
+from equiview.build.knowrecall.settings import KnowRecallSettings
 from equiview.build.landmarks import Landmark
 from equiview.data.requests import Plan, Request
 
@@ -17,20 +18,17 @@ def plans(
     landmarks: Sequence[Landmark],
     articles: Mapping[str, str],
     names: Mapping[str, str],
-    languages: Sequence[str],
-    *,
-    candidates: int,
-    keep: int,
-    turns: int,
+    settings: KnowRecallSettings,
 ) -> list[Plan]:
     """A plan for each step; `names` are the models by what they do."""
+    candidates = settings.candidates
     usual = [
         Candidate(f"{landmark.id}-{number}", landmark, articles[landmark.id], row, QUESTION, (OPTION,) * 4, 0)
         for row, landmark in enumerate(landmarks)
         for number in range(candidates)
     ]
-    kept = [c for place in range(min(keep, candidates)) for c in usual[place::candidates]]
-    others = [language for language in languages if language != "en"]
+    kept = [c for place in range(min(settings.keep, candidates)) for c in usual[place::candidates]]
+    others = [language for language in settings.languages if language != "en"]
     pairs = [(c, language) for c in kept for language in others]
     wording = (QUESTION, (OPTION,) * 4, OPTION)
 
@@ -44,7 +42,7 @@ def plans(
         planned("writer", "write", [prompts.write(articles[p.id], candidates) for p in landmarks],
                 80 * candidates, picture=True),
         planned("checker", "without options", [prompts.recall(c) for c in usual], 10),
-        planned("checker", "without picture", [prompts.choose(c) for c in usual] * turns, 2),
+        planned("checker", "without picture", [prompts.choose(c) for c in usual] * settings.turns, 2),
         planned("checker", "judged", [prompts.judge(c) for c in usual], 40, picture=True),
         planned("translator", "translate", [prompts.translate(*pair) for pair in pairs], 120),
         planned("back_translator", "translate back",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from equiview.build.knowrecall import prompts
 from equiview.build.knowrecall.candidates import OPTIONS, Candidate, read_question
 from equiview.build.knowrecall.rules import plain
-from equiview.build.models import Step
+from equiview.build.step import Step
 from equiview.data.languages import language_name
 from equiview.data.requests import Request
 from equiview.subjects.chat.spoken import Detector, same_language

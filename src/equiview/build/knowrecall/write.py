@@ -9,7 +9,7 @@ from equiview.build.knowrecall import prompts
 from equiview.build.knowrecall.candidates import Candidate, read_question
 from equiview.build.knowrecall.rules import broken_rule, plain, repeats
 from equiview.build.landmarks import Landmark
-from equiview.build.models import Step
+from equiview.build.step import Step
 from equiview.data.items import Items
 from equiview.data.requests import Request
 from equiview.text.replies import json_in

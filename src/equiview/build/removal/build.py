@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from equiview import __version__
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.build.removal.captions import spacy_phrases
+from equiview.build.removal.describe import TOKENS as REPLY
+from equiview.build.removal.describe import requests_for
 from equiview.build.removal.fill import filling
-from equiview.build.removal.images import RemovalSettings, Remover
-from equiview.build.removal.output import write_output
+from equiview.build.removal.images import Remover
+from equiview.build.removal.output import COUNTS, FILES, write_output
+from equiview.build.removal.settings import RemovalMakingSettings
 from equiview.build.removal.sources import Source, Sources
-from equiview.build.removal.words import Words, coco_words, read_words
+from equiview.build.removal.words import coco_words, read_words
 from equiview.data.items import Items
+from equiview.data.requests import Plan
 from equiview.errors import InputError, unknown_name
-from equiview.io.files import parse_json
-from equiview.io.progress import Progress, silent
-from equiview.io.tables import write_bytes
+from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import Progress
+from equiview.making import Job, Outcome, Task
+from equiview.making.card import Input
+from equiview.making.work import Work
 from equiview.subjects import Answerer
 
 TOGETHER = 16
@@ -32,107 +36,96 @@ WAITING = 2
 """Such parts that are prepared for each process, so that none waits and memory stays bounded."""
 
 
-def build_removal(
-    benchmark: str,
-    out: Path,
-    settings: RemovalSettings | None = None,
-    *,
-    fill: str = "inpaint",
-    model: Path | None = None,
-    words: Path | None = None,
-    spacy: str = "",
-    captioner: Answerer | None = None,
-    jobs: int = 1,
-    progress: Progress = silent,
-) -> pl.DataFrame:
-    """Remove objects from the images of a benchmark, into the folder `out`; returns how often what happened.
+class ObjectRemoval(Job):
+    """Remove objects from the images of a benchmark.
 
-    An image is done once: stopped and started again, or started several times over, it goes on with those
-    that are left, and ends in the same bytes. `fill`, `model`: see `filling`; `words`: a file of words of
-    classes (COCO's by default); `spacy`: a pipeline that finds noun phrases; `captioner`: the model that
-    writes captions where the settings say so. The table has `kind`, `what` and `count`.
-
-    InputError for a benchmark without objects or captions, for files that cannot be used, for a class without
-    words, and for a folder begun with other settings.
+    An image is done once: stopped and started again, it goes on with those that are left, and ends in the
+    same bytes by any number of processes. InputError for a benchmark without objects or captions, for files
+    that cannot be used, and for a class without words.
     """
-    settings = settings or RemovalSettings()
-    if (settings.captions == "model") != (captioner is not None):
-        raise InputError("captions by a model need a captioner, and a captioner needs captions by a model")
-    items = load_benchmark(benchmark)
-    sources = Sources(items)
-    options = _Options(out, settings, items.images, fill, model, words, spacy)
-    remover = options.remover()
-    _check(items, sources, remover, linked=sources.linked)
-    items.images.hash_pictures(progress)
-    _begin_folder(items, remover, spacy, captioner)
-    left = [row for row, name in enumerate(items.images.ids) if not remover.record_path(name).exists()]
-    done = len(items.images) - len(left)
-    for finished in _run(remover, options, sources, left, jobs):
-        done += finished
-        progress("removing", done, len(items.images))
-    return write_output(items, sources, remover, captioner, progress)
+
+    def __init__(self, settings: RemovalMakingSettings, models: Mapping[str, Answerer] | None = None) -> None:
+        self.settings = settings
+        self.models = settings.answerers(captioner=settings.captioner) if models is None else models
+        self.items = load_benchmark(settings.benchmark)
+        self.sources = Sources(self.items)
+        self.remover = remover_of(settings, self.items.images, Path())
+        _check(self.items, self.sources, self.remover)
+
+    def inputs(self, progress: Progress) -> dict[str, Input]:
+        """The benchmark, the filling and the words of classes."""
+        self.items.images.hash_pictures(progress)
+        filling, words = self.remover.filling.name, self.remover.words
+        return {
+            "benchmark": Input.of(self.items),
+            "filling": Input(name=filling, fingerprint=fingerprint(filling)),
+            "words": Input(name=words.source, fingerprint=words.fingerprint),
+        }
+
+    def plan(self) -> list[Plan | Task]:
+        """All images are looked at; of every picture that is made a caption is asked, where a model does."""
+        images = len(self.items.images)
+        pictures = images * self.settings.per_image
+        plans: list[Plan | Task] = [Task("remove", images, "images")]
+        if model := self.models.get("captioner"):
+            requests = requests_for([str(number) for number in range(pictures)])
+            plans.append(Plan.of(model.name, "captions", requests, REPLY, usual=True))
+        return plans
+
+    def make(self, work: Work) -> Outcome:
+        """Do the images that are left, then write what the records of all say."""
+        remover = replace(self.remover, out=work.folder)
+        rows = enumerate(self.items.images.ids)
+        left = [row for row, name in rows if not remover.record_path(name).exists()]
+        captioner = self.models.get("captioner")
+        work.stage(
+            "remove", lambda _: self._remove(remover, left, work.progress), in_place=(), again=bool(left)
+        )
+        work.stage(
+            "write",
+            lambda _: write_output(self.items, self.sources, remover, captioner, work.progress),
+            in_place=FILES,
+        )
+        counts = pl.read_csv(work.folder / "counts.csv", schema_overrides=COUNTS)
+        titles = {"seen": "Removed objects", "rejected": "Rejected"}
+        return Outcome(
+            {title: counts.filter(kind=kind).drop("kind") for kind, title in titles.items()},
+            before={"Filled with": remover.filling.name, "Look at": str(work.folder / "index.html")},
+        )
+
+    def _remove(self, remover: Remover, left: Sequence[int], progress: Progress) -> None:
+        whole = len(self.items.images)
+        done = whole - len(left)
+        for finished in _run(remover, self.settings, self.sources, left):
+            done += finished
+            progress("removing", done, whole)
 
 
-@dataclass(frozen=True)
-class _Options:
-    """What every process needs to make the same `Remover`."""
-
-    out: Path
-    settings: RemovalSettings
-    images: Items
-    fill: str
-    model: Path | None
-    words: Path | None
-    spacy: str
-
-    def remover(self) -> Remover:
-        words: Words = read_words(self.words) if self.words else coco_words()
-        phrases = spacy_phrases(self.spacy) if self.spacy else None
-        filler = filling(self.fill, self.model)
-        return Remover(self.out, self.settings, self.images, filler, words, phrases)
+def remover_of(settings: RemovalMakingSettings, images: Items, out: Path) -> Remover:
+    """What removes objects from images, the same in every process."""
+    words = read_words(settings.words) if settings.words else coco_words()
+    phrases = spacy_phrases(settings.spacy) if settings.spacy else None
+    return Remover(out, settings, images, filling(settings.fill, settings.model), words, phrases)
 
 
-def _check(items: Benchmark, sources: Sources, remover: Remover, *, linked: bool) -> None:
+def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
     """InputError for classes that are not there, and for those without words where captions need them."""
     for name in remover.settings.classes:
         if name not in sources.classes:
             raise unknown_name(f"class of {items.name!r}", name, sources.classes)
     unknown = [name for name in sources.classes if name not in remover.words.classes]
-    if unknown and remover.settings.captions == "phrases" and not linked:
+    if unknown and remover.settings.captions == "phrases" and not sources.linked:
         raise InputError(
             f"{remover.words.source}: has no words of class {unknown[0]!r} ({len(unknown)} of "
             f"{len(sources.classes)} are missing); add them, or choose prompts as captions"
         )
 
 
-def _begin_folder(items: Benchmark, remover: Remover, spacy: str, captioner: Answerer | None) -> None:
-    """Write what the folder is made with, or check it; InputError if it was begun with something else."""
-    card = {
-        "equiview": __version__,
-        "benchmark": items.name,
-        "fingerprint": items.fingerprint,
-        "settings": remover.settings.model_dump(mode="json"),
-        "filling": remover.filling.name,
-        "words": remover.words.fingerprint,
-        "spacy": spacy,
-        "captioner": captioner.name if captioner else "",
-    }
-    path = remover.out / "builder.json"
-    if not path.exists():
-        return write_bytes(json.dumps(card, indent=1, ensure_ascii=False).encode(), path)
-    known = parse_json(path.read_text("utf-8"), str(path))
-    for name, value in card.items():
-        if name != "equiview" and (not isinstance(known, dict) or known.get(name) != value):
-            raise InputError(
-                f"{path}: was begun with another {name}; choose another folder, or delete it to begin again"
-            )
-    return None
-
-
 def _run(
-    remover: Remover, options: _Options, sources: Sources, rows: Sequence[int], jobs: int
+    remover: Remover, settings: RemovalMakingSettings, sources: Sources, rows: Sequence[int]
 ) -> Iterator[int]:
     """Do the images of these rows; yields how many more are done."""
+    jobs = settings.jobs
     if jobs == 1 or len(rows) <= TOGETHER:
         for row in rows:
             remover.remove(sources[row])
@@ -140,7 +133,8 @@ def _run(
         return
     parts = (rows[start : start + TOGETHER] for start in range(0, len(rows), TOGETHER))
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(options,)) as pool:
+    options = settings, remover.images, remover.out
+    with ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=options) as pool:
         waiting: set[Future[int]] = set()
         for part in parts:
             waiting.add(pool.submit(_do, [sources[row] for row in part]))
@@ -154,8 +148,8 @@ _REMOVER: list[Remover] = []
 """Of this process, once it has begun."""
 
 
-def _begin(options: _Options) -> None:
-    _REMOVER.append(options.remover())
+def _begin(settings: RemovalMakingSettings, images: Items, out: Path) -> None:
+    _REMOVER.append(remover_of(settings, images, out))
 
 
 def _do(sources: Sequence[Source]) -> int:

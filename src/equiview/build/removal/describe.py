@@ -23,6 +23,10 @@ def described(paths: Sequence[Path], model: Answerer, progress: Progress) -> lis
     """What a model says of each picture, the first line of its reply; empty where it says nothing."""
     names = [path.name for path in paths]
     images = Items("image", pl.DataFrame({"id": names, "path": [str(path) for path in paths]}))
-    requests = [Request(name, PROMPT, "en", image=row, max_tokens=TOKENS) for row, name in enumerate(names)]
-    replies = model.ask(requests, images, progress)
+    replies = model.ask(requests_for(names), images, progress)
     return [next((line.strip() for line in reply.text.splitlines() if line.strip()), "") for reply in replies]
+
+
+def requests_for(names: Sequence[str]) -> list[Request]:
+    """What is asked of each picture, its row being its place."""
+    return [Request(name, PROMPT, "en", image=row, max_tokens=TOKENS) for row, name in enumerate(names)]

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equiview.build.removal.areas import grown, mask_of
 from equiview.build.removal.captions import Phrases, phrases_naming, prompted, without
 from equiview.build.removal.fill import Filling
 from equiview.build.removal.masks import runs_of
-from equiview.build.removal.rules import Rejected, Removal, RemovalRules, candidates
+from equiview.build.removal.rules import Rejected, Removal, candidates
+from equiview.build.removal.settings import RemovalSettings
 from equiview.build.removal.sources import Source
 from equiview.build.removal.words import Words
 from equiview.data.items import Items
@@ -35,40 +35,6 @@ UNCHANGED = "the filling left the picture as it was"
 ENOUGH = "its image has enough removals"
 NO_OBJECT = "nothing is annotated in the image"
 NOT_THERE = "none of the classes to remove is in the image"
-
-
-class RemovalSettings(BaseModel):
-    """What a user may choose; the defaults are O's where it says them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    rules: RemovalRules = RemovalRules()
-    classes: tuple[str, ...] = Field(default=(), description="the classes to remove; empty is all")
-    grow: int = Field(default=0, ge=0, description="pixels around what is removed that are filled as well")
-    per_image: int = Field(default=1, ge=1, description="pictures made of one image; O makes one")
-    captions: Literal["phrases", "prompts", "model"] = Field(
-        default="phrases", description="how captions are made"
-    )
-    per_picture: int = Field(default=1, ge=1, description="captions of a picture; O's default is one of five")
-    quality: int = Field(default=95, ge=1, le=100, description="quality of the JPEG files")
-    seed: int = Field(default=0, ge=0)
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> RemovalSettings:
-        """Settings from what a user gave; InputError says which is wrong.
-
-        >>> RemovalSettings.of({"rules": {"keep_below": 0.9}})
-        Traceback (most recent call last):
-        ...
-        equiview.errors.InputError: setting rules: keep_below must not be above along_above
-        """
-        try:
-            return cls.model_validate(dict(given))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            said = first["msg"].removeprefix("Value error, ")
-            raise InputError(f"setting {where}: {said[0].lower()}{said[1:]}") from None
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,11 @@ REMOVALS = Schema(
         Column("originals", pl.List(pl.String), "what they were, empty where they are new"),
     ),
 )
+FILES = (
+    *("removals.parquet", "captions.parquet", "counts.csv", "index.html", "words.html"),
+    *("annotations/captions_removed.json", "annotations/instances_removed.json"),
+)
+"""What is written, pictures and records aside."""
 COUNTS = {"kind": pl.String, "what": pl.String, "count": pl.Int64}
 SILENT = "the captioning model said nothing"
 NAMED = "captions by the model that name a class that was removed"

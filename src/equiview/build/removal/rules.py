@@ -11,35 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-
 from equiview.build.removal.areas import Region, area, joined, shared_area
+from equiview.build.removal.settings import RemovalRules
 
 ALONE = "it is the only class of its image"
 BETWEEN = "another class would be lost in part"
 NOTHING_LEFT = "every other class would be removed along"
 TOO_LARGE = "too much of the image would be removed"
-
-
-class RemovalRules(BaseModel):
-    """The limits of the rules, as published, and whether they hold for all that is removed.
-
-    O compares every other class with the boxes of the chosen class alone. With `strict` what stays is
-    compared with all that is removed: a class removed along may cover what should stay.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    keep_below: float = Field(default=0.4, ge=0, le=1, description="alpha 1 of O")
-    along_above: float = Field(default=0.8, ge=0, le=1, description="alpha 2 of O")
-    largest: float = Field(default=0.7, gt=0, le=1, description="alpha 3 of O")
-    strict: bool = Field(default=False, description="compare what stays with all that is removed")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> RemovalRules:
-        if self.keep_below > self.along_above:
-            raise ValueError("keep_below must not be above along_above")
-        return self
 
 
 @dataclass(frozen=True)

@@ -5,72 +5,71 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field
 
-from equiview import __version__
-from equiview.build.history import History
-from equiview.build.landmarks import Landmark, read_landmarks
-from equiview.build.models import Step
-from equiview.build.visrecall.pictures import Picture, of_the_place, usable_pictures
+from equiview.build.history import History, history_tables
+from equiview.build.landmarks import Landmark, as_input, read_landmarks
+from equiview.build.step import Step
+from equiview.build.visrecall.pictures import REPLY, Picture, of_the_place, requests_for, usable_pictures
+from equiview.build.visrecall.settings import VisRecallSettings
 from equiview.data.items import blind_order
-from equiview.errors import InputError
+from equiview.data.requests import Plan
 from equiview.io.files import content_of
-from equiview.io.lock import locked
-from equiview.io.progress import Progress, silent
-from equiview.io.tables import write_bytes, write_parquet
+from equiview.io.progress import Progress
+from equiview.io.tables import write_bytes
+from equiview.making import Job, Outcome, Task
+from equiview.making.card import Input
+from equiview.making.work import Work
 from equiview.subjects import Answerer
-
-LANGUAGES = ("ar", "zh", "en", "fr", "de", "it", "ja", "pt", "es")
-
-
-class VisRecallSettings(BaseModel):
-    """What a user may choose; the defaults are T's."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    languages: tuple[str, ...] = Field(default=LANGUAGES, description="languages that need a title")
-    places: int = Field(default=50, ge=1, description="places of each language, the best known first")
-    fewest: int = Field(default=5, ge=1, description="pictures that a place needs")
-    most: int = Field(default=20, ge=1, description="pictures kept of a place")
-
 
 Chosen = list[tuple[Landmark, list[Picture]]]
 
 
-def build_visrecall(
-    place: Path,
-    out: Path,
-    checker: Answerer | None = None,
-    settings: VisRecallSettings | None = None,
-    progress: Progress = silent,
-) -> pl.DataFrame:
-    """Build a benchmark of the places in `place` in the folder `out`; returns how many passed each step.
+class VisRecall(Job):
+    """Build a benchmark of the places in a folder, in VisRecall's layout.
 
-    `checker` looks at every picture that might be kept; without one, pictures are checked by rules alone.
-    `out` then holds `landmark_list.json`, `image_list.json` and `images/` in VisRecall's layout, and
-    `history.parquet`, `rejections.csv` and `builder.json`. InputError for input that cannot be used, and when
+    The model `checker` looks at every picture that might be kept; without one, pictures are checked by rules
+    alone. The benchmark is `landmark_list.json`, `image_list.json` and `images/`; beside it are
+    `history.parquet`, `rejections.csv` and `counts.csv`. InputError for input that cannot be used, and when
     no place is left.
     """
-    settings = settings or VisRecallSettings()
-    with locked(out):
-        history = History()
-        landmarks = read_landmarks(place)
-        counts = {"places": len(landmarks)}
-        titled = [landmark for landmark in landmarks if _has_titles(landmark, settings, history)]
-        counts["titled"] = len(titled)
+
+    def __init__(self, settings: VisRecallSettings, models: Mapping[str, Answerer] | None = None) -> None:
+        self.settings = settings
+        self.landmarks = read_landmarks(settings.places)
+        self.models = settings.answerers(checker=settings.checker) if models is None else models
+
+    def inputs(self, progress: Progress) -> dict[str, Input]:
+        """The places and their pictures."""
+        return {"places": as_input(self.settings.places, self.landmarks, progress)}
+
+    def plan(self) -> list[Plan | Task]:
+        """Every picture of the places with titles is looked at, at most."""
+        titled = [landmark for landmark in self.landmarks if _has_titles(landmark, self.settings, History())]
+        pictures = [Picture(landmark, path) for landmark in titled for path in landmark.pictures]
+        plans: list[Plan | Task] = [Task("check", len(pictures), "pictures")]
+        if model := self.models.get("checker"):
+            plans.append(Plan.of(model.name, "look", requests_for(pictures), REPLY, usual=True))
+        return plans
+
+    def make(self, work: Work) -> Outcome:
+        """Choose places and pictures, and write the benchmark."""
+        work.stage("build", lambda folder: self._build(folder, work.progress))
+        return Outcome(history_tables(work.folder))
+
+    def _build(self, folder: Path, progress: Progress) -> None:
+        history, settings = History(), self.settings
+        titled = [landmark for landmark in self.landmarks if _has_titles(landmark, settings, history)]
+        checker = self.models.get("checker")
         step = Step("look", checker, history, progress) if checker else None
         chosen = select(titled, step, settings, history)
-        counts["selected"] = len(chosen)
         if not chosen:
-            reasons = history.rejections().sort("candidates", descending=True).head(3)
-            said = "; ".join(f"{reason} ({count})" for _, reason, count in reasons.iter_rows())
-            raise InputError(f"{place}: no place is left; most often: {said}")
-        _export(out, chosen, settings, history, checker, counts)
-    return pl.DataFrame({"step": list(counts), "left": list(counts.values())})
+            raise history.nothing_left(settings.places, "place")
+        _export(folder, chosen, settings)
+        history.write(folder, {"places": len(self.landmarks), "titled": len(titled), "selected": len(chosen)})
 
 
 def select(
@@ -89,7 +88,7 @@ def select(
         batch = [
             left.popleft()
             for language, left in waiting.items()
-            for _ in range(min(len(left), settings.places - len(chosen[language])))
+            for _ in range(min(len(left), settings.per_language - len(chosen[language])))
         ]
         if not batch:
             break
@@ -137,14 +136,7 @@ def without_disambiguation(title: str) -> str:
     return re.sub(r"\s*[(（][^()（）]*[)）]\s*$", "", title).strip() or title
 
 
-def _export(
-    out: Path,
-    chosen: Chosen,
-    settings: VisRecallSettings,
-    history: History,
-    checker: Answerer | None,
-    counts: dict[str, int],
-) -> None:
+def _export(folder: Path, chosen: Chosen, settings: VisRecallSettings) -> None:
     listed = []
     for landmark, pictures in chosen:
         titles = {
@@ -153,16 +145,7 @@ def _export(
         }
         listed.append({"landmark_id": landmark.id, "domestic_language_code": landmark.language} | titles)
         for picture in pictures:
-            write_bytes(content_of(picture.path), out / "images" / landmark.id / picture.path.name)
+            write_bytes(content_of(picture.path), folder / "images" / landmark.id / picture.path.name)
     files = {landmark.id: [picture.path.name for picture in pictures] for landmark, pictures in chosen}
-    model = checker and {"name": checker.name, "fingerprint": checker.fingerprint}
-    card = {
-        "equiview": __version__,
-        "settings": settings.model_dump(mode="json"),
-        "checker": model,
-        "counts": counts,
-    }
-    for name, content in {"landmark_list": listed, "image_list": files, "builder": card}.items():
-        write_bytes(json.dumps(content, indent=1, ensure_ascii=False).encode(), out / f"{name}.json")
-    write_parquet(history.table, out / "history.parquet")
-    write_bytes(history.rejections().write_csv().encode(), out / "rejections.csv")
+    for name, content in {"landmark_list": listed, "image_list": files}.items():
+        write_bytes(json.dumps(content, indent=1, ensure_ascii=False).encode(), folder / f"{name}.json")

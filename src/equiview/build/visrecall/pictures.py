@@ -12,7 +12,7 @@ from PIL.Image import Image, Resampling
 
 from equiview.build.history import History
 from equiview.build.landmarks import Landmark
-from equiview.build.models import Step
+from equiview.build.step import Step
 from equiview.data.items import Items
 from equiview.data.requests import Request
 from equiview.errors import InputError
@@ -21,6 +21,8 @@ from equiview.io.pictures import decoded
 
 SMALLEST = 200
 """Least length of the shorter side, in pixels."""
+REPLY = 20
+"""Tokens that a reply usually has."""
 ALIKE = 5
 """Bits of 64 in which the hashes of two pictures differ that are taken for one."""
 
@@ -83,12 +85,8 @@ def of_the_place(step: Step, pictures: Sequence[Picture]) -> list[Picture]:
     if not pictures:
         return []
     table = {"id": [picture.id for picture in pictures], "path": [str(picture.path) for picture in pictures]}
-    requests = [
-        Request(f"{picture.id}:shows", _prompt(picture.landmark), "en", row, max_tokens=64)
-        for row, picture in enumerate(pictures)
-    ]
     left = []
-    replies = step.ask(requests, Items("image", pl.DataFrame(table), "pictures"))
+    replies = step.ask(requests_for(pictures), Items("image", pl.DataFrame(table), "pictures"))
     for picture, reply in zip(pictures, replies, strict=True):
         flags = step.flags(reply, ["shows_the_place", "from_outside"])
         reason = "the judgement cannot be read" if flags is None else ""
@@ -102,6 +100,14 @@ def of_the_place(step: Step, pictures: Sequence[Picture]) -> list[Picture]:
             step.history.passed(picture.id, step.name)
             left.append(picture)
     return left
+
+
+def requests_for(pictures: Sequence[Picture]) -> list[Request]:
+    """What is asked of each picture, its row being its place."""
+    return [
+        Request(f"{picture.id}:shows", _prompt(picture.landmark), "en", row, max_tokens=64)
+        for row, picture in enumerate(pictures)
+    ]
 
 
 def _prompt(landmark: Landmark) -> str:

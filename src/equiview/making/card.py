@@ -1,0 +1,98 @@
+"""The card of what was made: its inputs with licences, models and settings, and how far it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from equiview import __version__
+from equiview.benchmarks import Benchmark
+from equiview.data.verdict import Frozen
+from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.tables import write_bytes
+
+CARD = "maker.json"
+
+
+class Input(Frozen):
+    """Something a thing was made from. `fingerprint` tells it from every other, wherever it lies."""
+
+    name: str
+    fingerprint: str
+    source: str = ""
+    licence: str = ""
+
+    @classmethod
+    def of(cls, benchmark: Benchmark) -> Input:
+        """A benchmark as an input."""
+        return cls(
+            name=benchmark.name,
+            fingerprint=benchmark.fingerprint,
+            source=benchmark.source,
+            licence=benchmark.licence,
+        )
+
+
+class Card(Frozen):
+    """The file that a folder begins with. `stages` has the files of each that is done, with checksums."""
+
+    layout: int = 1
+    maker: str
+    inputs: dict[str, Input]
+    models: dict[str, Input] = Field(default_factory=dict)
+    settings: dict[str, Any]
+    versions: dict[str, str] = Field(default_factory=dict)
+    equiview: str = __version__
+    stages: dict[str, dict[str, str]] = Field(default_factory=dict)
+    finished: bool = False
+
+    @classmethod
+    def read(cls, folder: Path) -> Card:
+        """The card of a folder; InputError when it is missing or damaged."""
+        path = folder / CARD
+        try:
+            return cls.model_validate_json(content_of(path))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InputError(f"{path}: damaged or of another version ({where}: {first['msg']})") from None
+
+    def save(self, folder: Path) -> None:
+        """Write it to a folder."""
+        content = json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        write_bytes(content.encode() + b"\n", folder / CARD)
+
+    def differs_from(self, other: Card) -> list[str]:
+        """The settings, inputs and models in which two makings disagree.
+
+        >>> one, other = (Card(maker="m", inputs={}, settings={"rules": {"least": x}}) for x in (1, 2))
+        >>> one.differs_from(other)
+        ['rules.least']
+        """
+        first, second = self._identity(), other._identity()
+        return [name for name in first | second if first.get(name) != second.get(name)]
+
+    def _identity(self) -> dict[str, Any]:
+        parts = {name: part.fingerprint for name, part in (self.inputs | self.models).items()}
+        return {"maker": self.maker} | parts | dict(_flat(self.settings)) | self.versions
+
+    @property
+    def made_from(self) -> str:
+        """Its inputs and models in one line, with licences."""
+        return ", ".join(
+            f"{part.name} ({part.licence})" if part.licence else part.name
+            for part in dict.fromkeys([*self.inputs.values(), *self.models.values()])
+        )
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value

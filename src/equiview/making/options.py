@@ -1,0 +1,172 @@
+"""Settings as options of a command line: names, types, defaults, bounds and help are those of the fields.
+
+    class Mine(Settings):
+        places: Annotated[Path, Option(argument=True)] = Field(description="Folder of places.")
+        keep: int = Field(default=2, ge=1, description="Questions kept of a place.")     # --keep 2
+        languages: tuple[str, ...] = Field(default=("en",), description="Codes.")        # --languages en,de
+        rules: Rules = Rules()                                        # the options of its own fields
+        recipe: Annotated[Recipe, Option("--config", file=True)] = Recipe()              # a file of TOML
+
+Nothing heavy is imported here: a command is made of settings whenever its help is shown.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from equiview.errors import InputError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a setting is given on the command line, where that is not `--NAME VALUE`.
+
+    A tuple is given between commas, or with `repeated` by giving the option several times. `file` is of
+    nested settings that stand in a TOML file. A setting that is not `recorded` does not tell one making from
+    another: a number of processes, or an input whose content is recorded instead.
+    """
+
+    name: str = ""
+    argument: bool = False
+    repeated: bool = False
+    file: bool = False
+    recorded: bool = True
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a command: where it stands in the model, its field, and how it is given."""
+
+    path: tuple[str, ...]
+    field: FieldInfo
+    option: Option
+
+    @property
+    def key(self) -> str:
+        """Its name as a parameter."""
+        return self.path[-1]
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line."""
+        return self.option.name or f"--{self.key.replace('_', '-')}"
+
+    @property
+    def type(self) -> type[Any]:
+        """What is typed: bool for a flag, `list` for what may be repeated, else Path, int, float or str."""
+        if self.option.file:
+            return Path
+        if self.option.repeated:
+            return list
+        kind = _plain(self.field.annotation)
+        return kind if kind in (bool, int, float, Path) else str
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a tuple, given between commas."""
+        return get_origin(_plain(self.field.annotation)) is tuple and not self.option.repeated
+
+    @property
+    def default(self) -> Any:
+        """Its default as it would be typed; None where it has none, or one not worth a word."""
+        if self.option.file or self.field.is_required():
+            return None
+        default = self.field.get_default(call_default_factory=True, validated_data={})
+        if isinstance(default, tuple):
+            return (list(default) if self.option.repeated else ",".join(map(str, default))) or None
+        return None if default in (False, "") and not self._is_number else default
+
+    @property
+    def _is_number(self) -> bool:
+        return self.type in (int, float)
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """`min` and `max` of a number, those that belong to the range."""
+        found = {}
+        for bound in self.field.metadata:
+            for name, ours in (("ge", "min"), ("le", "max")):
+                if (value := getattr(bound, name, None)) is not None:
+                    found[ours] = value
+        return found
+
+
+def settings_of(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Setting]:
+    """The settings of a model, its own before inherited ones, nested ones in their place.
+
+    >>> class Mine(BaseModel):
+    ...     codes: tuple[str, ...] = ("en", "de")
+    ...     no_cache: bool = False
+    >>> [(setting.name, setting.type, setting.default) for setting in settings_of(Mine)]
+    [('--codes', <class 'str'>, 'en,de'), ('--no-cache', <class 'bool'>, None)]
+    """
+    names = [name for part in kind.__mro__ for name in vars(part).get("__annotations__", ())]
+    for name in (name for name in dict.fromkeys(names) if name in kind.model_fields):
+        field = kind.model_fields[name]
+        option = next((entry for entry in field.metadata if isinstance(entry, Option)), Option())
+        nested = _plain(field.annotation)
+        if isinstance(nested, type) and issubclass(nested, BaseModel) and not option.file:
+            yield from settings_of(nested, (*path, name))
+        else:
+            yield Setting((*path, name), field, option)
+
+
+def nested_values(settings: list[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given by parameter, None for what was not, as the model takes it; files are read."""
+    from equiview.io.files import content_of
+    from equiview.io.toml import parse_toml
+
+    values: dict[str, Any] = {}
+    for setting in settings:
+        value = given[setting.key]
+        if value is None:
+            continue
+        if setting.option.file:
+            value = parse_toml(content_of(value), str(value))
+        elif setting.is_list:
+            value = [part.strip() for part in value.split(",") if part.strip()]
+        place = values
+        for name in setting.path[:-1]:
+            place = place.setdefault(name, {})
+        place[setting.key] = value
+    return values
+
+
+def checked(kind: type[Model], given: Mapping[str, Any]) -> Model:
+    """Settings from what a user gave; InputError says which is wrong."""
+    try:
+        return kind.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        said = first["msg"].removeprefix("Value error, ")
+        said = f"{said[0].lower()}{said[1:]}"
+        raise InputError(f"setting {where}: {said}" if where else said) from None
+
+
+def recorded(settings: BaseModel) -> dict[str, Any]:
+    """The settings that tell one making from another, as JSON can hold them, nested as they are."""
+    content = settings.model_dump(mode="json")
+    for setting in settings_of(type(settings)):
+        if not setting.option.recorded:
+            place = content
+            for name in setting.path[:-1]:
+                place = place[name]
+            del place[setting.key]
+    return content
+
+
+def _plain(annotation: Any) -> Any:
+    """A type without `None`; a literal is text."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        annotation = next(part for part in get_args(annotation) if part is not types.NoneType)
+    return str if get_origin(annotation) is Literal else annotation

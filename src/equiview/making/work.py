@@ -1,0 +1,88 @@
+"""The folder in which something is made: held by one process, begun once, continued by the same command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from equiview.errors import InputError
+from equiview.io.lock import LOCK
+from equiview.io.progress import Progress, silent
+from equiview.io.stages import is_whole, sweep, write_stage
+from equiview.io.tables import checksum
+from equiview.making.card import CARD, Card
+
+
+class Work:
+    """A folder to work in, with its card."""
+
+    def __init__(self, folder: Path, card: Card, progress: Progress = silent) -> None:
+        self.folder, self.card, self.progress = folder, card, progress
+
+    @classmethod
+    def begin(cls, folder: Path, card: Card, progress: Progress = silent) -> Work:
+        """Begin in a folder, or go on; InputError when it holds something else, naming what differs.
+
+        A folder in which nothing was made yet is begun again.
+        """
+        held = [entry.name for entry in folder.iterdir() if entry.name != LOCK]
+        if CARD not in held:
+            if others := [name for name in held if not name.startswith(".")]:
+                raise InputError(
+                    f"{folder}: is not empty and holds no {CARD} ({others[0]}); choose another folder"
+                )
+        elif held != [CARD]:
+            there = Card.read(folder)
+            if different := card.differs_from(there):
+                raise InputError(
+                    f"{folder}: was begun with another {', '.join(different)}; choose another folder, or "
+                    "delete it to begin again"
+                )
+            sweep(folder)
+            return cls(folder, there, progress)
+        sweep(folder)
+        card.save(folder)
+        return cls(folder, card, progress)
+
+    def stage(
+        self,
+        name: str,
+        produce: Callable[[Path], object],
+        *,
+        in_place: Sequence[str] | None = None,
+        again: bool = False,
+    ) -> bool:
+        """Do one stage unless it is done and its files are as it left them; returns whether it was done now.
+
+        `produce` writes to the folder that it is given; its files are moved to this one together. A stage
+        that must write here itself says in `in_place` by which files one sees that it is whole; where they
+        cannot tell, `again` does. Stages that came after one that is done now are forgotten, as they rest on
+        it.
+        """
+        done = self.card.stages.get(name)
+        if done is not None and not again and is_whole(self.folder, done):
+            return False
+        if in_place is not None:
+            produce(self.folder)
+            files = {file: checksum(self.folder / file) for file in in_place}
+        else:
+            files = write_stage(self.folder, name, produce)
+        earlier = takewhile(lambda stage: stage[0] != name, self.card.stages.items())
+        self._note(stages=dict(earlier) | {name: files}, finished=False)
+        return True
+
+    def finish(self) -> None:
+        """Note that all is done."""
+        if not self.card.finished:
+            self._note(finished=True)
+
+    def _note(self, **changes: Any) -> None:
+        self.card = self.card.model_copy(update=changes)
+        self.card.save(self.folder)
+
+    def forget_if_nothing_was_made(self) -> None:
+        """Remove the card of a folder that holds nothing else."""
+        if {entry.name for entry in self.folder.iterdir()} <= {CARD, LOCK}:
+            (self.folder / CARD).unlink(missing_ok=True)

@@ -33,7 +33,7 @@ from equiview.build.removal.images import Remover
 from equiview.build.removal.rules import Rejected, Removal, candidates
 from equiview.build.removal.settings import RemovalSettings
 from equiview.build.removal.sources import Sources
-from equiview.build.removal.words import coco_words
+from equiview.text.things import coco_things
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -97,7 +97,7 @@ def write(place: Path, images: int, objects: int, side: int) -> str:
 def parts(name: str, folder: Path, model: Path | None) -> None:
     """Print what each part of an image costs, in milliseconds."""
     items = load_benchmark(name)
-    sources, words = Sources(items), coco_words()
+    sources, words = Sources(items), coco_things()
     rows = range(len(items.images))
     print(f"{len(rows):,} images\nmilliseconds per image")
     pictures = report("decoding", lambda row: np.asarray(items.images.pictures([row])[0]), list(rows))

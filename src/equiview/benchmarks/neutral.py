@@ -30,10 +30,9 @@ from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.tables import Column, Schema, read_table
 from equiview.io.toml import parse_toml_as
+from equiview.text.spaceless import is_spaceless
 
 SLOT = "{person}"
-UNSPACED = {"zh", "ja"}
-"""Languages whose words are found anywhere in a text."""
 NEUTRAL_PROMPTS = Schema(
     "neutral_prompts",
     (
@@ -109,7 +108,7 @@ def named_attributes(text: str, language: str, attributes: Iterable[str]) -> lis
     found: list[tuple[str, str]] = []
     for attribute in attributes:
         listed = attribute_words().get(attribute, {}).get(language, ())
-        if language in UNSPACED:
+        if is_spaceless(language):  # words are found anywhere in a text
             found += [(attribute, word) for word in listed if word in text]
             continue
         pattern = _pattern(attribute, language) if listed else None

@@ -23,7 +23,6 @@ Those that come with equiview, in `prompt_data`, were written for this project i
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -34,27 +33,12 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
-from equiview.data.languages import languages
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.toml import parse_toml_as
+from equiview.text.scripts import scripts_of, share_in
 
 SHIPPED = ("gender", "race", "age")
-SCRIPTS = {
-    "Latn": ("LATIN",),
-    "Cyrl": ("CYRILLIC",),
-    "Hans": ("CJK",),
-    "Jpan": ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"),
-    "Kore": ("HANGUL", "CJK"),
-    "Arab": ("ARABIC",),
-    "Grek": ("GREEK",),
-    "Hebr": ("HEBREW",),
-    "Deva": ("DEVANAGARI",),
-    "Beng": ("BENGALI",),
-    "Telu": ("TELUGU",),
-    "Thai": ("THAI",),
-}
-"""How Unicode's names of letters begin in each script of our languages."""
 
 
 class _Entry(BaseModel):
@@ -211,12 +195,11 @@ def _misspelt(row: Mapping[str, Any]) -> list[str]:
     if not text.strip():
         return [f"{where}: is empty"]
     problems = [f"{where}: placeholder {name} is not filled" for name in re.findall(r"\{[^{}]*\}", text)]
-    script = dict(languages().select("code", "script").iter_rows()).get(row["language"])
-    letters = [unicodedata.name(letter, "").split(" ")[0] for letter in text if letter.isalpha()]
-    in_script = sum(letter in SCRIPTS[script] for letter in letters) if script in SCRIPTS else len(letters)
     # A name or an abbreviation may be in another script; most of the text may not.
-    if letters and in_script * 2 <= len(letters):
-        problems.append(f"{where}: {text!r} is not in the script of the language ({script})")
+    scripts = scripts_of(row["language"])
+    if scripts and share_in(text, scripts) <= 0.5:
+        wanted = " or ".join(sorted(scripts))
+        problems.append(f"{where}: {text!r} is not in the script of the language ({wanted})")
     return problems
 
 

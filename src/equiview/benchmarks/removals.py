@@ -20,15 +20,36 @@ from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema, read_table
 
+WRITTEN = Schema(
+    "removals.parquet",
+    (
+        Column("id", pl.String, "the synthetic image, as its number in captions_removed.json", unique=True),
+        Column("source_id", pl.String, "the real image that it was made of"),
+        Column("path", pl.String, "its file"),
+        Column("target", pl.String, "the class chosen to be removed"),
+        Column("removed", pl.List(pl.String), "all classes that were removed"),
+        Column("kept", pl.List(pl.String), "the classes that are still there"),
+        Column("share", pl.Float64, "how much of the image was removed", optional=True),
+        Column("filling", pl.String, "what was put in its place", optional=True),
+        Column("captions", pl.List(pl.String), "captions of the synthetic image", optional=True),
+        Column("originals", pl.List(pl.String), "what they were, empty where they are new", optional=True),
+    ),
+)
+CAPTIONS = Schema(
+    "captions.parquet",
+    (
+        Column("id", pl.String, "the caption", unique=True),
+        Column("image_id", pl.String, "its image", optional=True),
+        Column("text", pl.String, "the caption itself"),
+        Column("classes", pl.List(pl.String), "what it names"),
+    ),
+)
+_ALSO_OF_BENCHMARKS = {"source_id", "target", "removed", "kept", "captions"}
 REMOVALS = Schema(
     "removals",
     (
         Column("image_id", pl.String, "the synthetic image", unique=True),
-        Column("source_id", pl.String, "the real image that it was made of"),
-        Column("target", pl.String, "the class chosen to be removed"),
-        Column("removed", pl.List(pl.String), "all classes that were removed"),
-        Column("kept", pl.List(pl.String), "the classes that are still there"),
-        Column("captions", pl.List(pl.String), "captions of the synthetic image", optional=True),
+        *(column for column in WRITTEN.columns if column.name in _ALSO_OF_BENCHMARKS),
     ),
 )
 MENTIONS = Schema(
@@ -39,28 +60,6 @@ MENTIONS = Schema(
     ),
 )
 SCHEMAS = {"removals": REMOVALS, "mentions": MENTIONS}
-WRITTEN = Schema(
-    "removals.parquet",
-    (
-        Column("id", pl.String, "the new picture", unique=True),
-        Column("source_id", pl.String, "the image it was made of"),
-        Column("path", pl.String, "its file"),
-        Column("target", pl.String, "the class chosen to be removed"),
-        Column("removed", pl.List(pl.String), "all classes that were removed"),
-        Column("kept", pl.List(pl.String), "the classes that stayed"),
-        Column("captions", pl.List(pl.String), "its captions", optional=True),
-    ),
-)
-
-
-CAPTIONS = Schema(
-    "captions.parquet",
-    (
-        Column("id", pl.String, "the caption", unique=True),
-        Column("text", pl.String, "its words"),
-        Column("classes", pl.List(pl.String), "what it names"),
-    ),
-)
 
 
 def with_removals(

@@ -1,55 +1,52 @@
-"""In which scripts a text is written, so that a word left in another one is found."""
+"""In which scripts texts and languages are written, by Unicode's data (its codes are those of ISO 15924)."""
 
 from __future__ import annotations
 
-import unicodedata
+from collections.abc import Collection
 from functools import cache
 
 from equiview.data.languages import languages
 
-_BY_CODE = {
-    "Arab": {"ARABIC"},
-    "Beng": {"BENGALI"},
-    "Cyrl": {"CYRILLIC"},
-    "Deva": {"DEVANAGARI"},
-    "Grek": {"GREEK"},
-    "Hans": {"CJK"},
-    "Hebr": {"HEBREW"},
-    "Jpan": {"CJK", "HIRAGANA", "KATAKANA"},
-    "Kore": {"HANGUL", "CJK"},
-    "Latn": {"LATIN"},
-    "Telu": {"TELUGU"},
-    "Thai": {"THAI"},
-}
-_OTHERS = {"sr": {"CYRILLIC", "LATIN"}}
+_TOGETHER = {"Hans": {"Hani"}, "Jpan": {"Hani", "Hira", "Kana"}, "Kore": {"Hang", "Hani"}}
+"""Scripts that have a code together."""
+_OTHERS = {"sr": {"Cyrl", "Latn"}}
 """Languages that are not among the 36."""
-_SCRIPTS = {name for names in _BY_CODE.values() for name in names} | {"ARMENIAN", "GEORGIAN", "TAMIL"}
+_NONE = {"Zinh", "Zyyy", "Zzzz"}
+"""Letters of no script, or of several."""
 
 
 @cache
 def scripts_of(language: str) -> frozenset[str]:
-    """The scripts a language is written in, by the first word of Unicode's names; empty if not known.
+    """The scripts a language is written in; empty if not known.
 
     >>> sorted(scripts_of("ja")), sorted(scripts_of("tlh"))
-    (['CJK', 'HIRAGANA', 'KATAKANA'], [])
+    (['Hani', 'Hira', 'Kana'], [])
     """
-    of_code = dict(languages().select("code", "script").iter_rows())
-    return frozenset(_OTHERS.get(language) or _BY_CODE.get(of_code.get(language, ""), set()))
+    code = dict(languages().select("code", "script").iter_rows()).get(language)
+    return frozenset(_OTHERS.get(language) or (_TOGETHER.get(code, {code}) if code else ()))
 
 
 def scripts_in(text: str) -> dict[str, str]:
     """The first letter of each script in a text.
 
     >>> scripts_in("東京 Tower")
-    {'CJK': '東', 'LATIN': 'T'}
+    {'Hani': '東', 'Latn': 'T'}
     """
     letters: dict[str, str] = {}
     for letter in text:
-        if letter.isalpha():
-            name = unicodedata.name(letter, "").split(" ")[0].split("-")[0]
-            if name in _SCRIPTS:
-                letters.setdefault(name, letter)
+        if letter.isalpha() and (script := _script(letter)) not in _NONE:
+            letters.setdefault(script, letter)
     return letters
+
+
+def share_in(text: str, scripts: Collection[str]) -> float:
+    """The share of a text's letters that are of one of `scripts`; 1 for a text without letters.
+
+    >>> share_in("東京タワー", {"Hani"}), share_in("1889", {"Hani"})
+    (0.4, 1.0)
+    """
+    letters = [letter for letter in text if letter.isalpha()]
+    return sum(bool(_scripts(letter) & set(scripts)) for letter in letters) / len(letters) if letters else 1.0
 
 
 def foreign_letter(text: str, language: str, original: str = "") -> str | None:
@@ -63,7 +60,7 @@ def foreign_letter(text: str, language: str, original: str = "") -> str | None:
     own = scripts_of(language)
     if not own:
         return None
-    allowed = own | {"LATIN"} | set(scripts_in(original))
+    allowed = own | {"Latn"} | set(scripts_in(original))
     return next((letter for script, letter in scripts_in(text).items() if script not in allowed), None)
 
 
@@ -75,3 +72,18 @@ def lacks_script(text: str, language: str) -> bool:
     """
     own, written = scripts_of(language), scripts_in(text)
     return bool(own and written) and not own & set(written)
+
+
+@cache
+def _script(letter: str) -> str:
+    from fontTools import unicodedata
+
+    return str(unicodedata.script(letter))
+
+
+@cache
+def _scripts(letter: str) -> frozenset[str]:
+    """All the scripts that a letter is used in."""
+    from fontTools import unicodedata
+
+    return frozenset(unicodedata.script_extension(letter))

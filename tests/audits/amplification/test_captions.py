@@ -7,7 +7,6 @@ import pytest
 
 from equiview.audits.amplification.captions import (
     MASK,
-    Nouns,
     group_by_words,
     known_words,
     masked,
@@ -97,39 +96,6 @@ def test_a_list_that_is_none_is_said_in_one_line(tmp_path, content, said):
 )
 def test_who_is_shown_is_what_captions_say_alone(captions, gender):
     assert group_by_words(captions, GENDER) == gender
-
-
-@pytest.mark.parametrize(
-    ("caption", "nouns"),
-    [
-        ("A hot dog on a table", {"hot dog", "dining table"}),
-        ("Two dogs", {"dog"}),
-        ("the carpet and the scarf", set()),
-        ("A man on a motor bike", {"motorcycle"}),
-        ("a teddy bear and a bear", {"teddy bear", "bear"}),
-        ("a tennis racket, a racket", {"tennis racket"}),
-        ("a man rides a surfboard", {"surfboard"}),
-    ],
-)
-def test_nouns_are_found_whole_and_longest_first(caption, nouns):
-    assert Nouns.read().named_in(caption) == nouns
-
-
-def test_coco_has_79_things_beside_people():
-    assert len(Nouns.read().forms) == 79
-    assert "person" not in Nouns.read().forms
-
-
-def test_own_nouns_are_read(tmp_path):
-    path = tmp_path / "nouns.toml"
-    path.write_text('language = "de"\n[nouns]\nHund = ["Hund", "Hunde"]\n')
-    assert Nouns.read(str(path)).named_in("Zwei Hunde!") == {"Hund"}
-    path.write_text('[nouns]\nHund = ["Hund"]\n')
-    with pytest.raises(InputError, match="needs language"):
-        Nouns.read(str(path))
-    path.write_text('language = "de"\n')
-    with pytest.raises(InputError, match="must be a table"):
-        Nouns.read(str(path))
 
 
 def by_definition(reply, humans, corpus):

@@ -6,10 +6,10 @@ from equiview.audits.memory.reading import (
     category_of,
     refuses,
     translation_of,
-    words_in,
 )
 from equiview.data.requests import Reply
 from equiview.subjects.chat.spoken import Detector, same_language
+from equiview.text.spaceless import words_in
 
 DETECTOR = Detector()
 TEXTS = {

@@ -20,10 +20,10 @@ from equiview.build.removal.captions import (
     without,
 )
 from equiview.build.removal.sources import Caption
-from equiview.build.removal.words import coco_words
 from equiview.errors import InputError
+from equiview.text.things import coco_things
 
-WORDS = coco_words()
+WORDS = coco_things()
 
 
 def left(text: str, *removed: str) -> str | None:

@@ -15,7 +15,7 @@ from equiview.build.removal.fill import Filling
 from equiview.build.removal.images import Remover
 from equiview.build.removal.settings import RemovalSettings
 from equiview.build.removal.sources import Source, Sources
-from equiview.build.removal.words import coco_words
+from equiview.text.things import coco_things
 
 WIDTH, HEIGHT = 64, 48
 CATEGORIES = {"person": 1, "dog": 18, "frisbee": 34, "sports ball": 37}
@@ -68,7 +68,7 @@ def source_of(name: str, row: int = 0) -> Source:
 
 def remover(name: str, out: Path, filling: Filling | None = None, **settings: Any) -> Remover:
     images = load_benchmark(name).images
-    return Remover(out, RemovalSettings.of(settings), images, filling or black(), coco_words())
+    return Remover(out, RemovalSettings.of(settings), images, filling or black(), coco_things())
 
 
 def removed(name: str, out: Path, filling: Filling | None = None, **settings: Any) -> dict[str, Any]:

@@ -1,12 +1,10 @@
-"""Captions as words: the tokens that are scored, who is shown by what is said, which things are named."""
+"""Captions as words: the tokens that are scored, and who is shown by what is said."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,9 @@ from typing import Any
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.toml import parse_toml
+from equiview.text.spaceless import is_spaceless
 
 MASK = "[MASK]"
-UNSPACED = {"ja", "lo", "my", "th", "km", "zh"}
-"""Languages that are written without spaces between words, where every letter is a token."""
 _SHORT = re.compile(r"(?<=\w)(n't|'(?:s|re|ve|ll|d|m))\b")
 _TOKEN = re.compile(r"\[MASK\]|\d+(?:[.,:]\d+)+|n't|'[^\W_]+|[^\W_]+(?:-[^\W_]+)*|[$%&#@+/]")
 Words = Mapping[str, frozenset[str]]
@@ -37,7 +34,7 @@ def tokens(text: str, language: str = "en") -> list[str]:
     ['女', '人', '在', '跑', '步']
     """
     lower = text.lower().replace("’", "'").replace(MASK.lower(), MASK)
-    if language in UNSPACED:
+    if is_spaceless(language):
         return re.findall(r"\[MASK\]|[a-z0-9]+|[^\W_]", lower)
     return [str(token) for token in _TOKEN.findall(_SHORT.sub(r" \1", lower))]
 
@@ -50,7 +47,7 @@ def masked(text: str, words: Iterable[str], language: str = "en") -> list[str]:
     >>> masked("女人在跑步", ["女", "女人"], "zh")
     ['[MASK]', '在', '跑', '步']
     """
-    if language in UNSPACED:
+    if is_spaceless(language):
         for word in sorted(words, key=len, reverse=True):
             text = text.replace(word, MASK)
         return tokens(text, language)
@@ -116,52 +113,6 @@ def group_by_words(texts: Sequence[str], words: Words, language: str = "en") -> 
         value for text in texts for value, entry in words.items() if MASK in masked(text, entry, language)
     }
     return said.pop() if len(said) == 1 else None
-
-
-@dataclass(frozen=True)
-class Nouns:
-    """Words by the thing that they name, and how they are found in captions of one language."""
-
-    language: str
-    forms: Mapping[str, tuple[str, ...]]
-
-    @classmethod
-    def read(cls, name: str = "") -> Nouns:
-        """Those of a file of a user, else COCO's things in English; InputError says what is wrong with it."""
-        if name:
-            path = Path(name).expanduser()
-            toml, source = content_of(path), str(path)
-        else:
-            shipped = files("equiview.audits.amplification.words") / "coco.toml"
-            toml, source = shipped.read_bytes(), "coco.toml"
-        content = parse_toml(toml, source)
-        language, nouns = content.get("language"), content.get("nouns", {})
-        if not isinstance(language, str) or not _is_table(nouns, f"{source}, nouns"):
-            raise InputError(f'{source}: needs language = "en" (or another)')
-        forms = {noun: tuple(sorted(_list(entry, f"{source}, {noun}"))) for noun, entry in nouns.items()}
-        return cls(language, forms)
-
-    @cached_property
-    def _noun_of(self) -> dict[str, str]:
-        return {
-            " ".join(tokens(form, self.language)): noun
-            for noun, words in self.forms.items()
-            for form in words
-        }
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        longest_first = sorted(self._noun_of, key=lambda form: (-len(form), form))
-        joined = "|".join(re.escape(form) for form in longest_first)
-        return re.compile(joined if self.language in UNSPACED else rf"(?<!\S)(?:{joined})(?!\S)")
-
-    def named_in(self, text: str) -> set[str]:
-        """The things that a caption names.
-
-        >>> sorted(Nouns.read().named_in("Two dogs watch a man with a hot dog and a T.V."))
-        ['dog', 'hot dog']
-        """
-        return {self._noun_of[form] for form in self._pattern.findall(" ".join(tokens(text, self.language)))}
 
 
 def vocabulary(texts: Iterable[Sequence[str]]) -> Counter[str]:

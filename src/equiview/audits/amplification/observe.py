@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.amplification.ask import Asked, asked_of
-from equiview.audits.amplification.captions import Nouns, known_words, masked
+from equiview.audits.amplification.captions import known_words, masked
 from equiview.audits.amplification.cider import cider
 from equiview.audits.amplification.leakage import LEAKAGE, leakage
 from equiview.audits.amplification.settings import AmplificationSettings
@@ -23,10 +24,9 @@ from equiview.io.notices import notice
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, Schema
 from equiview.subjects import Answerer
+from equiview.text.things import coco_things, read_things
 
 Floats = NDArray[np.float64]
-PICTURE_TOKENS = 800
-"""What a picture of about a thousand pixels a side costs at common services."""
 SCORES = {"questions": "accuracy", "captions": "CIDEr"}
 SCHEMAS = {
     "replies": Schema(
@@ -75,17 +75,9 @@ SCHEMAS = {
 def plan(subject: Answerer, benchmark: Benchmark, settings: AmplificationSettings) -> list[Plan]:
     """How much would be asked of the subject: one request for each question, or image to caption."""
     asked = asked_of(benchmark, settings)
-    requests = asked.requests
-    return [
-        Plan(
-            model=subject.name,
-            purpose="answers to questions" if asked.task == "questions" else "captions",
-            requests=len(requests),
-            pictures=len(requests),
-            input_tokens=sum(len(request.prompt) // 4 + PICTURE_TOKENS for request in requests),
-            output_tokens=(5 if asked.task == "questions" else 20) * len(requests),
-        )
-    ]
+    questions = asked.task == "questions"
+    purpose = "answers to questions" if questions else "captions"
+    return [Plan.of(subject.name, purpose, asked.requests, 5 if questions else 20)]
 
 
 def observe(
@@ -239,22 +231,21 @@ def _nouns(
     ids: Sequence[str], said: Sequence[str], humans: Sequence[Sequence[str]], settings: AmplificationSettings
 ) -> pl.DataFrame:
     """The tasks of captions: the nouns that a caption names, beside the share of human captions that do."""
-    nouns = Nouns.read(settings.nouns)
-    if nouns.language != settings.language and not settings.nouns:
+    things = read_things(Path(settings.nouns).expanduser()) if settings.nouns else coco_things()
+    people = frozenset() if settings.nouns else frozenset({"person"})  # who is shown is not what is named
+    if things.language != settings.language and not settings.nouns:
         return pl.DataFrame(schema=SCHEMAS["tasks"].dtypes)  # it is said that no nouns are known
-    if nouns.language != settings.language:
+    if things.language != settings.language:
         raise InputError(
-            f"the nouns are in {nouns.language!r} and the captions in {settings.language!r}; set "
+            f"the nouns are in {things.language!r} and the captions in {settings.language!r}; set "
             "amplification.nouns to a file of that language"
         )
     rows = []
-    for name, reply, people in zip(ids, said, humans, strict=True):
-        replied, named = (
-            nouns.named_in(reply),
-            Counter(noun for text in people for noun in nouns.named_in(text)),
-        )
+    for name, reply, captions in zip(ids, said, humans, strict=True):
+        replied = things.named(reply) - people
+        named = Counter(noun for text in captions for noun in things.named(text) - people)
         for noun in sorted({*replied, *named}):
-            rows.append((name, noun, float(noun in replied), named[noun] / len(people)))
+            rows.append((name, noun, float(noun in replied), named[noun] / len(captions)))
     return pl.DataFrame(rows, schema=SCHEMAS["tasks"].dtypes, orient="row")
 
 

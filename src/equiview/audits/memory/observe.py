@@ -10,7 +10,7 @@ import polars as pl
 
 from equiview.audits.memory.asking import Asked, questions_of, translations_asked
 from equiview.audits.memory.models import scorers_of, translators_of
-from equiview.audits.memory.reading import CATEGORIES, SCORED, category_of, translation_of, words_in
+from equiview.audits.memory.reading import CATEGORIES, SCORED, category_of, translation_of
 from equiview.audits.memory.scoring import Scorer
 from equiview.audits.memory.settings import MemorySettings
 from equiview.benchmarks import Benchmark
@@ -22,6 +22,7 @@ from equiview.io.progress import Progress
 from equiview.io.tables import Column, Schema
 from equiview.subjects import Answerer
 from equiview.subjects.chat.spoken import Detector
+from equiview.text.spaceless import words_in
 
 _CELL = (
     Column("landmark_id", pl.String, "the landmark"),

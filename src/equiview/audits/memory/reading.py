@@ -7,7 +7,6 @@ nothing is claimed.
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from functools import cache
 from importlib.resources import files
@@ -64,19 +63,6 @@ def _refusals() -> dict[str, tuple[str, ...]]:
         language: tuple(phrase.casefold() for phrase in phrases)
         for language, phrases in tomllib.loads(content).items()
     }
-
-
-def words_in(text: str) -> int:
-    """How many words a text has; of scripts without spaces, how many characters.
-
-    >>> words_in("A tall, red tower."), words_in("高い鉄の塔"), words_in("...")
-    (4, 5, 0)
-    """
-    return len(re.findall(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+", text))
-
-
-_SPACELESS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Letters of Thai, Japanese and Chinese."""
 
 
 def translation_of(reply: Reply) -> tuple[str | None, str | None]:

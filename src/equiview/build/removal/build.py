@@ -19,7 +19,6 @@ from equiview.build.removal.images import Remover
 from equiview.build.removal.output import COUNTS, FILES, write_output
 from equiview.build.removal.settings import RemovalMakingSettings
 from equiview.build.removal.sources import Source, Sources
-from equiview.build.removal.words import coco_words, read_words
 from equiview.data.items import Items
 from equiview.data.requests import Plan
 from equiview.errors import InputError, unknown_name
@@ -29,6 +28,7 @@ from equiview.making import Job, Outcome, Task
 from equiview.making.card import Input
 from equiview.making.work import Work
 from equiview.subjects import Answerer
+from equiview.text.things import coco_things, read_things
 
 TOGETHER = 16
 """Images that a process takes at a time."""
@@ -103,7 +103,7 @@ class ObjectRemoval(Job):
 
 def remover_of(settings: RemovalMakingSettings, images: Items, out: Path) -> Remover:
     """What removes objects from images, the same in every process."""
-    words = read_words(settings.words) if settings.words else coco_words()
+    words = read_things(settings.words) if settings.words else coco_things()
     phrases = spacy_phrases(settings.spacy) if settings.spacy else None
     return Remover(out, settings, images, filling(settings.fill, settings.model), words, phrases)
 

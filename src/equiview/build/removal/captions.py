@@ -10,9 +10,9 @@ from random import Random
 from typing import Any
 
 from equiview.build.removal.sources import Caption
-from equiview.build.removal.words import Words
 from equiview.errors import InputError
 from equiview.extras import require
+from equiview.text.things import Things
 
 Span = tuple[int, int]
 Phrases = Callable[[str], list[Span]]
@@ -42,7 +42,7 @@ JOINING = frozenset(
 
 
 def phrases_naming(
-    caption: Caption, names: Collection[str], words: Words, phrases: Phrases | None = None
+    caption: Caption, names: Collection[str], words: Things, phrases: Phrases | None = None
 ) -> list[Span]:
     """The noun phrases of a caption that name a class of `names`: those annotated, where any are.
 
@@ -90,14 +90,14 @@ def words_left(caption: str) -> bool:
     return bool(set(re.findall(r"\w+", caption.lower())) - JOINING)
 
 
-def simple_phrases(caption: str, words: Words) -> list[Span]:
+def simple_phrases(caption: str, words: Things) -> list[Span]:
     """Noun phrases around the words of classes, without a parser: from a determiner up to the noun.
 
     What stands between is at most three words, none of which ends a phrase ("on", "riding").
 
-    >>> from equiview.build.removal.words import coco_words
+    >>> from equiview.text.things import coco_things
     >>> text = "the small brown dog on a sofa"
-    >>> [text[a:b] for a, b in simple_phrases(text, coco_words())]
+    >>> [text[a:b] for a, b in simple_phrases(text, coco_things())]
     ['the small brown dog', 'a sofa']
     """
     return [

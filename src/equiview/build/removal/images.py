@@ -20,13 +20,13 @@ from equiview.build.removal.masks import runs_of
 from equiview.build.removal.rules import Rejected, Removal, candidates
 from equiview.build.removal.settings import RemovalSettings
 from equiview.build.removal.sources import Source
-from equiview.build.removal.words import Words
 from equiview.data.items import Items
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.io.files import parse_json
 from equiview.io.fingerprint import fingerprint
 from equiview.io.tables import write_bytes
+from equiview.text.things import Things
 
 PICTURES = "removed"
 RECORDS = "records"
@@ -45,7 +45,7 @@ class Remover:
     settings: RemovalSettings
     images: Items
     filling: Filling
-    words: Words
+    words: Things
     phrases: Phrases | None = None
 
     def record_path(self, image: str) -> Path:

@@ -11,6 +11,7 @@ import polars as pl
 
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.objects import CLASSES
+from equiview.benchmarks.removals import WRITTEN
 from equiview.build.removal.describe import described
 from equiview.build.removal.images import PICTURES, Remover, counted
 from equiview.build.removal.sheet import write_sheet
@@ -18,24 +19,9 @@ from equiview.build.removal.sources import Sources
 from equiview.build.removal.word_page import write_words
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema, write_bytes, write_parquet
+from equiview.io.tables import write_bytes, write_parquet
 from equiview.subjects import Answerer
 
-REMOVALS = Schema(
-    "removals",
-    (
-        Column("id", pl.String, "the new picture, as its number in captions_removed.json", unique=True),
-        Column("source_id", pl.String, "the image it was made of"),
-        Column("path", pl.String, "its file"),
-        Column("target", pl.String, "the class chosen to be removed"),
-        Column("removed", pl.List(pl.String), "all classes that were removed"),
-        Column("kept", pl.List(pl.String), "the classes that stayed"),
-        Column("share", pl.Float64, "how much of the image was removed"),
-        Column("filling", pl.String, "what was put in its place"),
-        Column("captions", pl.List(pl.String), "its captions"),
-        Column("originals", pl.List(pl.String), "what they were, empty where they are new"),
-    ),
-)
 FILES = (
     *("removals.parquet", "captions.parquet", "counts.csv", "index.html", "words.html"),
     *("annotations/captions_removed.json", "annotations/instances_removed.json"),
@@ -63,8 +49,8 @@ def write_output(
         reasons = counts.filter(kind="rejected").rows()[:3]
         said = "; ".join(f"{what} ({count})" for _, what, count in reasons)
         raise InputError(f"nothing can be removed from the images of {items.name!r}: {said}")
-    table = pl.DataFrame(_rows(made, remover.filling.name), schema=REMOVALS.dtypes)
-    write_parquet(REMOVALS.check(table, "removals"), out / "removals.parquet")
+    table = pl.DataFrame(_rows(made, remover.filling.name), schema=WRITTEN.dtypes)
+    write_parquet(WRITTEN.check(table, "removals"), out / "removals.parquet")
     _write_coco(made, items, sources, remover)
     write_bytes(counts.write_csv().encode(), out / "counts.csv")
     write_sheet(remover, made, counts)

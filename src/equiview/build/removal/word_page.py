@@ -14,12 +14,13 @@ from pathlib import Path
 
 import polars as pl
 
+from equiview.benchmarks.removals import CAPTIONS
 from equiview.build.removal.captions import STOPS
 from equiview.build.removal.page import write_page
 from equiview.build.removal.sources import Sources
-from equiview.build.removal.words import Words
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema, write_parquet
+from equiview.io.tables import write_parquet
+from equiview.text.things import Things
 
 SHOWN = 300
 """Unmatched nouns on the page, the most frequent."""
@@ -48,18 +49,7 @@ class _Seen:
     captions: list[tuple[str, str, str, list[str]]] = field(default_factory=list)
 
 
-CAPTIONS = Schema(
-    "captions",
-    (
-        Column("id", pl.String, "the caption", unique=True),
-        Column("image_id", pl.String, "its image"),
-        Column("text", pl.String, "the caption itself"),
-        Column("classes", pl.List(pl.String), "what it names"),
-    ),
-)
-
-
-def write_words(out: Path, sources: Sources, words: Words, progress: Progress) -> None:
+def write_words(out: Path, sources: Sources, words: Things, progress: Progress) -> None:
     """Write `captions.parquet`, what each caption of the images names, and `words.html` to check that."""
     seen = _read(sources, words, progress)
     table = pl.DataFrame(seen.captions, schema=CAPTIONS.dtypes, orient="row")
@@ -78,7 +68,7 @@ def write_words(out: Path, sources: Sources, words: Words, progress: Progress) -
     )
 
 
-def _read(sources: Sources, words: Words, progress: Progress) -> _Seen:
+def _read(sources: Sources, words: Things, progress: Progress) -> _Seen:
     seen = _Seen()
     for row in range(len(sources)):
         present = sorted(set(sources.annotated(row)["object"]))

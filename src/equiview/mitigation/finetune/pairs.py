@@ -13,22 +13,12 @@ from numpy.typing import NDArray
 from PIL.Image import Image
 
 from equiview.benchmarks import Benchmark, load_benchmark
+from equiview.benchmarks.removals import REMOVALS, WRITTEN
 from equiview.data.items import Items
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
-from equiview.io.tables import Column, Schema, read_table
-
-REMOVALS = "removals"
-"""The table of a benchmark, and the file, that says which images are synthetic."""
-WRITTEN = Schema(
-    "removals.parquet",
-    (
-        Column("id", pl.String, "the synthetic image", unique=True),
-        Column("path", pl.String, "its file"),
-        Column("captions", pl.List(pl.String), "its captions"),
-    ),
-)
+from equiview.io.tables import read_table
 
 
 @dataclass(frozen=True)
@@ -126,9 +116,9 @@ def load_synthetic(name: str) -> Pairs:
     if folder.is_dir():
         return _written(folder)
     benchmark = load_benchmark(name)
-    if REMOVALS not in benchmark.tables:
+    if REMOVALS.name not in benchmark.tables:
         return pairs_of(benchmark)
-    table = benchmark.tables[REMOVALS]
+    table = benchmark.tables[REMOVALS.name]
     if "captions" not in table.columns:
         raise InputError(
             f"benchmark {benchmark.name!r} has no captions of its synthetic images; name the folder that "
@@ -139,10 +129,12 @@ def load_synthetic(name: str) -> Pairs:
 
 
 def _written(folder: Path) -> Pairs:
-    path = folder / f"{REMOVALS}.parquet"
+    path = folder / WRITTEN.name
     if not path.is_file():
         raise InputError(f"{folder}: holds no {path.name}; `equiview build removal` writes one")
     table = read_table(path, WRITTEN)
+    if "captions" not in table.columns:
+        raise InputError(f"{path}: has no column 'captions'; fine-tuning learns from captions")
     files = [str(folder / file) for file in table["path"]]
     images = Items("image", pl.DataFrame({"id": table["id"], "path": files}), str(folder))
     return _listed(str(folder), images, pl.Series(range(len(table))), table["captions"])

@@ -1,8 +1,10 @@
-"""Which classes of objects a caption names, by words that a person can read and correct.
+"""Which things a caption names, by words that a person can read and correct.
 
-A file is TOML: `classes` with the words of each class, singular and in lower case; `plurals` that are not
-regular; words that count `alone` only, at the end or before one of `after`; and `other` phrases, which keep
-their words from counting. Of words that overlap the longest phrase counts: a "hot dog" is no dog.
+A file is TOML: `language`, English by default; `classes` (or `nouns`) with the words of each class, in
+English singular and in lower case; `plurals` that are not regular; words that count `alone` only, at the end
+or before one of `after`; and `other` phrases, which keep their words from counting. Of words that overlap the
+longest phrase counts: a "hot dog" is no dog. A word names a thing, not what is done with it: a skier is a
+person, and "surfing" names nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
 from equiview.io.toml import parse_toml_as
+from equiview.text.spaceless import is_spaceless
 
-TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+LETTER = re.compile(r"[a-z0-9]+|[^\W_]")
+"""A token of languages written without spaces."""
 
 
 class WordFile(BaseModel):
@@ -29,7 +34,8 @@ class WordFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    classes: dict[str, list[str]] = Field(min_length=1)
+    language: str = "en"
+    classes: dict[str, list[str]] = Field(min_length=1, validation_alias=AliasChoices("classes", "nouns"))
     plurals: dict[str, str] = Field(default_factory=dict)
     alone: list[str] = Field(default_factory=list)
     after: list[str] = Field(default_factory=list)
@@ -45,16 +51,17 @@ class Mention:
     end: int
 
 
-class Words:
-    """Words of classes; `mentions` finds them in captions.
+class Things:
+    """Words of classes of things in one language; `mentions` finds them in captions.
 
-    >>> words = coco_words()
-    >>> [(m.name, "Two men eat hot dogs"[m.start : m.end]) for m in words.mentions("Two men eat hot dogs")]
+    >>> things = coco_things()
+    >>> [(m.name, "Two men eat hot dogs"[m.start : m.end]) for m in things.mentions("Two men eat hot dogs")]
     [('person', 'men'), ('hot dog', 'hot dogs')]
     """
 
     def __init__(self, content: WordFile, source: str) -> None:
-        self.source, self.plurals = source, content.plurals
+        self.source, self.language, self.plurals = source, content.language, content.plurals
+        self._token = LETTER if is_spaceless(content.language) else TOKEN
         self.fingerprint = fingerprint(content.model_dump_json())
         self.alone, self.after = frozenset(content.alone), frozenset(content.after)
         self._phrases: dict[str, dict[tuple[str, ...], str | None]] = {}
@@ -71,7 +78,7 @@ class Words:
         self.classes = tuple(content.classes)
 
     def _add(self, phrase: str, name: str | None, source: str) -> None:
-        tokens = tuple(TOKEN.findall(phrase.lower()))
+        tokens = tuple(self._token.findall(phrase.lower()))
         if not tokens:
             raise InputError(f"{source}: {phrase!r} holds no word")
         first = self._phrases.setdefault(self.singular(tokens[0]), {})
@@ -79,7 +86,7 @@ class Words:
 
     def mentions(self, caption: str) -> list[Mention]:
         """The classes that a caption names, in the order of its words."""
-        found = list(TOKEN.finditer(caption.lower()))
+        found = list(self._token.finditer(caption.lower()))
         tokens = [self.singular(match[0]) for match in found]
         mentions = []
         place = 0
@@ -106,8 +113,10 @@ class Words:
         return phrase[-1] not in self.alone or not rest or rest[0] in self.after
 
     def singular(self, token: str) -> str:
-        """A word without a regular plural, possessive or irregular plural."""
-        token = token.removesuffix("'s")
+        """A word without an irregular plural and, in English, without a regular one or a possessive."""
+        if self.language != "en":
+            return self.plurals.get(token, token)
+        token = token.replace("’", "'").removesuffix("'s")
         if token in self.plurals:
             return self.plurals[token]
         if len(token) > 4 and token.endswith("ies"):
@@ -119,17 +128,17 @@ class Words:
         return token
 
 
-def read_words(path: Path) -> Words:
+def read_things(path: Path) -> Things:
     """The words of a file; InputError says what is wrong with it, and where."""
     return _parsed(content_of(path), str(path))
 
 
 @cache
-def coco_words() -> Words:
+def coco_things() -> Things:
     """The words of COCO's 80 classes that come with equiview."""
-    content = files("equiview.build.removal").joinpath("word_data", "coco.toml").read_bytes()
+    content = files("equiview.text").joinpath("word_data", "coco.toml").read_bytes()
     return _parsed(content, "coco.toml")
 
 
-def _parsed(content: bytes, source: str) -> Words:
-    return Words(parse_toml_as(WordFile, content, source), source)
+def _parsed(content: bytes, source: str) -> Things:
+    return Things(parse_toml_as(WordFile, content, source), source)

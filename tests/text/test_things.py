@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from equiview.build.removal.words import coco_words, read_words
 from equiview.errors import InputError
+from equiview.text.things import coco_things, read_things
 
 COCO_CLASSES = 80
 PLURAL = {"skis", "scissors", "sheep", "broccoli"}
@@ -37,15 +37,20 @@ IRREGULAR = {"knife": "knives", "mouse": "mice", "person": "people"}
         ("a glass bus", {"bus"}),
         ("a computer mouse and a keyboard", {"mouse", "keyboard"}),
         ("the catwalk of a carpenter", set()),
+        ("A man surfing beside skiers", {"person"}),
+        ("two taxis and three neckties", {"car", "tie"}),
+        ("She talks on her cell", {"cell phone"}),
+        ("a prison cell door", set()),
+        ("a hot-dog stand in a café’s yard", {"hot dog"}),
         ("", set()),
     ],
 )
 def test_classes_named_by_a_caption(caption: str, named: set[str]) -> None:
-    assert coco_words().named(caption) == named
+    assert coco_things().named(caption) == named
 
 
 def test_every_class_names_itself_and_its_plural() -> None:
-    words = coco_words()
+    words = coco_things()
     assert len(words.classes) == COCO_CLASSES
     for name in words.classes:
         assert words.named(f"a photo of the {name}") == {name}, name
@@ -55,7 +60,7 @@ def test_every_class_names_itself_and_its_plural() -> None:
 
 def test_mentions_say_where_they_stand() -> None:
     caption = "The skier's skis"
-    assert [(m.name, caption[m.start : m.end]) for m in coco_words().mentions(caption)] == [
+    assert [(m.name, caption[m.start : m.end]) for m in coco_things().mentions(caption)] == [
         ("person", "skier's"),
         ("skis", "skis"),
     ]
@@ -76,4 +81,40 @@ def test_a_wrong_file_is_a_clear_error(tmp_path: Path, text: str, message: str) 
     path = tmp_path / "words.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=r"words\.toml: .*" + message.replace("(", r"\(")):
-        read_words(path)
+        read_things(path)
+
+
+def test_words_of_other_languages_are_found_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "words.toml"
+    path.write_text('language = "de"\n[nouns]\nHund = ["Hund", "Hunde"]\n[plurals]\nkatzen = "katze"\n')
+    assert read_things(path).named("Zwei Hunde!") == {"Hund"}
+    assert read_things(path).named("Hunds") == set()
+    path.write_text('language = "ja"\n[classes]\ndog = ["犬"]\ncat = ["猫"]\n')
+    assert read_things(path).named("黒い犬が走る") == {"dog"}
+
+
+CHANGED = [
+    # caption, named before by amplification, named before by removal, named now
+    ("A skier on a hill", {"skis"}, {"person"}, {"person"}),
+    ("Two men surfing", {"surfboard"}, {"person"}, {"person"}),
+    ("Kids skateboarding", {"skateboard"}, {"person"}, {"person"}),
+    ("two taxis", {"car"}, set(), {"car"}),
+    ("silk neckties", {"tie"}, set(), {"tie"}),
+    ("a frisbe in the air", {"frisbee"}, set(), {"frisbee"}),
+    ("talking on a cell", {"cell phone"}, set(), {"cell phone"}),
+    ("A glass of wine", set(), {"wine glass"}, {"wine glass"}),
+    ("a brown terrier", set(), {"dog"}, {"dog"}),
+    ("a gravel driveway seen from a van", set(), {"truck"}, {"truck"}),
+    ("a clock tower", {"clock"}, set(), set()),
+    ("a train station", {"train"}, set(), set()),
+    ("an orange", set(), {"orange"}, {"orange"}),
+]
+"""What one list changed, and for whom; amplification leaves people out of what is named."""
+
+
+@pytest.mark.parametrize(("caption", "amplification", "removal", "now"), CHANGED)
+def test_what_one_list_changed(
+    caption: str, amplification: set[str], removal: set[str], now: set[str]
+) -> None:
+    assert coco_things().named(caption) == now
+    assert amplification != now - {"person"} or removal != now

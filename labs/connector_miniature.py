@@ -266,8 +266,8 @@ def connect(folder: Path, words: Path, learnt: Benchmark, out: Path) -> Path:
             "caption_prompt": CAPTION,
             "question_prompt": ASK,
             "forward": 64,
-            "captions": {"batch": 64, "rate": 3e-3, "steps": STEPS["captions"]},
-            "questions": {"batch": 64, "rate": 3e-3, "steps": STEPS["questions"]},
+            "captions": {"batch": 64, "learning_rate": 3e-3, "steps": STEPS["captions"]},
+            "questions": {"batch": 64, "learning_rate": 3e-3, "steps": STEPS["questions"]},
         }
     )
     captions: Examples = captions_of(learnt, CAPTION)

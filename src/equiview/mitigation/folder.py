@@ -10,11 +10,24 @@ from typing import TypeVar
 import polars as pl
 
 from equiview.data.figures import Chart, write_figure
+from equiview.data.run import versions
 from equiview.errors import InputError
 from equiview.io.tables import write_bytes
+from equiview.subjects import Subject
 from equiview.subjects.trained import TrainingCard
 
 Card = TypeVar("Card", bound=TrainingCard)
+
+
+def in_full(place: str) -> str:
+    """A folder by its whole path, so that it is found from anywhere; any other name as it is."""
+    path = Path(place).expanduser()
+    return str(path.resolve()) if place and path.is_dir() else place
+
+
+def versions_with(subject: Subject) -> dict[str, str]:
+    """Versions of the libraries that train, and of the subject's."""
+    return versions("torch", "transformers", "accelerate", "tokenizers") | dict(subject.versions)
 
 
 def begun(out: Path, started: Card) -> Card:

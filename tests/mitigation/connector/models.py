@@ -81,8 +81,8 @@ SHORT: dict[str, Any] = {
     "question_prompt": "{question}",
     "forward": 4,
     "save_every": 3,
-    "captions": {"batch": 8, "rate": 1e-2, "steps": 8},
-    "questions": {"batch": 4, "rate": 1e-3, "steps": 6},
+    "captions": {"batch": 8, "learning_rate": 1e-2, "steps": 8},
+    "questions": {"batch": 4, "learning_rate": 1e-3, "steps": 6},
 }
 
 

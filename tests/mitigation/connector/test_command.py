@@ -21,8 +21,8 @@ question_prompt = "{question}"
 forward = 4
 save_every = 2
 precision = "fp32"
-captions = { batch = 8, rate = 1e-2, steps = 30 }
-questions = { batch = 4, rate = 1e-3, steps = 6 }
+captions = { batch = 8, learning_rate = 1e-2, steps = 30 }
+questions = { batch = 4, learning_rate = 1e-3, steps = 6 }
 """
 PATIENCE = 120.0
 WRITTEN = ["connector.json", "connector.safetensors", "loss.json", "figures/loss.json", "figures/loss.svg"]

@@ -14,7 +14,7 @@ save_every = 2
 precision = "fp32"
 [vsepp]
 batch = 8
-rate = 1e-3
+learning_rate = 1e-3
 epochs = 4.5
 """
 WRITTEN = [

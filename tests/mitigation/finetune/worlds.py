@@ -73,7 +73,9 @@ SHORT: dict[str, Any] = {
     "forward": 4,
     "save_every": 3,
     "precision": "fp32",
-    **{kind: {"batch": 8, "rate": 1e-3, "steps": 5} for kind in ("dual", "blip", "vsepp", "adapter")},
+    **{
+        kind: {"batch": 8, "learning_rate": 1e-3, "steps": 5} for kind in ("dual", "blip", "vsepp", "adapter")
+    },
 }
 
 

@@ -36,7 +36,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         str(checkpoint),
         place / "connector",
         questions=models.questions(),
-        settings=models.settings(questions={"batch": 4, "rate": 0.05, "steps": 12}),
+        settings=models.settings(questions={"batch": 4, "learning_rate": 0.05, "steps": 12}),
         device="cpu",
     )
 
@@ -206,7 +206,7 @@ def test_with_a_store_it_writes_the_same_and_keeps_vectors_and_answers(tmp_path:
         str(models.language_model(tmp_path / "lm", "llama")),
         tmp_path / "connector",
         questions=replace(models.questions(), images=drawings),
-        settings=models.settings(questions={"batch": 4, "rate": 0.05, "steps": 1}),
+        settings=models.settings(questions={"batch": 4, "learning_rate": 0.05, "steps": 1}),
         device="cpu",
     )
     plain, first, second = (load_subject(f"connector:{place}") for _ in range(3))

@@ -11,13 +11,12 @@ from equiview.mitigation.connector.examples import (
     load_questions,
     questions_of,
 )
-from equiview.mitigation.connector.settings import ConnectorSettings, StageSettings
+from equiview.mitigation.connector.settings import ConnectorSettings
 from equiview.mitigation.connector.train import train_connector
 
 __all__ = [
     "ConnectorSettings",
     "Examples",
-    "StageSettings",
     "captions_of",
     "load_captions",
     "load_questions",

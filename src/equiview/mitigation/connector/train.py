@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equiview.data.run import check_folder, versions
+from equiview.data.run import check_folder
 from equiview.data.seeds import seed_for
 from equiview.data.vectors import one_each
 from equiview.errors import InputError
@@ -29,7 +29,7 @@ from equiview.io.progress import Progress, silent
 from equiview.io.tables import atomic, checksum, write_bytes
 from equiview.mitigation.connector.examples import Examples
 from equiview.mitigation.connector.settings import ConnectorSettings
-from equiview.mitigation.folder import begun, save_card, save_losses
+from equiview.mitigation.folder import begun, in_full, save_card, save_losses, versions_with
 from equiview.store import Store, stored
 from equiview.subjects import Encoder
 from equiview.subjects.chat.connector import WEIGHTS, Connection
@@ -87,20 +87,14 @@ def train_connector(
         }
         width = next(iter(inputs.values())).vectors.shape[1]
         started = Connection(
-            encoder=Part(name=encoder.name, fingerprint=encoder.fingerprint),
+            encoder=Part.of(encoder),
             width=width,
-            language_model=Part(name=_in_full(language_model), fingerprint=checkpoint.fingerprint),
-            data={name: Part(name=part.name, fingerprint=part.fingerprint) for name, part in given.items()},
+            language_model=Part.of(checkpoint, in_full(language_model)),
+            data={name: Part.of(part) for name, part in given.items()},
             settings=settings.model_dump(mode="json"),
-            versions=versions("torch", "transformers", "accelerate", "tokenizers") | dict(encoder.versions),
+            versions=versions_with(encoder),
         )
         return _train(out, begun(out, started), model, inputs, settings, progress)
-
-
-def _in_full(name: str) -> str:
-    """A folder by its whole path, so that it is found from anywhere; an id as it is."""
-    path = Path(name).expanduser()
-    return str(path.resolve()) if path.is_dir() else name
 
 
 def _data(
@@ -152,7 +146,7 @@ def _train(
     settings: ConnectorSettings,
     progress: Progress,
 ) -> Path:
-    if connection.weights and (out / WEIGHTS).is_file() and checksum(out / WEIGHTS) == connection.weights:
+    if connection.is_done(out):
         return out
     import torch
     from safetensors.torch import load_file, save_file

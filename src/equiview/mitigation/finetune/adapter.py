@@ -16,7 +16,7 @@ from equiview.io.progress import Progress
 from equiview.mitigation.finetune.encoders import freeze
 from equiview.mitigation.finetune.losses import contrastive
 from equiview.mitigation.finetune.pairs import Mixture
-from equiview.mitigation.finetune.settings import AdapterRecipe
+from equiview.mitigation.finetune.recipes import AdapterRecipe
 from equiview.mitigation.finetune.trainee import Inputs, Trainee
 from equiview.subjects import Encoder
 from equiview.subjects.finetuned import HEADS, new_heads

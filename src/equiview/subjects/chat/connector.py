@@ -26,7 +26,6 @@ from equiview.data.vectors import one_each
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
-from equiview.io.tables import checksum
 from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.soft_tokens import LanguageModel, new_connector, soft_tokens
@@ -39,7 +38,7 @@ from equiview.subjects.trained import Part, TrainingCard, check_same
 if TYPE_CHECKING:
     import torch
 
-MANIFEST, WEIGHTS = "connector.json", "connector.safetensors"
+WEIGHTS = "connector.safetensors"
 OPTIONS = ("encoder", "language_model", "device", "dtype", "batch")
 BATCH = 16
 
@@ -51,8 +50,9 @@ class Connection(TrainingCard):
     `weights` is that of `connector.safetensors`, empty until all is done.
     """
 
-    file: ClassVar[str] = MANIFEST
+    file: ClassVar[str] = "connector.json"
     what: ClassVar[str] = "connector"
+    made: ClassVar[str] = WEIGHTS
     progress: ClassVar[frozenset[str]] = frozenset({"stages", "weights"})
 
     encoder: Part
@@ -91,11 +91,7 @@ class Connector(Answerer):
         if not batch.isdecimal() or int(batch) < 1:
             raise InputError(f"connector: batch is {batch!r}; expected a whole number from 1")
         self.batch = int(batch)
-        weights = self.folder / WEIGHTS
-        if not self.made_of.weights or not weights.is_file():
-            raise InputError(f"{self.folder}: its training is not finished; give the same command again")
-        if checksum(weights) != self.made_of.weights:
-            raise InputError(f"{weights}: was changed after it was trained; train it again")
+        self.made_of.check_done(self.folder)
         self.encoder = encoder or as_encoder(self.options.get("encoder", self.made_of.encoder.name))
         check_same(self.encoder.name, self.encoder.fingerprint, self.made_of.encoder, self.folder, "encoder")
 

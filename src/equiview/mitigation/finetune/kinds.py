@@ -1,0 +1,125 @@
+"""Kinds of fine-tuning: for which encoders, by which recipe, and how the result is loaded.
+
+A package of somebody else's brings one more as an entry point of the group
+`equiview.mitigation.finetune.kinds`, which names a `Kind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from equiview.data.registry import Registry
+from equiview.errors import InputError
+from equiview.io.progress import Progress
+from equiview.mitigation.finetune.pairs import Mixture
+from equiview.mitigation.finetune.recipes import AdapterRecipe, BlipRecipe, Recipe, VseppRecipe
+from equiview.subjects import EmbeddingModel, Encoder, Subject
+from equiview.subjects.encoders.huggingface import HuggingFace
+from equiview.subjects.encoders.vsepp import VsePlusPlus
+from equiview.subjects.finetuned import MODEL, FineTuned
+
+if TYPE_CHECKING:
+    from equiview.mitigation.finetune.trainee import Trainee
+
+ADAPTER = "adapter"
+"""The kind of whatever no other kind takes."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One way of fine-tuning: which encoders it takes, and the model as the trainer sees it.
+
+    `trainee` is called with the encoder, the pairs, the recipe, a seed and what is told of progress.
+    `scheme` is the kind of subject that the saved folder is loaded as. It is empty for networks over an
+    encoder that stays as it is, which are loaded as those of an adapter are.
+    """
+
+    takes: Callable[[EmbeddingModel], bool]
+    trainee: Callable[[Encoder, Mixture, Any, int, Progress], Trainee]
+    recipe: type[Recipe] = Recipe
+    unit: str = "nats"
+    """What the loss is counted in."""
+    scheme: str = ""
+
+
+KINDS: Registry[Kind] = Registry("kind of fine-tuning", __name__, Kind)
+
+
+def tunable(subject: Subject) -> EmbeddingModel:
+    """The subject, if it is one that can be fine-tuned; InputError otherwise."""
+    if not isinstance(subject, EmbeddingModel):
+        raise InputError(
+            f"{subject.name!r} is {subject.kind} without a model that makes vectors; fine-tuning needs one, "
+            "such as hf:ID_OR_PATH"
+        )
+    if subject.similarity != "cosine":
+        raise InputError(
+            f"{subject.name!r} compares by {subject.similarity}; fine-tuning is for encoders with one vector "
+            "an item, compared by their angle"
+        )
+    if isinstance(subject, FineTuned) and (scheme := subject.tuning.scheme):
+        raise InputError(
+            f"{subject.name!r} holds a whole checkpoint; to fine-tune it further, name that: "
+            f"{scheme}:{subject.argument.partition(',')[0]}/{MODEL}"
+        )
+    return subject
+
+
+def kind_of(subject: EmbeddingModel, wanted: str = "") -> str:
+    """The kind that an encoder is fine-tuned by: `wanted`, else the one that takes it."""
+    fitting = [name for name, entry in KINDS.all().items() if entry.value.takes(subject)]
+    if wanted and KINDS.get(wanted) and wanted not in fitting:
+        raise InputError(f"setting 'kind': {wanted} does not take {subject.name!r}; {', '.join(fitting)} do")
+    return wanted or min(fitting, key=lambda name: name == ADAPTER)
+
+
+def _dual(encoder: Any, pairs: Mixture, recipe: Recipe, seed: int, progress: Progress) -> Trainee:
+    from equiview.mitigation.finetune.encoders import Dual
+
+    return Dual(encoder, pairs, recipe)
+
+
+def _blip(encoder: Any, pairs: Mixture, recipe: BlipRecipe, seed: int, progress: Progress) -> Trainee:
+    from equiview.mitigation.finetune.encoders import Blip
+
+    return Blip(encoder, pairs, recipe)
+
+
+def _vsepp(encoder: Any, pairs: Mixture, recipe: VseppRecipe, seed: int, progress: Progress) -> Trainee:
+    from equiview.mitigation.finetune.encoders import Vsepp
+
+    return Vsepp(encoder, pairs, recipe)
+
+
+def _adapter(encoder: Any, pairs: Mixture, recipe: AdapterRecipe, seed: int, progress: Progress) -> Trainee:
+    from equiview.mitigation.finetune.adapter import Adapter
+
+    return Adapter(encoder, pairs, recipe, seed, progress)
+
+
+KINDS.register("dual", about="CLIP, SigLIP and other dual encoders of transformers")(
+    Kind(lambda subject: type(subject) is HuggingFace and subject.model_type != "blip", _dual, scheme="hf")
+)
+KINDS.register("blip", about="BLIP, with its contrastive and its matching head")(
+    Kind(
+        lambda subject: type(subject) is HuggingFace and subject.model_type == "blip",
+        _blip,
+        BlipRecipe,
+        "nats, both losses together",
+        "hf",
+    )
+)
+KINDS.register("vsepp", about="VSE++, with the hardest negative of the batch")(
+    Kind(
+        lambda subject: type(subject) is VsePlusPlus,
+        _vsepp,
+        VseppRecipe,
+        "sum of the batch's margins",
+        "vsepp",
+    )
+)
+KINDS.register(ADAPTER, about="any other encoder stays as it is, and a small network on each side learns")(
+    Kind(lambda subject: True, _adapter, AdapterRecipe)
+)

@@ -34,13 +34,9 @@ from equiview.data.estimates import Estimates
 from equiview.data.items import Items
 from equiview.data.run import Run
 from equiview.io.tables import write_parquet
-from equiview.mitigation.connector import (
-    ConnectorSettings,
-    Examples,
-    captions_of,
-    questions_of,
-    train_connector,
-)
+from equiview.mitigation.connector.examples import Examples, captions_of, questions_of
+from equiview.mitigation.connector.settings import ConnectorSettings
+from equiview.mitigation.connector.train import train_connector
 from equiview.stats import spearman_fisher, wilson_interval
 from equiview.store import stored
 from equiview.studies.transfer import TransferSettings, transfer

@@ -27,8 +27,9 @@ from equiview.data.items import Items
 from equiview.data.metric import quantity
 from equiview.data.values import Values
 from equiview.io.progress import silent
-from equiview.mitigation.finetune import FineTuneSettings, Mixture, Pairs, mixed, pairs_of
 from equiview.mitigation.finetune.losses import contrastive
+from equiview.mitigation.finetune.pairs import Mixture, Pairs, mixed, pairs_of
+from equiview.mitigation.finetune.settings import FineTuneSettings
 from equiview.mitigation.finetune.stage import train
 from equiview.mitigation.finetune.trainee import Inputs, Trainee
 from equiview.stats import mean_interval, sign_flip_test

@@ -31,7 +31,7 @@ class Entry(Generic[T]):
 
 @dataclass
 class Registry(Generic[T]):
-    """Named things of one kind, found in packages or modules of ours, below them, and in others' entry points.
+    """Named things of one kind, found in packages or modules of ours and in entry points of others.
 
     `package` is the group of the entry points, and the package of ours unless `rooms` names others. With
     `light` only the `__init__` of each of their subpackages is imported, and not what lies beside it.

@@ -5,18 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import Field, ValidationError
 
 from equiview import __version__
-from equiview.benchmarks import Benchmark
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.tables import write_bytes
 
 CARD = "maker.json"
+
+
+class Data(Protocol):
+    """Data with a name, what tells them from others, where they are from and under which licence."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def fingerprint(self) -> str: ...  # noqa: D102
+    @property
+    def source(self) -> str: ...  # noqa: D102
+    @property
+    def licence(self) -> str: ...  # noqa: D102
 
 
 class Input(Frozen):
@@ -28,14 +40,9 @@ class Input(Frozen):
     licence: str = ""
 
     @classmethod
-    def of(cls, benchmark: Benchmark) -> Input:
-        """A benchmark as an input."""
-        return cls(
-            name=benchmark.name,
-            fingerprint=benchmark.fingerprint,
-            source=benchmark.source,
-            licence=benchmark.licence,
-        )
+    def of(cls, data: Data) -> Input:
+        """A benchmark, or data taken from one, as an input."""
+        return cls(name=data.name, fingerprint=data.fingerprint, source=data.source, licence=data.licence)
 
 
 class Card(Frozen):

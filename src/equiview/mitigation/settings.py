@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-    ValidationError,
-    model_validator,
-)
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from equiview.errors import InputError
-from equiview.io.files import content_of
-from equiview.io.toml import parse_toml
-from equiview.subjects.trained import RENAMED
+from equiview.making import Option, Settings
 
-Settings = TypeVar("Settings", bound="Strict")
+DEVICE = Annotated[
+    str,
+    Option(recorded=False),
+    Field(description="cuda, mps or cpu; the first accelerator by default."),
+]
+"""The setting `device` of a maker that trains."""
+RENAMED = {"rate": "learning_rate", "every": "decay_epochs", "clip": "max_grad_norm"}
+"""Settings by the names they once had, and their names."""
 
 
-class Strict(BaseModel):
-    """Settings that are checked once and never change."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+class Strict(Settings):
+    """Settings that know their former names."""
 
     @model_validator(mode="before")
     @classmethod
@@ -36,11 +30,6 @@ class Strict(BaseModel):
             if isinstance(content, Mapping) and old in content:
                 raise ValueError(f"{old!r} is named {new!r} now")
         return content
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """What may be set."""
-        return list(cls.model_fields)
 
 
 class Stage(Strict):
@@ -51,6 +40,11 @@ class Stage(Strict):
     epochs: PositiveFloat
     steps: NonNegativeInt = 0
     """If above 0, the number of steps instead of epochs."""
+
+    def steps_over(self, examples: int, *, whole: bool = False) -> int:
+        """How many steps so many examples are; with `whole` a batch that is not whole is left out."""
+        batches = examples // self.batch if whole else math.ceil(examples / self.batch)
+        return self.steps or math.ceil(self.epochs * batches)
 
 
 class TrainingSettings(Strict):
@@ -72,32 +66,6 @@ class TrainingSettings(Strict):
         for name, stage in self.stages.items():
             if stage.batch % min(stage.batch, self.forward):
                 raise ValueError(
-                    f"setting '{name}.batch': {stage.batch} is no multiple of forward, {self.forward}"
+                    f"setting {name}.batch: {stage.batch} is no multiple of forward, {self.forward}"
                 )
         return self
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any] | None = None, source: str = "settings") -> Self:
-        """The defaults with what is given instead; InputError names a setting that is wrong."""
-        try:
-            return checked(cls, given or {})
-        except InputError as error:
-            raise InputError(f"{source}, {error}") from None
-
-    @classmethod
-    def read(cls, path: Path) -> Self:
-        """The settings of a TOML file."""
-        return cls.of(parse_toml(content_of(path), str(path)), str(path))
-
-
-def checked(kind: type[Settings], content: Any, table: str = "") -> Settings:
-    """`content` as settings of that kind; InputError names the setting, in `table`, that is wrong."""
-    try:
-        return kind.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        said = str(first.get("ctx", {}).get("error") or first["msg"].lower())
-        place = [part for part in (table, *map(str, first["loc"])) if part]
-        if first["type"] == "extra_forbidden":
-            said = f"{said} (settings: {', '.join(kind.names())})"
-        raise InputError(f"setting '{'.'.join(place)}': {said}" if place else said) from None

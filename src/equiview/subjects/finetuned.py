@@ -41,7 +41,7 @@ class FineTuning(TrainingCard):
 
     `parent` is the encoder before. `pairs` counts the pairs of images and captions of `real` and `synthetic`
     data, and `settings` are those of the kind. `scheme` is the kind of subject that `model` is loaded as,
-    empty for an adapter. `weights` is a hash of the files in `model`, empty until all is done.
+    empty for an adapter. `weights` is a hash of the files in `model`.
     """
 
     file: ClassVar[str] = "finetune.json"
@@ -102,7 +102,6 @@ class FineTuned(EmbeddingModel):
             raise InputError("finetuned: name the folder of a fine-tuned encoder, as in finetuned:DIR")
         folder = Path(name).expanduser()
         self.tuning = FineTuning.read(folder)
-        self.tuning.check_done(folder)
         self.inner = _inner(self.tuning, folder, options)
         self.image_batch, self.text_batch = self.inner.image_batch, self.inner.text_batch
 

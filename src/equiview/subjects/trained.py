@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
-from pydantic import ValidationError, field_validator
+from pydantic import ValidationError
 
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of
-from equiview.io.tables import checksum
+from equiview.io.tables import checksum, write_bytes
 from equiview.subjects.encoders.checkpoint import files_hash
-
-RENAMED = {"rate": "learning_rate", "every": "decay_epochs", "clip": "max_grad_norm"}
-"""Settings by the names they had in version 0.1, and their names."""
 
 
 class Named(Protocol):
@@ -42,14 +40,12 @@ class Part(Frozen):
 
 
 class TrainingCard(Frozen):
-    """The file that a folder of a training begins with. `weights` is empty until all is done."""
+    """The file by which a folder of a training is a subject; `weights` tells whether it was changed since."""
 
     file: ClassVar[str]
     what: ClassVar[str]
     made: ClassVar[str]
     """The file or folder of what was trained, of which `weights` is a hash."""
-    progress: ClassVar[frozenset[str]] = frozenset({"weights"})
-    """Fields that change while training goes on; the others say which training it is."""
 
     layout: int = 1
     settings: dict[str, Any]
@@ -58,38 +54,31 @@ class TrainingCard(Frozen):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file of a folder; InputError when there is none, or it is damaged."""
+        """Read the file of a folder; InputError when there is none, and for a training that is not whole."""
         path = folder / cls.file
         if not path.is_file():
-            raise InputError(f"{folder}: holds no {cls.what} (no {cls.file})")
+            raise InputError(
+                f"{folder}: holds no {cls.what} (no {cls.file}); if its training was stopped, give the same "
+                "command again"
+            )
         try:
-            return cls.model_validate_json(content_of(path))
+            card = cls.model_validate_json(content_of(path))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
             raise InputError(f"{path}: damaged or of another version ({where}: {first['msg']})") from None
+        made = folder / card.made
+        if not card.weights or not made.exists():
+            raise InputError(f"{folder}: its training is not finished; train it again")
+        if hash_of(made) != card.weights:
+            raise InputError(f"{made}: was changed after it was trained; train it again")
+        return card
 
-    @field_validator("settings", mode="before")
-    @classmethod
-    def _renamed(cls, settings: Any) -> Any:
-        if not isinstance(settings, dict):
-            return settings
-        return {RENAMED.get(name, name): cls._renamed(value) for name, value in settings.items()}
-
-    def is_done(self, folder: Path) -> bool:
-        """Whether `folder` holds what was trained, to the end and unchanged."""
-        return (
-            bool(self.weights)
-            and (folder / self.made).exists()
-            and hash_of(folder / self.made) == self.weights
-        )
-
-    def check_done(self, folder: Path) -> None:
-        """InputError for a training that is not finished, or was changed since."""
-        if not self.weights or not (folder / self.made).exists():
-            raise InputError(f"{folder}: its training is not finished; give the same command again")
-        if not self.is_done(folder):
-            raise InputError(f"{folder / self.made}: was changed after it was trained; train it again")
+    def save(self, folder: Path, of: Path) -> None:
+        """Write the file to `folder`, with the hash of what was trained in the folder `of`."""
+        whole = self.model_copy(update={"weights": hash_of(of / self.made)})
+        content = json.dumps(whole.model_dump(mode="json"), indent=2, ensure_ascii=False)
+        write_bytes(content.encode() + b"\n", folder / self.file)
 
 
 def hash_of(place: Path) -> str:

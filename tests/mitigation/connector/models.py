@@ -13,7 +13,8 @@ import transformers as hf
 from tokenizers import decoders, processors
 
 from equiview.data.items import Items
-from equiview.mitigation.connector import ConnectorSettings, Examples
+from equiview.mitigation.connector.examples import Examples
+from equiview.mitigation.connector.settings import ConnectorSettings
 from tests.subjects.encoders.vocabularies import byte_level
 
 COLOURS = ("red", "green", "blue", "grey")

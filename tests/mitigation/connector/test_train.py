@@ -12,8 +12,9 @@ from safetensors.torch import load_file
 
 from equiview.data.requests import Request
 from equiview.errors import InputError
-from equiview.mitigation.connector import ConnectorSettings, train_connector
+from equiview.mitigation.connector.settings import ConnectorSettings
 from equiview.mitigation.connector.stage import Data, Trainee, train_stage
+from equiview.mitigation.connector.train import train_connector
 from equiview.subjects import load_subject
 from equiview.subjects.chat.soft_tokens import LanguageModel, new_connector, soft_tokens
 from equiview.subjects.encoders.checkpoint import Checkpoint
@@ -265,11 +266,11 @@ def test_the_page_shows_the_defaults():
     page = (Path(__file__).parents[3] / "docs" / "mitigation" / "connector.md").read_text()
     shown = tomllib.loads(page.partition("```toml\n")[2].partition("```")[0])
     assert {*shown, "template"} == set(ConnectorSettings.model_fields)
-    assert ConnectorSettings.of(shown) == ConnectorSettings.of()
+    assert ConnectorSettings.of(shown) == ConnectorSettings()
 
 
 def test_settings_are_those_of_the_recipe_unless_given(tmp_path):
-    usual = ConnectorSettings.of()
+    usual = ConnectorSettings()
     assert (
         usual.captions.batch,
         usual.captions.learning_rate,
@@ -283,7 +284,7 @@ def test_settings_are_those_of_the_recipe_unless_given(tmp_path):
     )
     path = tmp_path / "mine.toml"
     path.write_text("tokens = 4\n[questions]\nlearning_rate = 1e-4\n")
-    mine = ConnectorSettings.read(path)
+    mine = ConnectorSettings.of(tomllib.loads(path.read_text()))
     assert (mine.tokens, mine.questions.learning_rate, mine.questions.batch) == (4, 1e-4, 128)
     for content, said in {
         "tokens = 0": "setting 'tokens'",

@@ -7,8 +7,8 @@ from equiview.benchmarks import Benchmark
 from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema
-from equiview.mitigation.finetune import load_pairs, load_synthetic, mixed, pairs_of
 from equiview.mitigation.finetune import pairs as module
+from equiview.mitigation.finetune.pairs import load_pairs, load_synthetic, mixed, pairs_of
 from tests.mitigation.finetune import worlds
 
 

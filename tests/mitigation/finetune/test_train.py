@@ -12,9 +12,10 @@ from safetensors.torch import load_file
 
 from equiview import api
 from equiview.errors import InputError
-from equiview.mitigation.finetune import FineTuneSettings, finetune, load_synthetic, mixed
 from equiview.mitigation.finetune.encoders import Dual
-from equiview.mitigation.finetune.train import precision_of
+from equiview.mitigation.finetune.pairs import load_synthetic, mixed
+from equiview.mitigation.finetune.settings import FineTuneSettings
+from equiview.mitigation.finetune.train import finetune, precision_of
 from equiview.subjects import load_subject
 from tests.mitigation.finetune import worlds
 from tests.subjects.encoders import tiny
@@ -249,7 +250,7 @@ def test_an_unfinished_or_changed_folder_is_no_subject(tmp_path):
 
 
 def test_the_defaults_are_the_papers():
-    usual = FineTuneSettings.of().recipes
+    usual = FineTuneSettings().recipes
     stated = {
         kind: (recipe.batch, recipe.learning_rate, recipe.epochs, recipe.decay_epochs, recipe.decay)
         for kind, recipe in usual.items()
@@ -285,5 +286,5 @@ def test_settings_that_are_wrong_are_named(content, said, tmp_path):
 def test_the_page_shows_the_defaults():
     page = (Path(__file__).parents[3] / "docs" / "mitigation" / "finetune.md").read_text()
     shown = tomllib.loads(page.partition("```toml\n")[2].partition("```")[0])
-    assert set(shown) == set(FineTuneSettings.of().model_dump())
-    assert FineTuneSettings.of(shown) == FineTuneSettings.of()
+    assert set(shown) == set(FineTuneSettings().model_dump())
+    assert FineTuneSettings.of(shown) == FineTuneSettings()

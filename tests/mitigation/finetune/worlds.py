@@ -11,7 +11,8 @@ import torch
 from PIL import Image
 
 from equiview.data.items import Items
-from equiview.mitigation.finetune import FineTuneSettings, Mixture, Pairs
+from equiview.mitigation.finetune.pairs import Mixture, Pairs
+from equiview.mitigation.finetune.settings import FineTuneSettings
 from tests.subjects.encoders import tiny
 from tests.subjects.encoders.test_vsepp import write as write_vsepp
 

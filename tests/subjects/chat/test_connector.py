@@ -12,7 +12,7 @@ import torch
 from equiview.benchmarks import load_benchmark
 from equiview.data.requests import Request
 from equiview.errors import InputError
-from equiview.mitigation.connector import train_connector
+from equiview.mitigation.connector.train import train_connector
 from equiview.store import Store, StoredAnswerer, stored_answers
 from equiview.subjects import load_subject
 from equiview.subjects.chat.soft_tokens import check_template

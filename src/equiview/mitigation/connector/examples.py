@@ -34,6 +34,8 @@ class Examples:
     images: Items
     table: pl.DataFrame
     left_out: int = 0
+    source: str = ""
+    licence: str = ""
 
     def __post_init__(self) -> None:
         if not len(self.table):
@@ -51,7 +53,7 @@ class Examples:
         """The same with the images that it uses alone."""
         used, places = np.unique(self.table["image"].to_numpy(), return_inverse=True)
         table = self.table.with_columns(image=pl.Series(places, dtype=pl.Int64))
-        return Examples(self.name, self.images.take(used), table, self.left_out)
+        return replace(self, images=self.images.take(used), table=table)
 
 
 def load_captions(name: str, prompt: str) -> Examples:
@@ -78,7 +80,7 @@ def captions_of(benchmark: Benchmark, prompt: str) -> Examples:
     texts, relevance = benchmark.need_texts(), benchmark.need_relevance()
     answers = pl.Series(texts.texts)[relevance.items]
     table = pl.DataFrame({"image": relevance.queries, "answer": answers}).with_columns(prompt=pl.lit(prompt))
-    return Examples(benchmark.name, benchmark.images, table.select("image", "prompt", "answer")).compact()
+    return _of(benchmark, table.select("image", "prompt", "answer"))
 
 
 def questions_of(benchmark: Benchmark, prompt: str = QUESTION) -> Examples:
@@ -102,8 +104,14 @@ def questions_of(benchmark: Benchmark, prompt: str = QUESTION) -> Examples:
     )
     if not len(known):
         raise InputError(f"benchmark {benchmark.name!r}: none of its {len(table)} questions has an answer")
-    examples = Examples(benchmark.name, benchmark.images, known, len(table) - len(known))
-    return _asked(examples.compact(), prompt)
+    return _asked(_of(benchmark, known, len(table) - len(known)), prompt)
+
+
+def _of(benchmark: Benchmark, table: pl.DataFrame, left_out: int = 0) -> Examples:
+    examples = Examples(
+        benchmark.name, benchmark.images, table, left_out, benchmark.source, benchmark.licence
+    )
+    return examples.compact()
 
 
 def _asked(examples: Examples, prompt: str) -> Examples:

@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator
 
-from equiview.mitigation.settings import Stage, TrainingSettings
-from equiview.subjects.chat.soft_tokens import check_template
+from equiview.making import Option, Settings
+from equiview.mitigation.settings import DEVICE, Stage, TrainingSettings
 
 QUESTION = "{question}"
 TEMPLATE = (
@@ -48,17 +48,17 @@ class ConnectorSettings(TrainingSettings):
     """
 
     forward: PositiveInt = 16  # [ours] changes the speed and not the result
-    tokens: int = Field(8, ge=1, le=4096)
+    tokens: int = Field(default=8, ge=1, le=4096)
     """Soft tokens an image; see docs/mitigation/connector.md. [ours]"""
     template: str = TEMPLATE  # [TL] its `phi` template
     caption_prompt: str = "Provide a one-sentence caption for the provided image."
     """As LLaVA 1.5 asks; TinyLLaVA's first stage shows the image alone. [ours]"""
     question_prompt: str = "{question}\nAnswer the question using a single word or phrase."
     """As TinyLLaVA's data ask of VQA. [TL]"""
-    max_length: int = Field(2048, ge=8)
+    max_length: int = Field(default=2048, ge=8)
     """Tokens of an example; what is longer is cut. [TL]"""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"  # [TL]
-    warmup: float = Field(0.03, ge=0, lt=1)
+    warmup: float = Field(default=0.03, ge=0, lt=1)
     """Share of the steps. [TL]"""
     weight_decay: NonNegativeFloat = 0.0  # [TL]
     max_grad_norm: PositiveFloat = 1.0  # [TL] the trainer's default
@@ -75,6 +75,8 @@ class ConnectorSettings(TrainingSettings):
     @field_validator("template")
     @classmethod
     def _has_places(cls, template: str) -> str:
+        from equiview.subjects.chat.soft_tokens import check_template
+
         return check_template(template)
 
     @field_validator("question_prompt")
@@ -83,3 +85,25 @@ class ConnectorSettings(TrainingSettings):
         if prompt.count(QUESTION) != 1:
             raise ValueError(f"must hold {QUESTION} once")
         return prompt
+
+
+class ConnectorMaking(Settings):
+    """What a connector is made of, and how."""
+
+    encoder: Annotated[str, Option(recorded=False)] = Field(
+        description="The encoder, which stays as it is, e.g. hf:ID_OR_PATH."
+    )
+    language_model: Annotated[str, Option(recorded=False)] = Field(
+        description="A causal language model of transformers by id or path; it stays as it is."
+    )
+    captions: Annotated[str, Option(recorded=False)] = Field(
+        default="", description="Captions of the first stage: a benchmark, or a file .jsonl."
+    )
+    questions: Annotated[str, Option(recorded=False)] = Field(
+        default="", description="Questions and answers of the second stage: a benchmark, or a file .jsonl."
+    )
+    recipe: Annotated[ConnectorSettings, Option("--config", file=True)] = Field(
+        default_factory=ConnectorSettings,
+        description="TOML file with what differs from the recipe's settings.",
+    )
+    device: DEVICE = ""

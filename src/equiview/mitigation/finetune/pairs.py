@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -39,6 +39,8 @@ class Pairs:
     images: Items
     image: NDArray[np.int64]
     texts: tuple[str, ...]
+    source: str = ""
+    licence: str = ""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -111,8 +113,11 @@ def pairs_of(benchmark: Benchmark) -> Pairs:
             "with captions"
         )
     said = texts.texts
+    captions = tuple(said[row] for row in relevance.items)
     return Pairs(
-        benchmark.name, benchmark.images, relevance.queries, tuple(said[row] for row in relevance.items)
+        *(benchmark.name, benchmark.images, relevance.queries, captions),
+        source=benchmark.source,
+        licence=benchmark.licence,
     )
 
 
@@ -135,7 +140,8 @@ def load_synthetic(name: str) -> Pairs:
             "`equiview build removal` wrote instead"
         )
     rows = benchmark.images.rows_of(table["image_id"])
-    return _listed(benchmark.name, benchmark.images, rows, table["captions"])
+    pairs = _listed(benchmark.name, benchmark.images, rows, table["captions"])
+    return replace(pairs, source=benchmark.source, licence=benchmark.licence)
 
 
 def _written(folder: Path) -> Pairs:
@@ -180,4 +186,4 @@ def mixed(real: Pairs, synthetic: Pairs | None, ratio: float | None, seed: int) 
     order = np.random.default_rng(seed_for(seed, "synthetic")).permutation(len(synthetic))
     rows = np.sort(order[:wanted])
     texts = tuple(synthetic.texts[row] for row in rows)
-    return Mixture(real, Pairs(synthetic.name, synthetic.images, synthetic.image[rows], texts))
+    return Mixture(real, replace(synthetic, image=synthetic.image[rows], texts=texts))

@@ -26,7 +26,7 @@ class Recipe(Stage):
     batch: Pairs = 256  # [O]
     learning_rate: PositiveFloat = 2e-6  # [O]
     epochs: PositiveFloat = 10.0  # [O]
-    decay: float = Field(0.5, gt=0, le=1)  # [O]
+    decay: float = Field(default=0.5, gt=0, le=1)  # [O]
     decay_epochs: PositiveFloat = 2.0  # [O]
     weight_decay: NonNegativeFloat = 0.0  # [O] Adam
     max_grad_norm: NonNegativeFloat = 0.0  # [CLIP]
@@ -63,4 +63,4 @@ class AdapterRecipe(Recipe):
 
     learning_rate: PositiveFloat = 1e-3
     temperature: PositiveFloat = 0.05
-    hidden: int = Field(256, ge=0, le=65_536)
+    hidden: int = Field(default=256, ge=0, le=65_536)

@@ -1,9 +1,9 @@
-"""Settings of fine-tuning: what all kinds have, and a recipe for each kind."""
+"""Settings of fine-tuning: what all kinds have, a recipe for each kind, and what is fine-tuned on what."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     Field,
@@ -14,9 +14,10 @@ from pydantic import (
     model_validator,
 )
 
-from equiview.mitigation.finetune.kinds import KINDS
+from equiview.errors import InputError
+from equiview.making import Option, Settings
 from equiview.mitigation.finetune.recipes import Recipe
-from equiview.mitigation.settings import Stage, TrainingSettings, checked
+from equiview.mitigation.settings import DEVICE, Stage, TrainingSettings
 
 
 class FineTuneSettings(TrainingSettings):
@@ -38,18 +39,18 @@ class FineTuneSettings(TrainingSettings):
         """The recipe of each kind."""
         return self.recipes
 
-    @classmethod
-    def names(cls) -> list[str]:
-        """What may be set, the kinds at the end."""
-        return [*(name for name in cls.model_fields if name != "recipes"), *KINDS.all()]
-
     @model_validator(mode="before")
     @classmethod
     def _gather(cls, content: Mapping[str, Any]) -> dict[str, Any]:
+        from equiview.mitigation.finetune.kinds import KINDS
+
         kinds = KINDS.all()
-        recipes = {
-            name: checked(kind.value.recipe, content.get(name, {}), name) for name, kind in kinds.items()
-        }
+        recipes = {}
+        for name, kind in kinds.items():
+            try:
+                recipes[name] = kind.value.recipe.of(content.get(name, {}))
+            except InputError as error:
+                raise ValueError(f"table [{name}], {error}") from None
         return {name: value for name, value in content.items() if name not in kinds} | {"recipes": recipes}
 
     @model_serializer(mode="wrap")
@@ -57,3 +58,26 @@ class FineTuneSettings(TrainingSettings):
         content: dict[str, Any] = write(self)
         recipes = content.pop("recipes", {})
         return {**content, **recipes}
+
+
+class FineTuneMaking(Settings):
+    """What is fine-tuned on what, and how."""
+
+    subject: Annotated[str, Option(argument=True, recorded=False)] = Field(
+        description="The encoder to fine-tune, e.g. hf:ID_OR_PATH."
+    )
+    data: Annotated[str, Option(recorded=False)] = Field(
+        description="D: a benchmark with images and captions."
+    )
+    synthetic: Annotated[str, Option(recorded=False)] = Field(
+        default="",
+        description="D': a folder of `equiview build removal`, or a benchmark with synthetic images.",
+    )
+    ratio: Annotated[float | None, Option(recorded=False)] = Field(
+        default=None, description="|D'| / |D|, as in the paper from 0 to 0.4; all of D' by default."
+    )
+    recipe: Annotated[FineTuneSettings, Option("--config", file=True)] = Field(
+        default_factory=FineTuneSettings,
+        description="TOML file with what differs from the paper's settings.",
+    )
+    device: DEVICE = ""

@@ -1,6 +1,7 @@
 """Fine-tune an encoder on D, or on D and D', into a folder that is then a subject.
 
-finetune.json             of what it was made, its settings, and whether it is done
+maker.json                of what it is made, its settings, and how far training is
+finetune.json             what `finetuned:DIR` is loaded by
 model/                    the checkpoint, or the weights of the adapter
 loss.json                 the loss of every step
 figures/loss.json         its curve
@@ -10,30 +11,31 @@ figures/loss.json         its curve
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equiview.data.run import check_folder
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.extras import require
-from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
+from equiview.making import Job, Outcome, Task
+from equiview.making.card import Input
+from equiview.making.make import make
+from equiview.making.work import Work
+from equiview.mitigation.finetune import FINETUNE
 from equiview.mitigation.finetune.kinds import KINDS, kind_of, tunable
-from equiview.mitigation.finetune.pairs import Mixture
-from equiview.mitigation.finetune.settings import FineTuneSettings
-from equiview.mitigation.folder import begun, in_full, save_card, save_losses, versions_with
+from equiview.mitigation.finetune.pairs import Mixture, load_pairs, load_synthetic, mixed
+from equiview.mitigation.finetune.settings import FineTuneMaking, FineTuneSettings
+from equiview.mitigation.folder import encoder_input, save_losses, versions_with
 from equiview.store import Store, stored
 from equiview.subjects import Encoder, Subject, load_subject
 from equiview.subjects.encoders.torch_encoder import TorchEncoder, chosen_device
 from equiview.subjects.finetuned import MODEL, FineTuning
-from equiview.subjects.known import in_full as known_in_full
-from equiview.subjects.trained import Part, hash_of
+from equiview.subjects.trained import Part
 
 if TYPE_CHECKING:
     import torch
-
-    from equiview.mitigation.finetune.trainee import Trainee
 
 CHECKPOINTS = ".checkpoints"
 
@@ -44,7 +46,7 @@ def finetune(
     pairs: Mixture,
     *,
     settings: FineTuneSettings | None = None,
-    device: str | None = None,
+    device: str = "",
     store: Store | None = None,
     progress: Progress = silent,
 ) -> Path:
@@ -54,46 +56,96 @@ def finetune(
     subject that cannot be fine-tuned, for a folder that holds another training, and while another process
     writes to it.
     """
-    settings = settings or FineTuneSettings.of()
-    check_folder(out)
-    for library in ("torch", "transformers", "accelerate", "safetensors"):
-        require(library, "train")
-    encoder: Encoder = tunable(subject)
-    name = kind_of(tunable(subject), settings.kind)
-    kind, recipe = KINDS.get(name), settings.recipes[name]
-    chosen = chosen_device(device, "finetune", "train")
-    precision = precision_of(settings.precision, chosen)
-    if len(pairs) < recipe.batch:
-        raise InputError(
-            f"{pairs.real.name!r}: {len(pairs)} pairs are fewer than a batch of {recipe.batch}; "
-            f"set a smaller '{name}.batch'"
-        )
-    started = FineTuning(
-        kind=name,
-        scheme=kind.scheme,
-        parent=Part.of(subject, _found_anywhere(subject.name)),
-        data={side: Part.of(part) for side, part in pairs.sides.items()},
-        pairs={side: len(part) for side, part in pairs.sides.items()},
-        settings=settings.model_dump(mode="json", exclude={"kind", "recipes"})
-        | recipe.model_dump(mode="json"),
-        versions=versions_with(subject),
+    chosen = FineTuneMaking(
+        subject=subject.name, data=pairs.real.name, recipe=settings or FineTuneSettings(), device=device
     )
-    if not kind.scheme:
-        encoder = stored(encoder, store)
-    elif isinstance(subject, TorchEncoder):  # in float32, and apart from the one that was given
-        named = f"{subject.scheme}:{subject.checkpoint.name},device={chosen},dtype=float32"
-        encoder = tunable(load_subject(named))
-    with locked(out):
-        if (out / started.file).exists() and begun(out, started).is_done(out):
-            return out
-        trainee = kind.trainee(encoder, pairs, recipe, seed_for(settings.seed, "adapter"), progress)
-        card = begun(out, started)  # not before what is wrong with the settings was said
+    job = Training(chosen, subject, pairs, store)
+    return make(FINETUNE, chosen, out, progress, job=job).folder
+
+
+class Training(Job):
+    """An encoder to be fine-tuned on pairs."""
+
+    def __init__(
+        self, settings: FineTuneMaking, subject: Subject, pairs: Mixture, store: Store | None = None
+    ) -> None:
+        for library in ("torch", "transformers", "accelerate", "safetensors"):
+            require(library, "train")
+        self.settings, self.pairs, self.store = settings.recipe, pairs, store
+        self.subject = tunable(subject)
+        self.name = kind_of(self.subject, self.settings.kind)
+        self.kind, self.recipe = KINDS.get(self.name), self.settings.recipes[self.name]
+        self.device = chosen_device(settings.device, "finetune", "train")
+        self.precision = precision_of(self.settings.precision, self.device)
+        if len(pairs) < self.recipe.batch:
+            raise InputError(
+                f"{pairs.real.name!r}: {len(pairs)} pairs are fewer than a batch of {self.recipe.batch}; "
+                f"set a smaller '{self.name}.batch'"
+            )
+        self.versions = versions_with(subject)
+
+    @classmethod
+    def named(cls, settings: FineTuneMaking) -> Training:
+        """That of an encoder and pairs by name."""
+        synthetic = load_synthetic(settings.synthetic) if settings.synthetic else None
+        pairs = mixed(load_pairs(settings.data), synthetic, settings.ratio, settings.recipe.seed)
+        return cls(settings, load_subject(settings.subject), pairs)
+
+    def inputs(self, progress: Progress) -> dict[str, Input]:
+        """The encoder, D, and what was drawn of D'."""
+        sides = {name: Input.of(pairs) for name, pairs in self.pairs.sides.items()}
+        return {"encoder": encoder_input(self.subject), **sides}
+
+    def plan(self) -> list[Task]:
+        """Pairs of each side, and steps."""
+        pairs = [Task(f"{name} data", len(side), "pairs") for name, side in self.pairs.sides.items()]
+        return [*pairs, Task(self.name, self.recipe.steps_over(len(self.pairs), whole=True), "steps")]
+
+    def make(self, work: Work) -> Outcome:
+        """Train, then write what the subject is loaded by."""
+        work.stage("model", partial(self._learn, work))
+        work.stage("card", partial(self._describe, work))
+        shutil.rmtree(work.folder / CHECKPOINTS, ignore_errors=True)
+        return Outcome()
+
+    def _learn(self, work: Work, part: Path) -> None:
+        seed = seed_for(self.settings.seed, "adapter")
+        trainee = self.kind.trainee(self._encoder(), self.pairs, self.recipe, seed, work.progress)
 
         from equiview.mitigation.finetune.stage import train
 
-        label = " and ".join(part.name for part in card.data.values())
-        losses = train(label, trainee, out / CHECKPOINTS, recipe, settings, chosen, precision, progress)
-        return _finished(out, card, trainee, losses, kind.unit)
+        label = " and ".join(side.name for side in self.pairs.sides.values())
+        losses = train(
+            *(label, trainee, work.folder / CHECKPOINTS, self.recipe, self.settings),
+            *(self.device, self.precision, work.progress),
+        )
+        (part / MODEL).mkdir()
+        trainee.save(part / MODEL)
+        save_losses(part, {"fine-tuning": losses}, self.kind.unit)
+
+    def _encoder(self) -> Encoder:
+        """The encoder with its vectors kept where it stays as it is, else in float32 on the device."""
+        if not self.kind.scheme:
+            return stored(self.subject, self.store)
+        if not isinstance(self.subject, TorchEncoder):
+            return self.subject
+        name = f"{self.subject.scheme}:{self.subject.checkpoint.name}"
+        return tunable(load_subject(f"{name},device={self.device},dtype=float32"))
+
+    def _describe(self, work: Work, part: Path) -> None:
+        made_of, sides = work.card.inputs, self.pairs.sides
+        settings = self.settings.model_dump(
+            mode="json", include={"forward", "save_every", "seed", "precision"}
+        )
+        FineTuning(
+            kind=self.name,
+            scheme=self.kind.scheme,
+            parent=Part.of(made_of["encoder"]),
+            data={name: Part.of(made_of[name]) for name in sides},
+            pairs={name: len(side) for name, side in sides.items()},
+            settings=settings | self.recipe.model_dump(mode="json"),
+            versions=work.card.versions,
+        ).save(part, of=work.folder)
 
 
 def precision_of(name: str, device: torch.device) -> str:
@@ -109,26 +161,3 @@ def precision_of(name: str, device: torch.device) -> str:
 
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
     return "fp32"
-
-
-def _finished(
-    out: Path, card: FineTuning, trainee: Trainee, losses: list[dict[str, float]], unit: str
-) -> Path:
-    """Write the model, the losses, and last that all is done."""
-    work = out / f".{MODEL}"
-    for folder in (work, out / MODEL):  # what a kill left while they were written
-        shutil.rmtree(folder, ignore_errors=True)
-    work.mkdir()
-    trainee.save(work)
-    save_losses(out, {"fine-tuning": losses}, unit)
-    work.rename(out / MODEL)
-    save_card(out, card.model_copy(update={"weights": hash_of(out / MODEL)}))
-    shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
-    return out
-
-
-def _found_anywhere(name: str) -> str:
-    """A subject's name that is found from anywhere: a folder by its whole path, no abbreviation."""
-    scheme, colon, argument = known_in_full(name).partition(":")
-    place, comma, options = argument.partition(",")
-    return f"{scheme}{colon}{in_full(place)}{comma}{options}"

@@ -44,16 +44,15 @@ BATCH = 16
 
 
 class Connection(TrainingCard):
-    """What `connector.json` says: of what the connector was made, how, and how far its training is.
+    """What `connector.json` says: of what the connector was made, and how.
 
-    `width` is that of the image vectors. `stages` has the checksum of the weights after each finished stage;
-    `weights` is that of `connector.safetensors`, empty until all is done.
+    `width` is that of the image vectors. `stages` has the checksum of the weights after each stage; `weights`
+    is that of `connector.safetensors`.
     """
 
     file: ClassVar[str] = "connector.json"
     what: ClassVar[str] = "connector"
     made: ClassVar[str] = WEIGHTS
-    progress: ClassVar[frozenset[str]] = frozenset({"stages", "weights"})
 
     encoder: Part
     width: int
@@ -91,7 +90,6 @@ class Connector(Answerer):
         if not batch.isdecimal() or int(batch) < 1:
             raise InputError(f"connector: batch is {batch!r}; expected a whole number from 1")
         self.batch = int(batch)
-        self.made_of.check_done(self.folder)
         self.encoder = encoder or as_encoder(self.options.get("encoder", self.made_of.encoder.name))
         check_same(self.encoder.name, self.encoder.fingerprint, self.made_of.encoder, self.folder, "encoder")
 

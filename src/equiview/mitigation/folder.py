@@ -14,6 +14,7 @@ from equiview.io.tables import write_bytes
 from equiview.making.card import Input
 from equiview.subjects import Subject
 from equiview.subjects.known import in_full, licence_of
+from equiview.subjects.trained import Part
 
 
 def whole_path(place: str) -> str:
@@ -28,6 +29,11 @@ def encoder_input(subject: Subject) -> Input:
     place, comma, options = argument.partition(",")
     name = f"{scheme}{colon}{whole_path(place)}{comma}{options}"
     return Input(name=name, fingerprint=subject.fingerprint, licence=licence_of(name))
+
+
+def as_part(made_of: Input) -> Part:
+    """An input as the subject knows it."""
+    return Part(name=made_of.name, fingerprint=made_of.fingerprint)
 
 
 def versions_with(subject: Subject) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from equiview.making import Option, Settings
+from equiview.making import Option, Settings, Task
 
 DEVICE = Annotated[
     str,
@@ -41,10 +41,11 @@ class Stage(Strict):
     steps: NonNegativeInt = 0
     """If above 0, the number of steps instead of epochs."""
 
-    def steps_over(self, examples: int, *, whole: bool = False) -> int:
-        """How many steps so many examples are; with `whole` a batch that is not whole is left out."""
+    def planned(self, name: str, examples: int, *, whole: bool = False) -> Task:
+        """The steps over so many examples; with `whole` a batch that is not whole is left out."""
         batches = examples // self.batch if whole else math.ceil(examples / self.batch)
-        return self.steps or math.ceil(self.epochs * batches)
+        steps = self.steps or math.ceil(self.epochs * batches)
+        return Task(f"{name}, {steps / batches:g} epochs in batches of {self.batch}", steps, "steps")
 
 
 class TrainingSettings(Strict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import ValidationError
 
@@ -15,28 +15,11 @@ from equiview.io.tables import checksum, write_bytes
 from equiview.subjects.encoders.checkpoint import files_hash
 
 
-class Named(Protocol):
-    """A subject, a checkpoint or data."""
-
-    @property
-    def name(self) -> str:
-        """What a person calls it."""
-
-    @property
-    def fingerprint(self) -> str:
-        """What tells it from others."""
-
-
 class Part(Frozen):
-    """What it was made of, or trained on: how it is named, and what tells it from others."""
+    """What a subject was made of, or trained on: its name and its fingerprint."""
 
     name: str
     fingerprint: str
-
-    @classmethod
-    def of(cls, thing: Named, name: str = "") -> Self:
-        """The name and fingerprint of a thing; `name` where it is found by another."""
-        return cls(name=name or thing.name, fingerprint=thing.fingerprint)
 
 
 class TrainingCard(Frozen):

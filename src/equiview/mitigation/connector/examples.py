@@ -1,4 +1,4 @@
-"""What a connector learns from: images, what is asked about each, and what is to be answered.
+"""Training data of a connector: images, what is asked about each, and the answer.
 
 The first stage takes captions: a benchmark's texts that are relevant to an image. The second takes questions
 with answers: a benchmark's table `questions`, with an `answer`, or with `options` and `truth`. Either may be
@@ -50,7 +50,7 @@ class Examples:
         return fingerprint(self.images.fingerprint, self.table.write_csv())
 
     def compact(self) -> Examples:
-        """The same with the images that it uses alone."""
+        """The same with only the images in use."""
         used, places = np.unique(self.table["image"].to_numpy(), return_inverse=True)
         table = self.table.with_columns(image=pl.Series(places, dtype=pl.Int64))
         return replace(self, images=self.images.take(used), table=table)
@@ -71,7 +71,7 @@ def load_questions(name: str, prompt: str = QUESTION) -> Examples:
 
 
 def captions_of(benchmark: Benchmark, prompt: str) -> Examples:
-    """Every text that is relevant to an image as an answer to `prompt`.
+    """Every caption of an image as an answer to `prompt`.
 
     >>> from equiview.benchmarks import load_benchmark
     >>> captions_of(load_benchmark("pictograms"), "What is it?").table.columns
@@ -121,7 +121,7 @@ def _asked(examples: Examples, prompt: str) -> Examples:
 
 
 def _read(path: Path, fields: dict[str, str], prompt: str = "") -> Examples:
-    """Examples of a file of JSON Lines; `fields` says what each of its fields is."""
+    """Examples of a file of JSON Lines; `fields` maps its fields to columns."""
     rows: list[dict[str, str]] = []
     for number, line in enumerate(read_lines(path), start=1):
         where = f"{path}, line {number}"

@@ -33,14 +33,14 @@ from equiview.making.work import Work
 from equiview.mitigation.connector import CONNECTOR
 from equiview.mitigation.connector.examples import Examples, load_captions, load_questions
 from equiview.mitigation.connector.settings import ConnectorMaking, ConnectorSettings
-from equiview.mitigation.folder import encoder_input, save_losses, versions_with, whole_path
+from equiview.mitigation.folder import as_part, encoder_input, save_losses, versions_with, whole_path
 from equiview.store import Store, stored
 from equiview.subjects import Encoder
 from equiview.subjects.chat.connector import WEIGHTS, Connection, as_encoder
 from equiview.subjects.chat.soft_tokens import LanguageModel, Row, new_connector
 from equiview.subjects.encoders.checkpoint import Checkpoint
 from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype, state_of
-from equiview.subjects.trained import Part, hash_of
+from equiview.subjects.trained import hash_of
 
 if TYPE_CHECKING:
     from equiview.mitigation.connector.stage import Data
@@ -120,8 +120,8 @@ class Training(Job):
         """Images to encode, and examples and steps of each stage."""
         tasks = []
         for name, examples in self.examples.items():
-            steps = self.recipe.stages[name].steps_over(len(examples))
-            tasks += [Task(name, len(examples), "examples"), Task(name, steps, "steps")]
+            stage = self.recipe.stages[name].planned(name, len(examples))
+            tasks += [Task(name, len(examples), "examples"), stage]
         images = sum(len(examples.images) for examples in self.examples.values())
         return [Task("encode", images, "images"), *tasks]
 
@@ -170,10 +170,10 @@ class Training(Job):
         losses = {name: read_json(kept / f"{name}.json") for name in self.examples}
         save_losses(part, losses, "nats a token of the answers")
         Connection(
-            encoder=Part.of(made_of["encoder"]),
+            encoder=as_part(made_of["encoder"]),
             width=state_of(last)["0.weight"].shape[1],
-            language_model=Part.of(made_of["language model"]),
-            data={name: Part.of(made_of[name]) for name in self.examples},
+            language_model=as_part(made_of["language model"]),
+            data={name: as_part(made_of[name]) for name in self.examples},
             settings=self.recipe.model_dump(mode="json"),
             versions=work.card.versions,
             stages={name: hash_of(kept / f"{name}.safetensors") for name in self.examples},

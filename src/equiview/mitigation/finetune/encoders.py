@@ -29,7 +29,7 @@ MOST_SCALE = math.log(100)
 
 
 class EncoderTrainee(Trainee):
-    """A trainee that reads pictures and captions as its subject does."""
+    """A trainee that prepares pictures and captions as its subject does."""
 
     def __init__(self, subject: TorchEncoder, pairs: Mixture, recipe: Recipe) -> None:
         super().__init__(pairs)
@@ -52,7 +52,7 @@ class EncoderTrainee(Trainee):
         return self.subject.padded(self.subject.tokens(texts))
 
     def vectors(self, pictures: Inputs, captions: Inputs) -> tuple[Tensor, Tensor]:
-        """As the subject makes them."""
+        """The subject's own vectors."""
         return self.subject.image_vectors(pictures), self.subject.text_vectors(captions)
 
     def save(self, folder: Path) -> None:

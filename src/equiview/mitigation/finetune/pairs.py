@@ -1,4 +1,4 @@
-"""What is learnt from: pairs of an image and a caption, of D and of D' (O, section 3.3)."""
+"""Training data: pairs of an image and a caption, of D and of D' (O, section 3.3)."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Pairs:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the images that are used, which of them goes with which caption, and the captions."""
+        """A hash of the images in use, the captions, and which image each caption is of."""
         used, places = np.unique(self.image, return_inverse=True)
         return fingerprint(self.images.take(used).fingerprint, places.tobytes(), *self.texts)
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """The pairs of D, and behind them those of D' that were drawn. A pair is known by its row."""
+    """The pairs of D, then those drawn from D'. A pair is known by its row."""
 
     real: Pairs
     synthetic: Pairs | None = None
@@ -81,7 +81,7 @@ class Mixture:
 
     @cached_property
     def text(self) -> NDArray[np.int64]:
-        """A number for each pair, alike where captions are alike, `(n_pairs,)`."""
+        """The caption of each pair as a number, equal for equal captions, `(n_pairs,)`."""
         number = {text: row for row, text in enumerate(dict.fromkeys(self.texts))}
         return np.array([number[text] for text in self.texts], dtype=np.int64)
 

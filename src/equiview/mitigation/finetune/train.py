@@ -27,12 +27,11 @@ from equiview.mitigation.finetune import FINETUNE
 from equiview.mitigation.finetune.kinds import KINDS, kind_of, tunable
 from equiview.mitigation.finetune.pairs import Mixture, load_pairs, load_synthetic, mixed
 from equiview.mitigation.finetune.settings import FineTuneMaking, FineTuneSettings
-from equiview.mitigation.folder import encoder_input, save_losses, versions_with
+from equiview.mitigation.folder import as_part, encoder_input, save_losses, versions_with
 from equiview.store import Store, stored
 from equiview.subjects import Encoder, Subject, load_subject
 from equiview.subjects.encoders.torch_encoder import TorchEncoder, chosen_device
 from equiview.subjects.finetuned import MODEL, FineTuning
-from equiview.subjects.trained import Part
 
 if TYPE_CHECKING:
     import torch
@@ -99,7 +98,7 @@ class Training(Job):
     def plan(self) -> list[Task]:
         """Pairs of each side, and steps."""
         pairs = [Task(f"{name} data", len(side), "pairs") for name, side in self.pairs.sides.items()]
-        return [*pairs, Task(self.name, self.recipe.steps_over(len(self.pairs), whole=True), "steps")]
+        return [*pairs, self.recipe.planned(self.name, len(self.pairs), whole=True)]
 
     def make(self, work: Work) -> Outcome:
         """Train, then write what the subject is loaded by."""
@@ -140,8 +139,8 @@ class Training(Job):
         FineTuning(
             kind=self.name,
             scheme=self.kind.scheme,
-            parent=Part.of(made_of["encoder"]),
-            data={name: Part.of(made_of[name]) for name in sides},
+            parent=as_part(made_of["encoder"]),
+            data={name: as_part(made_of[name]) for name in sides},
             pairs={name: len(side) for name, side in sides.items()},
             settings=settings | self.recipe.model_dump(mode="json"),
             versions=work.card.versions,

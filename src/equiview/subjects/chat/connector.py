@@ -182,7 +182,7 @@ class Connector(Answerer):
                     f"{self.name}: request {request.id!r} has {len(row['input_ids'])} tokens and asks for up "
                     f"to {request.max_tokens} more; the language model reads {model.longest}"
                 )
-        # Prompts of one length waste nothing on filling up; replies of one limit end together.
+        # Prompts of one length need no padding; replies of one limit end together.
         order = sorted(
             range(len(rows)), key=lambda at: (requests[at].max_tokens, len(rows[at]["input_ids"]), at)
         )
@@ -205,7 +205,7 @@ class Connector(Answerer):
 
 
 def _batches(order: Sequence[int], requests: Sequence[Request], size: int) -> Iterator[list[int]]:
-    """Places in batches of at most `size`, all of one limit of tokens."""
+    """Places in batches of at most `size`, each batch with one limit of tokens."""
     batch: list[int] = []
     for place in order:
         if batch and (len(batch) == size or requests[place].max_tokens != requests[batch[0]].max_tokens):

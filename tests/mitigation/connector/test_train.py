@@ -226,7 +226,7 @@ def test_half_precision_is_used_when_asked(tmp_path, checkpoint):
 def test_a_folder_of_another_training_is_left_alone(tmp_path, checkpoint):
     folder = models.world(tmp_path / "world")
     out = trained(tmp_path / "out", checkpoint, folder)
-    with pytest.raises(InputError, match="was begun with another recipe.seed; choose another folder"):
+    with pytest.raises(InputError, match=r"was begun with another recipe\.seed; choose another folder"):
         trained(out, checkpoint, folder, seed=1)
 
 

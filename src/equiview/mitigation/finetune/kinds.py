@@ -70,8 +70,11 @@ def tunable(subject: Subject) -> EmbeddingModel:
 def kind_of(subject: EmbeddingModel, wanted: str = "") -> str:
     """The kind that an encoder is fine-tuned by: `wanted`, else the one that takes it."""
     fitting = [name for name, entry in KINDS.all().items() if entry.value.takes(subject)]
-    if wanted and KINDS.get(wanted) and wanted not in fitting:
-        raise InputError(f"setting 'kind': {wanted} does not take {subject.name!r}; {', '.join(fitting)} do")
+    if wanted and not KINDS.get(wanted).takes(subject):
+        raise InputError(
+            f"setting 'kind': {wanted} does not take {subject.name!r}; {' and '.join(fitting)} "
+            f"{'does' if len(fitting) == 1 else 'do'}"
+        )
     return wanted or min(fitting, key=lambda name: name == ADAPTER)
 
 

@@ -45,7 +45,7 @@ class OwnModel(EmbeddingModel):
 
     @property
     def fingerprint(self) -> str:
-        """The class's fingerprint if it has one, else a hash of its source, its argument and a few vectors."""
+        """The class's fingerprint if it has one, else a hash of its source, argument and a few vectors."""
         stated = getattr(self.model, "fingerprint", None)
         if stated is not None:
             return str(stated)

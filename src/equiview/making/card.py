@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -18,19 +18,6 @@ from equiview.io.tables import write_bytes
 CARD = "maker.json"
 
 
-class Data(Protocol):
-    """Data with a name, what tells them from others, where they are from and under which licence."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def fingerprint(self) -> str: ...  # noqa: D102
-    @property
-    def source(self) -> str: ...  # noqa: D102
-    @property
-    def licence(self) -> str: ...  # noqa: D102
-
-
 class Input(Frozen):
     """Something a thing was made from. `fingerprint` tells it from every other, wherever it lies."""
 
@@ -40,7 +27,7 @@ class Input(Frozen):
     licence: str = ""
 
     @classmethod
-    def of(cls, data: Data) -> Input:
+    def of(cls, data: Any) -> Input:
         """A benchmark, or data taken from one, as an input."""
         return cls(name=data.name, fingerprint=data.fingerprint, source=data.source, licence=data.licence)
 

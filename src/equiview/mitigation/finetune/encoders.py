@@ -31,7 +31,7 @@ MOST_SCALE = math.log(100)
 class EncoderTrainee(Trainee):
     """A trainee that prepares pictures and captions as its subject does."""
 
-    def __init__(self, subject: TorchEncoder, pairs: Mixture, recipe: Recipe) -> None:
+    def __init__(self, subject: TorchEncoder, pairs: Mixture, recipe: Recipe, *_: object) -> None:
         super().__init__(pairs)
         self.subject = subject
         subject.load()
@@ -70,7 +70,7 @@ class EncoderTrainee(Trainee):
 class Dual(EncoderTrainee):
     """CLIP, SigLIP and whatever else has a learnt scale: SigLIP's loss where there is a bias, else CLIP's."""
 
-    def __init__(self, subject: HuggingFace, pairs: Mixture, recipe: Recipe) -> None:
+    def __init__(self, subject: HuggingFace, pairs: Mixture, recipe: Recipe, *_: object) -> None:
         super().__init__(subject, pairs, recipe)
         if not hasattr(self.model, "logit_scale"):
             raise InputError(
@@ -99,7 +99,7 @@ class Blip(EncoderTrainee):
     the batch.
     """
 
-    def __init__(self, subject: HuggingFace, pairs: Mixture, recipe: BlipRecipe) -> None:
+    def __init__(self, subject: HuggingFace, pairs: Mixture, recipe: BlipRecipe, *_: object) -> None:
         super().__init__(subject, pairs, recipe)
         self.temperature = recipe.temperature
 
@@ -157,7 +157,7 @@ class Blip(EncoderTrainee):
 class Vsepp(EncoderTrainee):
     """VSE++: the triplet loss with the hardest negatives of the batch."""
 
-    def __init__(self, subject: VsePlusPlus, pairs: Mixture, recipe: VseppRecipe) -> None:
+    def __init__(self, subject: VsePlusPlus, pairs: Mixture, recipe: VseppRecipe, *_: object) -> None:
         super().__init__(subject, pairs, recipe)
         self.margin = recipe.margin
 

@@ -8,21 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from equiview.data.registry import Registry
 from equiview.errors import InputError
-from equiview.io.progress import Progress
-from equiview.mitigation.finetune.pairs import Mixture
 from equiview.mitigation.finetune.recipes import AdapterRecipe, BlipRecipe, Recipe, VseppRecipe
-from equiview.subjects import EmbeddingModel, Encoder, Subject
+from equiview.subjects import EmbeddingModel, Subject
 from equiview.subjects.encoders.huggingface import HuggingFace
 from equiview.subjects.encoders.vsepp import VsePlusPlus
 from equiview.subjects.finetuned import MODEL, FineTuned
 
-if TYPE_CHECKING:
-    from equiview.mitigation.finetune.trainee import Trainee
-
+OURS = "equiview.mitigation.finetune"
 ADAPTER = "adapter"
 """The kind of whatever no other kind takes."""
 
@@ -31,17 +26,18 @@ ADAPTER = "adapter"
 class Kind:
     """One way of fine-tuning: which encoders it takes, and the model as the trainer sees it.
 
-    `trainee` is called with the encoder, the pairs, the recipe, a seed and what is told of progress.
-    `scheme` is the kind of subject that the saved folder is loaded as. It is empty for networks over an
-    encoder that stays as it is, which are loaded as those of an adapter are.
+    `trainee` names a `Trainee` as `module:Class`, so that torch is imported only to train; it is called with
+    the encoder, the pairs, the recipe, a seed and what is told of progress. `scheme` is the kind of subject
+    that the saved folder is loaded as. It is empty for networks over an encoder that stays as it is, which
+    are loaded as those of an adapter are.
     """
 
-    takes: Callable[[EmbeddingModel], bool]
-    trainee: Callable[[Encoder, Mixture, Any, int, Progress], Trainee]
+    trainee: str
+    takes: Callable[[EmbeddingModel], bool] = lambda subject: True
     recipe: type[Recipe] = Recipe
+    scheme: str = ""
     unit: str = "nats"
     """What the loss is counted in."""
-    scheme: str = ""
 
 
 KINDS: Registry[Kind] = Registry("kind of fine-tuning", __name__, Kind)
@@ -78,51 +74,29 @@ def kind_of(subject: EmbeddingModel, wanted: str = "") -> str:
     return wanted or min(fitting, key=lambda name: name == ADAPTER)
 
 
-def _dual(encoder: Any, pairs: Mixture, recipe: Recipe, seed: int, progress: Progress) -> Trainee:
-    from equiview.mitigation.finetune.encoders import Dual
-
-    return Dual(encoder, pairs, recipe)
-
-
-def _blip(encoder: Any, pairs: Mixture, recipe: BlipRecipe, seed: int, progress: Progress) -> Trainee:
-    from equiview.mitigation.finetune.encoders import Blip
-
-    return Blip(encoder, pairs, recipe)
-
-
-def _vsepp(encoder: Any, pairs: Mixture, recipe: VseppRecipe, seed: int, progress: Progress) -> Trainee:
-    from equiview.mitigation.finetune.encoders import Vsepp
-
-    return Vsepp(encoder, pairs, recipe)
-
-
-def _adapter(encoder: Any, pairs: Mixture, recipe: AdapterRecipe, seed: int, progress: Progress) -> Trainee:
-    from equiview.mitigation.finetune.adapter import Adapter
-
-    return Adapter(encoder, pairs, recipe, seed, progress)
+def _blip(subject: EmbeddingModel) -> bool:
+    return type(subject) is HuggingFace and subject.model_type == "blip"
 
 
 KINDS.register("dual", about="CLIP, SigLIP and other dual encoders of transformers")(
-    Kind(lambda subject: type(subject) is HuggingFace and subject.model_type != "blip", _dual, scheme="hf")
+    Kind(
+        f"{OURS}.encoders:Dual",
+        lambda subject: type(subject) is HuggingFace and not _blip(subject),
+        scheme="hf",
+    )
 )
 KINDS.register("blip", about="BLIP, with its contrastive and its matching head")(
-    Kind(
-        lambda subject: type(subject) is HuggingFace and subject.model_type == "blip",
-        _blip,
-        BlipRecipe,
-        "nats, both losses together",
-        "hf",
-    )
+    Kind(f"{OURS}.encoders:Blip", _blip, BlipRecipe, "hf", "nats, both losses together")
 )
 KINDS.register("vsepp", about="VSE++, with the hardest negative of the batch")(
     Kind(
+        f"{OURS}.encoders:Vsepp",
         lambda subject: type(subject) is VsePlusPlus,
-        _vsepp,
         VseppRecipe,
-        "sum of the batch's margins",
         "vsepp",
+        "sum of the batch's margins",
     )
 )
 KINDS.register(ADAPTER, about="any other encoder stays as it is, and a small network on each side learns")(
-    Kind(lambda subject: True, _adapter, AdapterRecipe)
+    Kind(f"{OURS}.adapter:Adapter", recipe=AdapterRecipe)
 )

@@ -10,6 +10,7 @@ figures/loss.json         its curve
 
 from __future__ import annotations
 
+import pkgutil
 import shutil
 from functools import partial
 from pathlib import Path
@@ -109,7 +110,8 @@ class Training(Job):
 
     def _learn(self, work: Work, part: Path) -> None:
         seed = seed_for(self.settings.seed, "adapter")
-        trainee = self.kind.trainee(self._encoder(), self.pairs, self.recipe, seed, work.progress)
+        kind = pkgutil.resolve_name(self.kind.trainee)
+        trainee = kind(self._encoder(), self.pairs, self.recipe, seed, work.progress)
 
         from equiview.mitigation.finetune.stage import train
 

@@ -52,7 +52,8 @@ def removals(folder: Path, n: int = 8) -> Path:
     said = [[text, f"{text} on a sofa"] for text in captions(n)]
     said[-1] = []
     columns = {"id": [str(row + 1) for row in range(n)], "path": [f"images/{name}" for name in files]}
-    table = pl.DataFrame(columns | {"captions": said, "removed": [["cat"]] * n})
+    classes = {"target": ["cat"] * n, "removed": [["cat"]] * n, "kept": [["sofa"]] * n}
+    table = pl.DataFrame(columns | classes | {"source_id": columns["id"], "captions": said})
     table.write_parquet(folder / "removals.parquet")
     return folder
 

@@ -13,22 +13,16 @@ from numpy.typing import NDArray
 from PIL.Image import Image
 
 from equiview.benchmarks import Benchmark, load_benchmark
+from equiview.benchmarks.removals import WRITTEN
 from equiview.data.items import Items
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
-from equiview.io.tables import Column, Schema, read_table
+from equiview.io.tables import read_table
+from equiview.making.card import CARD, Card
 
 REMOVALS = "removals"
 """The table of a benchmark, and the file, that says which images are synthetic."""
-WRITTEN = Schema(
-    "removals.parquet",
-    (
-        Column("id", pl.String, "the synthetic image", unique=True),
-        Column("path", pl.String, "its file"),
-        Column("captions", pl.List(pl.String), "its captions"),
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -134,14 +128,9 @@ def load_synthetic(name: str) -> Pairs:
     if REMOVALS not in benchmark.tables:
         return pairs_of(benchmark)
     table = benchmark.tables[REMOVALS]
-    if "captions" not in table.columns:
-        raise InputError(
-            f"benchmark {benchmark.name!r} has no captions of its synthetic images; name the folder that "
-            "`equiview build removal` wrote instead"
-        )
     rows = benchmark.images.rows_of(table["image_id"])
-    pairs = _listed(benchmark.name, benchmark.images, rows, table["captions"])
-    return replace(pairs, source=benchmark.source, licence=benchmark.licence)
+    pairs = _listed(f"benchmark {benchmark.name!r}", benchmark.images, rows, table)
+    return replace(pairs, name=benchmark.name, source=benchmark.source, licence=benchmark.licence)
 
 
 def _written(folder: Path) -> Pairs:
@@ -151,15 +140,22 @@ def _written(folder: Path) -> Pairs:
     table = read_table(path, WRITTEN)
     files = [str(folder / file) for file in table["path"]]
     images = Items("image", pl.DataFrame({"id": table["id"], "path": files}), str(folder))
-    return _listed(str(folder), images, pl.Series(range(len(table))), table["captions"])
+    pairs = _listed(str(folder), images, pl.Series(range(len(table))), table)
+    made = (folder / CARD).is_file()
+    return replace(pairs, source=f"made from {Card.read(folder).made_from}") if made else pairs
 
 
-def _listed(name: str, images: Items, rows: pl.Series, captions: pl.Series) -> Pairs:
-    """Pairs from a list of captions for each image."""
-    table = pl.DataFrame({"image": rows, "text": captions}).explode("text", empty_as_null=True).drop_nulls()
-    if not len(table):
-        raise InputError(f"{name}: its synthetic images have no captions; fine-tuning learns from captions")
-    return Pairs(name, images, table["image"].to_numpy(), tuple(table["text"]))
+def _listed(name: str, images: Items, rows: pl.Series, table: pl.DataFrame) -> Pairs:
+    """Pairs from the list of captions of each image, which is in `rows` of `images`."""
+    captions = table["captions"] if "captions" in table.columns else [[]] * len(table)
+    listed = pl.DataFrame({"image": rows, "text": captions}, schema_overrides={"text": pl.List(pl.String)})
+    listed = listed.explode("text", empty_as_null=True).drop_nulls()
+    if not len(listed):
+        raise InputError(
+            f"{name} has no captions of its synthetic images, from which fine-tuning learns; name a folder "
+            "of `equiview build removal`, which writes them"
+        )
+    return Pairs(name, images, listed["image"].to_numpy(), tuple(listed["text"]))
 
 
 def mixed(real: Pairs, synthetic: Pairs | None, ratio: float | None, seed: int) -> Mixture:

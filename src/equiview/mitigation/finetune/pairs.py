@@ -147,8 +147,8 @@ def _written(folder: Path) -> Pairs:
 
 def _listed(name: str, images: Items, rows: pl.Series, table: pl.DataFrame) -> Pairs:
     """Pairs from the list of captions of each image, which is in `rows` of `images`."""
-    captions = table["captions"] if "captions" in table.columns else [[]] * len(table)
-    listed = pl.DataFrame({"image": rows, "text": captions}, schema_overrides={"text": pl.List(pl.String)})
+    none = pl.Series([[]] * len(table), dtype=pl.List(pl.String))
+    listed = pl.DataFrame({"image": rows, "text": table.get_column("captions", default=none)})
     listed = listed.explode("text", empty_as_null=True).drop_nulls()
     if not len(listed):
         raise InputError(

@@ -10,6 +10,7 @@ import polars as pl
 
 from equiview.data.figures import Chart, write_figure
 from equiview.data.run import versions
+from equiview.extras import require
 from equiview.io.tables import write_bytes
 from equiview.making.card import Input
 from equiview.subjects import Subject
@@ -37,7 +38,9 @@ def as_part(made_of: Input) -> Part:
 
 
 def versions_with(subject: Subject) -> dict[str, str]:
-    """Versions of the libraries that train, and of the subject's."""
+    """Versions of the libraries that train, and of the subject's; InputError where one is not installed."""
+    for library in ("torch", "transformers", "accelerate", "safetensors"):
+        require(library, "train")
     return versions("torch", "transformers", "accelerate", "tokenizers") | dict(subject.versions)
 
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
-from equiview.extras import require
 from equiview.io.progress import Progress, silent
 from equiview.making import Job, Outcome, Task
 from equiview.making.card import Input
@@ -69,8 +68,7 @@ class Training(Job):
     def __init__(
         self, settings: FineTuneMaking, subject: Subject, pairs: Mixture, store: Store | None = None
     ) -> None:
-        for library in ("torch", "transformers", "accelerate", "safetensors"):
-            require(library, "train")
+        self.versions = versions_with(subject)
         self.settings, self.pairs, self.store = settings.recipe, pairs, store
         self.subject = tunable(subject)
         self.name = kind_of(self.subject, self.settings.kind)
@@ -82,7 +80,6 @@ class Training(Job):
                 f"{pairs.real.name!r}: {len(pairs)} pairs are fewer than a batch of {self.recipe.batch}; "
                 f"set a smaller '{self.name}.batch'"
             )
-        self.versions = versions_with(subject)
 
     @classmethod
     def named(cls, settings: FineTuneMaking) -> Training:

@@ -34,13 +34,9 @@ from equiview.data.estimates import Estimates
 from equiview.data.items import Items
 from equiview.data.run import Run
 from equiview.io.tables import write_parquet
-from equiview.mitigation.connector import (
-    ConnectorSettings,
-    Examples,
-    captions_of,
-    questions_of,
-    train_connector,
-)
+from equiview.mitigation.connector.examples import Examples, captions_of, questions_of
+from equiview.mitigation.connector.settings import ConnectorSettings
+from equiview.mitigation.connector.train import train_connector
 from equiview.stats import spearman_fisher, wilson_interval
 from equiview.store import stored
 from equiview.studies.transfer import TransferSettings, transfer
@@ -266,8 +262,8 @@ def connect(folder: Path, words: Path, learnt: Benchmark, out: Path) -> Path:
             "caption_prompt": CAPTION,
             "question_prompt": ASK,
             "forward": 64,
-            "captions": {"batch": 64, "rate": 3e-3, "steps": STEPS["captions"]},
-            "questions": {"batch": 64, "rate": 3e-3, "steps": STEPS["questions"]},
+            "captions": {"batch": 64, "learning_rate": 3e-3, "steps": STEPS["captions"]},
+            "questions": {"batch": 64, "learning_rate": 3e-3, "steps": STEPS["questions"]},
         }
     )
     captions: Examples = captions_of(learnt, CAPTION)

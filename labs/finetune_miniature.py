@@ -27,8 +27,9 @@ from equiview.data.items import Items
 from equiview.data.metric import quantity
 from equiview.data.values import Values
 from equiview.io.progress import silent
-from equiview.mitigation.finetune import FineTuneSettings, Mixture, Pairs, mixed, pairs_of
 from equiview.mitigation.finetune.losses import contrastive
+from equiview.mitigation.finetune.pairs import Mixture, Pairs, mixed, pairs_of
+from equiview.mitigation.finetune.settings import FineTuneSettings
 from equiview.mitigation.finetune.stage import train
 from equiview.mitigation.finetune.trainee import Inputs, Trainee
 from equiview.stats import mean_interval, sign_flip_test
@@ -55,7 +56,10 @@ TABLE = (
 SHARE = 0.1
 """The ratio of the rows of the table; O's is .08."""
 SETTINGS = FineTuneSettings.of(
-    {"forward": 256, "adapter": {"batch": 256, "rate": 1e-3, "epochs": 10.0, "decay": 0.5, "every": 2.0}}
+    {
+        "forward": 256,
+        "adapter": {"batch": 256, "learning_rate": 1e-3, "epochs": 10.0, "decay": 0.5, "decay_epochs": 2.0},
+    }
 )
 MEASURED = {
     **{f"odmap@{k}": quantity("ODmAP", k) for k in (1, 5, 10)},
@@ -166,7 +170,7 @@ def tuned(pairs: Mixture, seed: int) -> Encoder:
     settings = SETTINGS.model_copy(update={"seed": seed})
     with tempfile.TemporaryDirectory() as folder:
         cpu = torch.device("cpu")
-        train("D", towers, Path(folder), settings.adapter, settings, cpu, "fp32", silent)
+        train("D", towers, Path(folder), settings.recipes["adapter"], settings, cpu, "fp32", silent)
     return SceneEncoder(towers.head.eval(), towers.tower.eval())
 
 

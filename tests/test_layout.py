@@ -45,8 +45,9 @@ def loaded_by(code: str) -> set[str]:
         HELP.format("'audit', "),
         HELP.format("'build', "),
         HELP.format("'build', 'removal', "),
+        HELP.format("'train', 'finetune', "),
     ],
-    ids=["import", "help", "help of a command", "help of makers", "help of a maker"],
+    ids=["import", "help", "help of a command", "help of makers", "help of a maker", "help of a training"],
 )
 def test_nothing_heavy_is_loaded_before_it_is_needed(code: str) -> None:
     assert loaded_by(code) & HEAVY == set()

@@ -35,7 +35,6 @@ from equiview.store import Store, StoredAnswerer, readable_part, stored, stored_
 from equiview.studies import Neighbourhoods, compare, neighbourhoods, runs_against
 from equiview.subjects import SUBJECTS, Answerer, Encoder, Subject, load_subject
 from equiview.subjects.chat.base import Budget
-from equiview.subjects.chat.connector import as_encoder
 from equiview.subjects.known import known_models
 from equiview.subjects.verify import verify as verify_subject
 
@@ -266,68 +265,6 @@ def write_transfer(
     return run
 
 
-def train_connector(
-    encoder: str | Encoder,
-    language_model: str,
-    out: Path,
-    captions: str = "",
-    questions: str = "",
-    *,
-    config: Path | None = None,
-    device: str = "",
-    progress: Progress = silent,
-) -> Path:
-    """Join an encoder to a causal language model by a trained connector; returns `out`, now `connector:OUT`.
-
-    `captions` and `questions` name a benchmark or a file of JSON Lines; one of them may be empty. The loss is
-    drawn as SVG beside its data where matplotlib is installed. InputError as for
-    `equiview.mitigation.connector.train_connector`.
-    """
-    from equiview.mitigation.connector import ConnectorSettings, load_captions, load_questions
-    from equiview.mitigation.connector import train_connector as train
-
-    settings = ConnectorSettings.read(config) if config else ConnectorSettings.of()
-    folder = train(
-        as_encoder(encoder) if isinstance(encoder, str) else encoder,
-        language_model,
-        out,
-        captions=load_captions(captions, settings.caption_prompt) if captions else None,
-        questions=load_questions(questions, settings.question_prompt) if questions else None,
-        settings=settings,
-        device=device or None,
-        progress=progress,
-    )
-    _draw_loss(folder)
-    return folder
-
-
-def train_finetune(
-    subject: str | Encoder,
-    data: str,
-    out: Path,
-    synthetic: str = "",
-    ratio: float | None = None,
-    *,
-    config: Path | None = None,
-    device: str = "",
-    progress: Progress = silent,
-) -> Path:
-    """Fine-tune an encoder on D, `data`, and on D', `synthetic`; returns `out`, now `finetuned:OUT`.
-
-    `data` names a benchmark with captions; `synthetic` a folder of `equiview build removal`, or a benchmark.
-    `ratio` is |D'| / |D| in pairs, all of D' by default. The loss is drawn as SVG beside its data where
-    matplotlib is installed. InputError as for `equiview.mitigation.finetune`.
-    """
-    from equiview.mitigation.finetune import FineTuneSettings, finetune, load_pairs, load_synthetic, mixed
-
-    settings = FineTuneSettings.read(config) if config else FineTuneSettings.of()
-    tuned = load_subject(subject) if isinstance(subject, str) else subject
-    pairs = mixed(load_pairs(data), load_synthetic(synthetic) if synthetic else None, ratio, settings.seed)
-    folder = finetune(tuned, out, pairs, settings=settings, device=device or None, progress=progress)
-    _draw_loss(folder)
-    return folder
-
-
 def make(
     maker: str | Maker[Any],
     settings: Mapping[str, Any] | Settings,
@@ -358,13 +295,6 @@ def plan_making(maker: str | Maker[Any], settings: Mapping[str, Any] | Settings)
 
 def _configured(maker: Maker[Any], settings: Mapping[str, Any] | Settings) -> Settings:
     return settings if isinstance(settings, Settings) else maker.settings.of(settings)
-
-
-def _draw_loss(folder: Path) -> None:
-    if importlib.util.find_spec("matplotlib"):
-        write_bytes(
-            render(read_figure(folder / "figures" / "loss.json"), "svg"), folder / "figures" / "loss.svg"
-        )
 
 
 def _check_no_run(out: Path) -> None:

@@ -19,7 +19,6 @@ import typer
 from equiview import __version__
 from equiview.cli_make import add_groups
 from equiview.cli_study import app as study_app
-from equiview.cli_train import app as train_app
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +34,6 @@ app = typer.Typer(
 
 add_groups(app)
 app.add_typer(study_app)
-app.add_typer(train_app)
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C."""

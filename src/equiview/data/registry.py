@@ -31,7 +31,7 @@ class Entry(Generic[T]):
 
 @dataclass
 class Registry(Generic[T]):
-    """Named things of one kind, found in packages of ours, their subpackages, and entry points of others.
+    """Named things of one kind, found in packages or modules of ours and in entry points of others.
 
     `package` is the group of the entry points, and the package of ours unless `rooms` names others. With
     `light` only the `__init__` of each of their subpackages is imported, and not what lies beside it.
@@ -61,7 +61,7 @@ class Registry(Generic[T]):
             # An entry point of another package is loaded after ours, so that it can replace one on purpose.
             for room in self.rooms or (self.package,):
                 package = importlib.import_module(room)
-                for module in pkgutil.walk_packages(package.__path__, f"{room}."):
+                for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{room}."):
                     if module.ispkg or not self.light:
                         importlib.import_module(module.name)
             for point in entry_points(group=self.package):

@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from equiview import __version__
-from equiview.benchmarks import Benchmark
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of
@@ -28,14 +27,9 @@ class Input(Frozen):
     licence: str = ""
 
     @classmethod
-    def of(cls, benchmark: Benchmark) -> Input:
-        """A benchmark as an input."""
-        return cls(
-            name=benchmark.name,
-            fingerprint=benchmark.fingerprint,
-            source=benchmark.source,
-            licence=benchmark.licence,
-        )
+    def of(cls, data: Any) -> Input:
+        """A benchmark, or data taken from one, as an input."""
+        return cls(name=data.name, fingerprint=data.fingerprint, source=data.source, licence=data.licence)
 
 
 class Card(Frozen):

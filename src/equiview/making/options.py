@@ -131,7 +131,8 @@ def nested_values(settings: list[Setting], given: Mapping[str, Any]) -> dict[str
         if value is None:
             continue
         if setting.option.file:
-            value = parse_toml(content_of(value), str(value))
+            source = str(value)
+            value = checked(_plain(setting.field.annotation), parse_toml(content_of(value), source), source)
         elif setting.is_list:
             value = [part.strip() for part in value.split(",") if part.strip()]
         place = values
@@ -141,16 +142,17 @@ def nested_values(settings: list[Setting], given: Mapping[str, Any]) -> dict[str
     return values
 
 
-def checked(kind: type[Model], given: Mapping[str, Any]) -> Model:
-    """Settings from what a user gave; InputError says which is wrong."""
+def checked(kind: type[Model], given: Mapping[str, Any], source: str = "") -> Model:
+    """Settings from what a user gave, in the file `source` if it is one; InputError says which is wrong."""
     try:
-        return kind.model_validate(dict(given))
+        return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         said = first["msg"].removeprefix("Value error, ")
         said = f"{said[0].lower()}{said[1:]}"
-        raise InputError(f"setting {where}: {said}" if where else said) from None
+        said = f"setting {where}: {said}" if where else said
+        raise InputError(f"{source}, {said}" if source else said) from None
 
 
 def recorded(settings: BaseModel) -> dict[str, Any]:

@@ -1,44 +1,47 @@
-"""The folder of a training: begun once, gone on with by the same command, its losses as a figure."""
+"""What trainings share: names that are found from anywhere, versions, and losses as a figure."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import polars as pl
 
 from equiview.data.figures import Chart, write_figure
-from equiview.errors import InputError
+from equiview.data.run import versions
+from equiview.extras import require
 from equiview.io.tables import write_bytes
-from equiview.subjects.trained import TrainingCard
-
-Card = TypeVar("Card", bound=TrainingCard)
-
-
-def begun(out: Path, started: Card) -> Card:
-    """What is already there of this training; InputError when the folder holds another."""
-    if not (out / started.file).exists():
-        if others := [entry.name for entry in out.iterdir() if not entry.name.startswith(".")]:
-            raise InputError(
-                f"{out}: is not empty and holds no {started.what} ({others[0]}); choose another folder"
-            )
-        save_card(out, started)
-        return started
-    there = type(started).read(out)
-    first, second = (card.model_dump(exclude=set(card.progress)) for card in (started, there))
-    if different := [name for name in first if first[name] != second[name]]:
-        raise InputError(
-            f"{out}: holds a {started.what} that differs in {', '.join(different)}; choose another folder"
-        )
-    return there
+from equiview.making.card import Input
+from equiview.subjects import Subject
+from equiview.subjects.known import in_full, licence_of
+from equiview.subjects.trained import Part
 
 
-def save_card(out: Path, card: TrainingCard) -> None:
-    """Write the card of a training."""
-    content = json.dumps(card.model_dump(mode="json"), indent=2, ensure_ascii=False)
-    write_bytes(content.encode() + b"\n", out / card.file)
+def whole_path(place: str) -> str:
+    """A folder by its whole path, so that it is found from anywhere; any other name as it is."""
+    path = Path(place).expanduser()
+    return str(path.resolve()) if place and path.is_dir() else place
+
+
+def encoder_input(subject: Subject) -> Input:
+    """An encoder by a name that is found from anywhere: no abbreviation, a folder by its whole path."""
+    scheme, colon, argument = in_full(subject.name).partition(":")
+    place, comma, options = argument.partition(",")
+    name = f"{scheme}{colon}{whole_path(place)}{comma}{options}"
+    return Input(name=name, fingerprint=subject.fingerprint, licence=licence_of(name))
+
+
+def as_part(made_of: Input) -> Part:
+    """An input as the subject knows it."""
+    return Part(name=made_of.name, fingerprint=made_of.fingerprint)
+
+
+def versions_with(subject: Subject) -> dict[str, str]:
+    """Versions of the libraries that train, and of the subject's; InputError where one is not installed."""
+    for library in ("torch", "transformers", "accelerate", "safetensors"):
+        require(library, "train")
+    return versions("torch", "transformers", "accelerate", "tokenizers") | dict(subject.versions)
 
 
 def save_losses(out: Path, losses: Mapping[str, list[dict[str, float]]], unit: str) -> None:

@@ -1,61 +1,72 @@
-"""Settings of a training: defaults from a file beside the code, and what a user's file changes."""
+"""Settings of a training: a recipe's numbers, and what a user's file changes of them."""
 
 from __future__ import annotations
 
-import tomllib
+import math
 from collections.abc import Mapping
-from importlib.resources import files
-from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from equiview.errors import InputError
-from equiview.io.files import content_of
-from equiview.io.toml import parse_toml
+from equiview.making import Option, Settings, Task
 
-DEFAULTS = "defaults.toml"
+DEVICE = Annotated[
+    str,
+    Option(recorded=False),
+    Field(description="cuda, mps or cpu; the first accelerator by default."),
+]
+"""The setting `device` of a maker that trains."""
+RENAMED = {"rate": "learning_rate", "every": "decay_epochs", "clip": "max_grad_norm"}
+"""Settings by the names they once had, and their names."""
 
 
-class Strict(BaseModel):
-    """Settings that are checked once and never change."""
+class Strict(Settings):
+    """Settings that know their former names."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    @model_validator(mode="before")
+    @classmethod
+    def _by_its_name(cls, content: Any) -> Any:
+        for old, new in RENAMED.items():
+            if isinstance(content, Mapping) and old in content:
+                raise ValueError(f"{old!r} is named {new!r} now")
+        return content
+
+
+class Stage(Strict):
+    """One stretch of training: examples a step, the highest learning rate, and how long."""
+
+    batch: PositiveInt
+    learning_rate: PositiveFloat
+    epochs: PositiveFloat
+    steps: NonNegativeInt = 0
+    """If above 0, the number of steps instead of epochs."""
+
+    def planned(self, name: str, examples: int, *, whole: bool = False) -> Task:
+        """The steps over so many examples; with `whole` a batch that is not whole is left out."""
+        batches = examples // self.batch if whole else math.ceil(examples / self.batch)
+        steps = self.steps or math.ceil(self.epochs * batches)
+        return Task(f"{name}, {steps / batches:g} epochs in batches of {self.batch}", steps, "steps")
 
 
 class TrainingSettings(Strict):
-    """What every training has; a subclass has a `defaults.toml` in its own package."""
+    """What every training has."""
 
-    forward: int = Field(ge=1)
+    forward: PositiveInt
     """Examples in one pass through the model; a batch is made of several."""
-    save_every: int = Field(ge=1)
+    save_every: PositiveInt = 500
     """Steps between two checkpoints."""
-    seed: int = Field(ge=0)
+    seed: NonNegativeInt = 0
 
-    @classmethod
-    def of(cls, given: Mapping[str, Any] | None = None, source: str = "settings") -> Self:
-        """The defaults with what is given instead; InputError names a setting that is wrong."""
-        package = cls.__module__.rpartition(".")[0]
-        content = tomllib.loads(files(package).joinpath(DEFAULTS).read_text("utf-8"))
-        for name, value in (given or {}).items():
-            table = isinstance(value, Mapping) and isinstance(content.get(name), dict)
-            content[name] = {**content[name], **value} if table else value
-        try:
-            settings = cls.model_validate(content)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            known = ", ".join(cls.model_fields)
-            raise InputError(
-                f"{source}, setting {where!r}: {first['msg'].lower()} (settings: {known})"
-            ) from None
-        settings.check(source)
-        return settings
+    @property
+    def stages(self) -> Mapping[str, Stage]:
+        """The stages by name."""
+        return {}
 
-    @classmethod
-    def read(cls, path: Path) -> Self:
-        """The settings of a TOML file."""
-        return cls.of(parse_toml(content_of(path), str(path)), str(path))
-
-    def check(self, source: str) -> None:
-        """InputError for settings that do not go together."""
+    @model_validator(mode="after")
+    def _divides(self) -> Self:
+        for name, stage in self.stages.items():
+            if stage.batch % min(stage.batch, self.forward):
+                raise ValueError(
+                    f"setting {name}.batch: {stage.batch} is no multiple of forward, {self.forward}"
+                )
+        return self

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, TrainerState
 from transformers.utils import logging
@@ -17,6 +18,7 @@ from transformers.utils import logging
 from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.io.tables import write_bytes
+from equiview.mitigation.settings import Stage, TrainingSettings
 
 WHOLE = "whole"
 """A file that a checkpoint gets once all of it is written."""
@@ -24,7 +26,7 @@ STATE = "trainer_state.json"
 
 
 class Watcher(TrainerCallback):  # type: ignore[misc]
-    """Says how far training is, marks checkpoints that are whole, and stops where the loss is no number."""
+    """Says how far training is, marks whole checkpoints, and stops where the loss is NaN or infinite."""
 
     def __init__(self, name: str, progress: Progress) -> None:
         self.name, self.progress = name, progress
@@ -37,8 +39,8 @@ class Watcher(TrainerCallback):  # type: ignore[misc]
         """After each step, with its loss."""
         if not math.isfinite((logs or {}).get("loss", 0.0)):
             raise InputError(
-                f"training on {self.name}: the loss is no number at step {state.global_step}; "
-                "try a lower rate"
+                f"training on {self.name}: the loss is NaN or infinite at step "
+                f"{state.global_step}; try a lower learning_rate"
             )
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -50,7 +52,7 @@ def trained(trainer: Trainer, folder: Path) -> list[dict[str, float]]:
     """Train and return the loss of each step: step, loss, rate.
 
     Training goes on from the last whole checkpoint in `folder`, and ends as if it had never been stopped.
-    InputError when the loss is no number.
+    InputError when the loss is NaN or infinite.
     """
     trainer.remove_callback(PrinterCallback)
     last = _last_whole(folder)
@@ -68,17 +70,26 @@ def trained(trainer: Trainer, folder: Path) -> list[dict[str, float]]:
     ]
 
 
-def arguments_for(folder: Path, *, cpu: bool, seed: int, save_every: int, **more: Any) -> TrainingArguments:
-    """The trainer's arguments that are alike in every training, and `more` of its own."""
+def arguments_for(
+    folder: Path, device: torch.device, settings: TrainingSettings, stage: Stage, **more: Any
+) -> TrainingArguments:
+    """The trainer's arguments that are alike in every training, and `more` of its own.
+
+    InputError for a device that the trainer does not choose.
+    """
+    cpu = device.type == "cpu"
     arguments = TrainingArguments(
         output_dir=str(folder),
         optim="adamw_torch",
         use_cpu=cpu,
-        seed=seed,
-        data_seed=seed,
+        seed=settings.seed,
+        data_seed=settings.seed,
+        num_train_epochs=stage.epochs,
+        max_steps=stage.steps or -1,
+        learning_rate=stage.learning_rate,
         logging_steps=1,  # so that a loss is of one step, wherever training was stopped
         logging_nan_inf_filter=False,
-        save_steps=save_every,
+        save_steps=settings.save_every,
         save_total_limit=2,
         remove_unused_columns=False,
         dataloader_pin_memory=not cpu,
@@ -88,6 +99,10 @@ def arguments_for(folder: Path, *, cpu: bool, seed: int, save_every: int, **more
     )
     if arguments.n_gpu > 1:
         arguments._n_gpu = 1  # a training is on one device
+    if (arguments.device.type, arguments.device.index or 0) != (device.type, device.index or 0):
+        raise InputError(
+            f"training is on {arguments.device} and not on {device}; choose another by CUDA_VISIBLE_DEVICES"
+        )
     return arguments
 
 

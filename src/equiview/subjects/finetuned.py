@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
 from equiview.data.arguments import split_argument
 from equiview.errors import InputError
@@ -22,7 +23,6 @@ from equiview.extras import require, versions_of
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import EmbeddingModel
-from equiview.subjects.encoders.checkpoint import content_hash
 from equiview.subjects.encoders.torch_encoder import filled, state_of
 from equiview.subjects.load import load_subject
 from equiview.subjects.trained import Part, TrainingCard, check_same
@@ -30,36 +30,36 @@ from equiview.subjects.trained import Part, TrainingCard, check_same
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-CARD, MODEL, HEADS = "finetune.json", "model", "heads.safetensors"
-Kind = Literal["dual", "blip", "vsepp", "adapter"]
+MODEL, HEADS = "model", "heads.safetensors"
 OPTIONS = ("device", "dtype", "batch", "encoder")
 SCHEMES = {"dual": "hf", "blip": "hf", "vsepp": "vsepp"}
-"""How a checkpoint of each kind is loaded; an `adapter` is no checkpoint."""
+"""What cards of version 0.1, which do not say their `scheme`, are loaded as."""
 
 
 class FineTuning(TrainingCard):
     """What `finetune.json` says: of what the encoder was made, and how.
 
     `parent` is the encoder before. `pairs` counts the pairs of images and captions of `real` and `synthetic`
-    data, and `settings` are those of the kind. `weights` is a hash of the files in `model`, empty until all
-    is done.
+    data, and `settings` are those of the kind. `scheme` is the kind of subject that `model` is loaded as,
+    empty for an adapter. `weights` is a hash of the files in `model`.
     """
 
-    file: ClassVar[str] = CARD
+    file: ClassVar[str] = "finetune.json"
     what: ClassVar[str] = "fine-tuned encoder"
+    made: ClassVar[str] = MODEL
 
-    kind: Kind
+    kind: str
+    scheme: str
     parent: Part
     data: dict[str, Part]
     pairs: dict[str, int]
 
-
-def model_hash(folder: Path) -> str:
-    """A hash of every file of a folder, by name and content."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return fingerprint(
-        *(part for path in paths for part in (path.relative_to(folder).as_posix(), content_hash(path)))
-    )
+    @model_validator(mode="before")
+    @classmethod
+    def _say_scheme(cls, content: Any) -> Any:
+        if not isinstance(content, dict):
+            return content
+        return {"scheme": SCHEMES.get(str(content.get("kind")), "")} | content
 
 
 def new_heads(width: int, hidden: int) -> Any:
@@ -102,10 +102,6 @@ class FineTuned(EmbeddingModel):
             raise InputError("finetuned: name the folder of a fine-tuned encoder, as in finetuned:DIR")
         folder = Path(name).expanduser()
         self.tuning = FineTuning.read(folder)
-        if not self.tuning.weights or not (folder / MODEL).is_dir():
-            raise InputError(f"{folder}: its training is not finished; give the same command again")
-        if model_hash(folder / MODEL) != self.tuning.weights:
-            raise InputError(f"{folder / MODEL}: was changed after it was trained; train it again")
         self.inner = _inner(self.tuning, folder, options)
         self.image_batch, self.text_batch = self.inner.image_batch, self.inner.text_batch
 
@@ -149,11 +145,11 @@ class FineTuned(EmbeddingModel):
 
 
 def _inner(tuning: FineTuning, folder: Path, options: Mapping[str, str]) -> EmbeddingModel:
-    if tuning.kind == "adapter":
+    if not tuning.scheme:
         return Adapted(tuning, folder, options)
     if "encoder" in options:
         raise InputError(f"{folder}: is a whole checkpoint; option encoder= is for encoders with an adapter")
-    name = ",".join([f"{SCHEMES[tuning.kind]}:{folder / MODEL}", *map("=".join, options.items())])
+    name = ",".join([f"{tuning.scheme}:{folder / MODEL}", *map("=".join, options.items())])
     subject = load_subject(name)
     assert isinstance(subject, EmbeddingModel)
     return subject

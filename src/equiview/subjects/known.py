@@ -32,3 +32,13 @@ def in_full(name: str) -> str:
     table = known_models().filter(pl.col("name").str.to_lowercase() == stem.lower())
     full: str = table["subject"][0] if len(table) else stem
     return full + comma + options
+
+
+def licence_of(name: str) -> str:
+    """The licence of a known model's weights, by its name in full; empty for any other.
+
+    >>> licence_of("hf:openai/clip-vit-large-patch14,device=cpu"), licence_of("hf:mine")
+    ('MIT', '')
+    """
+    rows = known_models().filter(subject=name.partition(",")[0])
+    return str(rows["licence"][0]) if len(rows) else ""

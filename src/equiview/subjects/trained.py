@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -10,22 +11,24 @@ from pydantic import ValidationError
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of
+from equiview.io.tables import checksum, write_bytes
+from equiview.subjects.encoders.checkpoint import files_hash
 
 
 class Part(Frozen):
-    """What it was made of, or trained on: how it is named, and what tells it from others."""
+    """What a subject was made of, or trained on: its name and its fingerprint."""
 
     name: str
     fingerprint: str
 
 
 class TrainingCard(Frozen):
-    """The file that a folder of a training begins with. `weights` is empty until all is done."""
+    """The file by which a folder of a training is a subject; `weights` tells whether it was changed since."""
 
     file: ClassVar[str]
     what: ClassVar[str]
-    progress: ClassVar[frozenset[str]] = frozenset({"weights"})
-    """Fields that change while training goes on; the others say which training it is."""
+    made: ClassVar[str]
+    """The file or folder of what was trained, of which `weights` is a hash."""
 
     layout: int = 1
     settings: dict[str, Any]
@@ -34,16 +37,38 @@ class TrainingCard(Frozen):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file of a folder; InputError when there is none, or it is damaged."""
+        """Read the file of a folder; InputError when there is none, and for a training that is not whole."""
         path = folder / cls.file
         if not path.is_file():
-            raise InputError(f"{folder}: holds no {cls.what} (no {cls.file})")
+            raise InputError(
+                f"{folder}: holds no {cls.what} (no {cls.file}); if its training was stopped, give the same "
+                "command again"
+            )
         try:
-            return cls.model_validate_json(content_of(path))
+            card = cls.model_validate_json(content_of(path))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
             raise InputError(f"{path}: damaged or of another version ({where}: {first['msg']})") from None
+        made = folder / card.made
+        if not card.weights or not made.exists():
+            raise InputError(f"{folder}: its training is not finished; train it again")
+        if hash_of(made) != card.weights:
+            raise InputError(f"{made}: was changed after it was trained; train it again")
+        return card
+
+    def save(self, folder: Path, of: Path) -> None:
+        """Write the file to `folder`, with the hash of what was trained in the folder `of`."""
+        whole = self.model_copy(update={"weights": hash_of(of / self.made)})
+        content = json.dumps(whole.model_dump(mode="json"), indent=2, ensure_ascii=False)
+        write_bytes(content.encode() + b"\n", folder / self.file)
+
+
+def hash_of(place: Path) -> str:
+    """A hash of a file, or of every file of a folder by name and content."""
+    if place.is_file():
+        return checksum(place)
+    return files_hash(place, sorted(path for path in place.rglob("*") if path.is_file()))
 
 
 def check_same(name: str, actual: str, wanted: Part, folder: Path, what: str) -> None:

@@ -13,7 +13,8 @@ import transformers as hf
 from tokenizers import decoders, processors
 
 from equiview.data.items import Items
-from equiview.mitigation.connector import ConnectorSettings, Examples
+from equiview.mitigation.connector.examples import Examples
+from equiview.mitigation.connector.settings import ConnectorSettings
 from tests.subjects.encoders.vocabularies import byte_level
 
 COLOURS = ("red", "green", "blue", "grey")
@@ -81,8 +82,8 @@ SHORT: dict[str, Any] = {
     "question_prompt": "{question}",
     "forward": 4,
     "save_every": 3,
-    "captions": {"batch": 8, "rate": 1e-2, "steps": 8},
-    "questions": {"batch": 4, "rate": 1e-3, "steps": 6},
+    "captions": {"batch": 8, "learning_rate": 1e-2, "steps": 8},
+    "questions": {"batch": 4, "learning_rate": 1e-3, "steps": 6},
 }
 
 

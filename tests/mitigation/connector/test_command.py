@@ -21,11 +21,18 @@ question_prompt = "{question}"
 forward = 4
 save_every = 2
 precision = "fp32"
-captions = { batch = 8, rate = 1e-2, steps = 30 }
-questions = { batch = 4, rate = 1e-3, steps = 6 }
+captions = { batch = 8, learning_rate = 1e-2, steps = 30 }
+questions = { batch = 4, learning_rate = 1e-3, steps = 6 }
 """
 PATIENCE = 120.0
-WRITTEN = ["connector.json", "connector.safetensors", "loss.json", "figures/loss.json", "figures/loss.svg"]
+WRITTEN = [
+    "maker.json",
+    "connector.json",
+    "connector.safetensors",
+    "loss.json",
+    "figures/loss.json",
+    "figures/loss.svg",
+]
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +56,7 @@ def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "out"
     done = run([*command, str(folder)])
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == f"Connector: connector:{folder}"
+    assert done.stdout.splitlines()[-1] == f"Connector: connector:{folder}"
     return folder
 
 

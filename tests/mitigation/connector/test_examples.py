@@ -10,7 +10,7 @@ from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema
-from equiview.mitigation.connector import captions_of, load_captions, load_questions, questions_of
+from equiview.mitigation.connector.examples import captions_of, load_captions, load_questions, questions_of
 from tests.mitigation.connector import models
 
 IMAGES = Items("image", pl.DataFrame({"id": ["a", "b", "c"]}))

@@ -12,8 +12,9 @@ from safetensors.torch import load_file
 
 from equiview.data.requests import Request
 from equiview.errors import InputError
-from equiview.mitigation.connector import ConnectorSettings, train_connector
+from equiview.mitigation.connector.settings import ConnectorSettings
 from equiview.mitigation.connector.stage import Data, Trainee, train_stage
+from equiview.mitigation.connector.train import train_connector
 from equiview.subjects import load_subject
 from equiview.subjects.chat.soft_tokens import LanguageModel, new_connector, soft_tokens
 from equiview.subjects.encoders.checkpoint import Checkpoint
@@ -74,7 +75,7 @@ def test_a_step_is_that_of_a_plain_loop(kind, forward, tmp_path):
         forward=forward,
         warmup=0.0,
         schedule="constant",
-        captions={"batch": 8, "rate": 1e-3, "steps": 1, "epochs": 1.0},
+        captions={"batch": 8, "learning_rate": 1e-3, "steps": 1, "epochs": 1.0},
     )
     ours, plain = connector_of(model), connector_of(model)
     log = train_stage("captions", ours, model, data, tmp_path / "work", settings, lambda *_: None)
@@ -164,7 +165,7 @@ def test_it_learns_and_says_of_what_it_is_made(tmp_path):
         str(checkpoint),
         tmp_path / "out",
         captions=models.captions(),
-        settings=models.settings(captions={"batch": 8, "rate": 3e-2, "steps": 150}),
+        settings=models.settings(captions={"batch": 8, "learning_rate": 3e-2, "steps": 150}),
         device="cpu",
         progress=lambda label, done, total: seen.append((label, done, total)),
     )
@@ -199,7 +200,9 @@ def test_training_again_gives_the_same_bytes_and_does_nothing_twice(tmp_path, ch
 
 def test_the_second_stage_begins_with_the_weights_of_the_first(tmp_path, checkpoint):
     folder = models.world(tmp_path / "world")
-    both = trained(tmp_path / "both", checkpoint, folder, questions={"batch": 4, "rate": 1e-12, "steps": 1})
+    both = trained(
+        tmp_path / "both", checkpoint, folder, questions={"batch": 4, "learning_rate": 1e-12, "steps": 1}
+    )
     after_captions = load_file(both / ".stages" / "captions.safetensors")
     after_both = load_file(both / "connector.safetensors")
     assert all(torch.allclose(after_captions[name], after_both[name], atol=1e-7) for name in after_both)
@@ -223,19 +226,21 @@ def test_half_precision_is_used_when_asked(tmp_path, checkpoint):
 def test_a_folder_of_another_training_is_left_alone(tmp_path, checkpoint):
     folder = models.world(tmp_path / "world")
     out = trained(tmp_path / "out", checkpoint, folder)
-    with pytest.raises(InputError, match="holds a connector that differs in settings; choose another folder"):
+    with pytest.raises(InputError, match=r"was begun with another recipe\.seed; choose another folder"):
         trained(out, checkpoint, folder, seed=1)
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match="is not empty and holds no connector"):
-        trained(tmp_path / "full", checkpoint, folder)
 
 
-def test_a_loss_that_is_no_number_stops_training(tmp_path, checkpoint):
+def test_a_loss_that_is_nan_or_infinite_stops_training(tmp_path, checkpoint):
     folder = models.world(tmp_path / "world")
-    with pytest.raises(InputError, match=r"the loss is no number at step .*; try a lower rate"):
+    with pytest.raises(
+        InputError, match=r"the loss is NaN or infinite at step .*; try a lower learning_rate"
+    ):
         trained(
-            tmp_path / "out", checkpoint, folder, clip=1e30, captions={"batch": 8, "rate": 1e30, "steps": 8}
+            tmp_path / "out",
+            checkpoint,
+            folder,
+            max_grad_norm=1e30,
+            captions={"batch": 8, "learning_rate": 1e30, "steps": 8},
         )
 
 
@@ -257,28 +262,38 @@ def test_the_page_shows_the_defaults():
     page = (Path(__file__).parents[3] / "docs" / "mitigation" / "connector.md").read_text()
     shown = tomllib.loads(page.partition("```toml\n")[2].partition("```")[0])
     assert {*shown, "template"} == set(ConnectorSettings.model_fields)
-    assert ConnectorSettings.of(shown) == ConnectorSettings.of()
+    assert ConnectorSettings.of(shown) == ConnectorSettings()
 
 
-def test_settings_are_those_of_the_recipe_unless_given(tmp_path):
-    usual = ConnectorSettings.of()
-    assert (usual.captions.batch, usual.captions.rate, usual.questions.batch, usual.questions.rate) == (
+def test_settings_are_those_of_the_recipe_unless_given():
+    usual = ConnectorSettings()
+    assert (
+        usual.captions.batch,
+        usual.captions.learning_rate,
+        usual.questions.batch,
+        usual.questions.learning_rate,
+    ) == (
         256,
         1e-3,
         128,
         2e-5,
     )
-    path = tmp_path / "mine.toml"
-    path.write_text("tokens = 4\n[questions]\nrate = 1e-4\n")
-    mine = ConnectorSettings.read(path)
-    assert (mine.tokens, mine.questions.rate, mine.questions.batch) == (4, 1e-4, 128)
-    for content, said in {
-        "tokens = 0": "setting 'tokens'",
-        "speed = 3": "setting 'speed'",
-        "[captions]\nbatch = 20": "20 is no multiple of forward, 16",
-        'template = "{prompt}"': "must hold {image} once",
-        "tokens =": "is not TOML",
-    }.items():
-        path.write_text(content)
-        with pytest.raises(InputError, match=said.replace("{", r"\{").replace("}", r"\}")):
-            ConnectorSettings.read(path)
+    mine = ConnectorSettings.of({"tokens": 4, "questions": {"learning_rate": 1e-4}})
+    assert (mine.tokens, mine.questions.learning_rate, mine.questions.batch) == (4, 1e-4, 128)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("tokens = 0", "setting tokens"),
+        ("speed = 3", "setting speed"),
+        ("clip = 1.0", "'clip' is named 'max_grad_norm' now"),
+        ("[captions]\nrate = 1e-3", "setting captions: 'rate' is named 'learning_rate' now"),
+        ("[captions]\nbatch = 20", "setting captions.batch: 20 is no multiple of forward, 16"),
+        ('template = "{prompt}"', r"must hold \{image\} once"),
+        ('question_prompt = "Well?"', r"setting question_prompt: must hold \{question\} once"),
+    ],
+)
+def test_settings_that_are_wrong_are_named(content, said):
+    with pytest.raises(InputError, match=said):
+        ConnectorSettings.of(tomllib.loads(content))

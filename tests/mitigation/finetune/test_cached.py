@@ -15,7 +15,7 @@ TRAINEES = {"clip": Dual, "siglip": Dual, "blip": Blip, "vsepp": Vsepp}
 
 def trainee_of(kind, folder):
     subject = load_subject(f"{worlds.checkpoint(kind, folder / kind)},device=cpu")
-    recipe = getattr(worlds.settings(), worlds.KINDS[kind])
+    recipe = worlds.settings().recipes[worlds.KINDS[kind]]
     return TRAINEES[kind](subject, worlds.pairs(folder / "pictures"), recipe)
 
 

@@ -14,11 +14,11 @@ save_every = 2
 precision = "fp32"
 [vsepp]
 batch = 8
-rate = 1e-3
+learning_rate = 1e-3
 epochs = 4.5
 """
 WRITTEN = [
-    *("finetune.json", "loss.json", "figures/loss.json", "figures/loss.svg"),
+    *("maker.json", "finetune.json", "loss.json", "figures/loss.json", "figures/loss.svg"),
     *("model/model_best.pth.tar", "model/vocab.json"),
 ]
 
@@ -52,7 +52,7 @@ def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "out"
     done = run([*command, str(folder)])
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == f"Fine-tuned: finetuned:{folder}"
+    assert done.stdout.splitlines()[-1] == f"Fine-tuned: finetuned:{folder}"
     return folder
 
 

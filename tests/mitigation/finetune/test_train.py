@@ -12,9 +12,10 @@ from safetensors.torch import load_file
 
 from equiview import api
 from equiview.errors import InputError
-from equiview.mitigation.finetune import FineTuneSettings, finetune, load_synthetic, mixed
 from equiview.mitigation.finetune.encoders import Dual
-from equiview.mitigation.finetune.train import precision_of
+from equiview.mitigation.finetune.pairs import load_synthetic, mixed
+from equiview.mitigation.finetune.settings import FineTuneSettings
+from equiview.mitigation.finetune.train import finetune, precision_of
 from equiview.subjects import load_subject
 from tests.mitigation.finetune import worlds
 from tests.subjects.encoders import tiny
@@ -40,7 +41,7 @@ def losses(out: Path) -> list[float]:
 def test_each_kind_learns_and_becomes_a_subject_with_its_parent(kind, tmp_path):
     name = worlds.checkpoint(kind, tmp_path / "before")
     parent = load_subject(name)
-    recipe = {"batch": 8, "rate": 2e-3, "steps": MOST[kind], "decay": 1.0}
+    recipe = {"batch": 8, "learning_rate": 2e-3, "steps": MOST[kind], "decay": 1.0}
     out = tuned(name, tmp_path, **{worlds.KINDS[kind]: recipe})
     lost = losses(out)
     assert len(lost) == MOST[kind]
@@ -66,13 +67,13 @@ def test_an_embedded_encoder_gets_an_adapter_that_changes_nothing_at_first(tmp_p
     texts = ["a dog", "a sofa"]
     pictures = worlds.pairs(tmp_path / "pictures").real.images.pictures(range(4))
     for hidden in (0, 8):
-        recipe = {"batch": 8, "rate": 1e-9, "steps": 1, "hidden": hidden}
+        recipe = {"batch": 8, "learning_rate": 1e-9, "steps": 1, "hidden": hidden}
         still = load_subject(
             f"finetuned:{tuned('pictogram:aligned', tmp_path, f'still{hidden}', adapter=recipe)}"
         )
         assert np.abs(still.encode_texts(texts) - parent.encode_texts(texts)).max() < 1e-5
         assert np.abs(still.encode_images(pictures) - parent.encode_images(pictures)).max() < 1e-5
-    recipe = {"batch": 8, "rate": 1e-2, "steps": 30, "hidden": 8}
+    recipe = {"batch": 8, "learning_rate": 1e-2, "steps": 30, "hidden": 8}
     out = tuned("pictogram:aligned", tmp_path, adapter=recipe)
     lost = losses(out)
     assert np.mean(lost[-5:]) < 0.6 * np.mean(lost[:5])
@@ -95,13 +96,17 @@ def test_the_same_command_gives_the_same_bytes_and_does_nothing_twice(tmp_path):
     times = {file: (first / file).stat().st_mtime_ns for file in files}
     tuned(name, tmp_path, "a")
     assert {file: (first / file).stat().st_mtime_ns for file in files} == times
-    with pytest.raises(InputError, match="holds a fine-tuned encoder that differs in settings"):
+    with pytest.raises(InputError, match=r"was begun with another recipe\.seed; choose another folder"):
         tuned(name, tmp_path, "a", seed=1)
 
 
 def test_a_training_that_was_stopped_after_its_last_step_trains_no_more(tmp_path, monkeypatch):
     name = worlds.checkpoint("clip", tmp_path / "before")
-    recipe = {"batch": 8, "rate": 1e-3, "steps": 5}  # two steps are an epoch, so the last is amid one
+    recipe = {
+        "batch": 8,
+        "learning_rate": 1e-3,
+        "steps": 5,
+    }  # two steps are an epoch, so the last is amid one
 
     def stop(self, folder):
         raise KeyboardInterrupt
@@ -116,7 +121,7 @@ def test_a_training_that_was_stopped_after_its_last_step_trains_no_more(tmp_path
 
 
 def test_the_rate_falls_by_steps_as_in_the_paper(tmp_path):
-    recipe = {"batch": 4, "rate": 1e-3, "epochs": 4, "steps": 0, "every": 1.5, "decay": 0.5}
+    recipe = {"batch": 4, "learning_rate": 1e-3, "epochs": 4, "steps": 0, "decay_epochs": 1.5, "decay": 0.5}
     out = tuned(worlds.checkpoint("clip", tmp_path / "before"), tmp_path, dual=recipe)
     rates = [entry["rate"] for entry in json.loads((out / "loss.json").read_text())["fine-tuning"]]
     assert rates == pytest.approx([1e-3] * 6 + [5e-4] * 6 + [2.5e-4] * 4)
@@ -124,7 +129,7 @@ def test_the_rate_falls_by_steps_as_in_the_paper(tmp_path):
 
 def test_frozen_parameters_stay(tmp_path):
     name = worlds.checkpoint("clip", tmp_path / "before")
-    recipe = {"batch": 8, "rate": 1e-2, "steps": 2, "frozen": ["vision_model.", "visual_projection"]}
+    recipe = {"batch": 8, "learning_rate": 1e-2, "steps": 2, "frozen": ["vision_model.", "visual_projection"]}
     out = tuned(name, tmp_path, dual=recipe)
     before, after = (load_file(place / "model.safetensors") for place in (tmp_path / "before", out / "model"))
     still = {name for name in before if torch.equal(before[name], after[name])}
@@ -140,7 +145,7 @@ def test_frozen_parameters_stay(tmp_path):
 
 def test_the_scale_of_clip_stays_below_100(tmp_path):
     subject = load_subject(f"{worlds.checkpoint('clip', tmp_path / 'before')},device=cpu")
-    trainee = Dual(subject, worlds.pairs(tmp_path / "pictures"), worlds.settings().dual)
+    trainee = Dual(subject, worlds.pairs(tmp_path / "pictures"), worlds.settings().recipes["dual"])
     with torch.no_grad():
         trainee.model.logit_scale.fill_(5.0)
     trainee.after_step()
@@ -165,7 +170,7 @@ def test_half_precision_is_used_when_asked(tmp_path):
 def test_synthetic_pairs_are_learnt_from_too(tmp_path):
     real = worlds.pairs(tmp_path / "pictures").real
     pairs = mixed(real, load_synthetic(str(worlds.removals(tmp_path / "made"))), 0.25, 0)
-    recipe = {"batch": 4, "rate": 1e-3, "epochs": 1, "steps": 0}
+    recipe = {"batch": 4, "learning_rate": 1e-3, "epochs": 1, "steps": 0}
     out = finetune(
         load_subject(worlds.checkpoint("clip", tmp_path / "before")),
         tmp_path / "out",
@@ -216,14 +221,16 @@ def test_subjects_that_cannot_be_tuned_are_said(name, said, tmp_path):
         tuned(subject, tmp_path)
 
 
-def test_too_few_pairs_and_a_loss_that_is_no_number_are_said(tmp_path):
+def test_too_few_pairs_and_a_loss_that_is_nan_or_infinite_are_said(tmp_path):
     name = worlds.checkpoint("clip", tmp_path / "before")
     with pytest.raises(
         InputError, match=r"'world': 16 pairs are fewer than a batch of 32; set a smaller 'dual\.batch'"
     ):
         tuned(name, tmp_path, forward=8, dual={"batch": 32})
-    with pytest.raises(InputError, match=r"the loss is no number at step .*; try a lower rate"):
-        tuned(name, tmp_path, "far", dual={"batch": 8, "rate": 1e30, "steps": 5})
+    with pytest.raises(
+        InputError, match=r"the loss is NaN or infinite at step .*; try a lower learning_rate"
+    ):
+        tuned(name, tmp_path, "far", dual={"batch": 8, "learning_rate": 1e30, "steps": 5})
 
 
 def test_an_unfinished_or_changed_folder_is_no_subject(tmp_path):
@@ -234,7 +241,7 @@ def test_an_unfinished_or_changed_folder_is_no_subject(tmp_path):
         load_subject(f"finetuned:{out}")
     card = json.loads((out / "finetune.json").read_text())
     (out / "finetune.json").write_text(json.dumps(card | {"weights": ""}))
-    with pytest.raises(InputError, match="its training is not finished; give the same command again"):
+    with pytest.raises(InputError, match="its training is not finished; train it again"):
         load_subject(f"finetuned:{out}")
     with pytest.raises(InputError, match="holds no fine-tuned encoder"):
         load_subject(f"finetuned:{tmp_path}")
@@ -243,32 +250,40 @@ def test_an_unfinished_or_changed_folder_is_no_subject(tmp_path):
 
 
 def test_the_defaults_are_the_papers():
-    usual = FineTuneSettings.of()
-    assert (usual.dual.batch, usual.dual.rate, usual.dual.epochs, usual.dual.every) == (256, 2e-6, 10, 2)
-    assert (usual.vsepp.batch, usual.vsepp.rate, usual.vsepp.epochs, usual.vsepp.every) == (256, 1e-4, 10, 2)
-    assert (usual.blip.batch, usual.blip.rate, usual.blip.epochs, usual.blip.every) == (16, 1e-5, 2, 0.5)
-    assert {usual.dual.decay, usual.vsepp.decay, usual.blip.decay} == {0.5}
+    usual = FineTuneSettings().recipes
+    stated = {
+        kind: (recipe.batch, recipe.learning_rate, recipe.epochs, recipe.decay_epochs, recipe.decay)
+        for kind, recipe in usual.items()
+    }
+    assert stated.pop("adapter") == (256, 1e-3, 10, 2, 0.5)  # ours
+    assert stated == {
+        "dual": (256, 2e-6, 10, 2, 0.5),
+        "vsepp": (256, 1e-4, 10, 2, 0.5),
+        "blip": (16, 1e-5, 2, 0.5, 0.5),
+    }
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("[dual]\nbatch = 20\nforward = 3", "dual.forward"),
-        ("forward = 8\n[dual]\nbatch = 20", "setting 'dual.batch': 20 is no multiple of forward, 8"),
-        ("precision = 'fp8'", "setting 'precision'"),
-        ("[vsepp]\nmargin = 0", "setting 'vsepp.margin'"),
-        ("speed = 1", "setting 'speed'"),
+        ("[dual]\nbatch = 20\nforward = 3", r"table \[dual\], setting forward"),
+        ("forward = 8\n[dual]\nbatch = 20", "setting dual.batch: 20 is no multiple of forward, 8"),
+        ("precision = 'fp8'", "setting precision"),
+        ("[vsepp]\nmargin = 0", r"table \[vsepp\], setting margin"),
+        ("[dual]\nrate = 1e-5", r"table \[dual\], 'rate' is named 'learning_rate' now"),
+        ("[blip]\nevery = 1", r"table \[blip\], 'every' is named 'decay_epochs' now"),
+        ("[vsepp]\nclip = 1", r"table \[vsepp\], 'clip' is named 'max_grad_norm' now"),
+        ("speed = 1", "setting speed"),
+        ("dual = 1", r"table \[dual\]"),
     ],
 )
-def test_settings_that_are_wrong_are_named(content, said, tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text(content)
+def test_settings_that_are_wrong_are_named(content, said):
     with pytest.raises(InputError, match=said):
-        FineTuneSettings.read(path)
+        FineTuneSettings.of(tomllib.loads(content))
 
 
 def test_the_page_shows_the_defaults():
     page = (Path(__file__).parents[3] / "docs" / "mitigation" / "finetune.md").read_text()
     shown = tomllib.loads(page.partition("```toml\n")[2].partition("```")[0])
-    assert set(shown) == set(FineTuneSettings.model_fields)
-    assert FineTuneSettings.of(shown) == FineTuneSettings.of()
+    assert set(shown) == set(FineTuneSettings().model_dump())
+    assert FineTuneSettings.of(shown) == FineTuneSettings()

@@ -11,7 +11,8 @@ import torch
 from PIL import Image
 
 from equiview.data.items import Items
-from equiview.mitigation.finetune import FineTuneSettings, Mixture, Pairs
+from equiview.mitigation.finetune.pairs import Mixture, Pairs
+from equiview.mitigation.finetune.settings import FineTuneSettings
 from tests.subjects.encoders import tiny
 from tests.subjects.encoders.test_vsepp import write as write_vsepp
 
@@ -51,7 +52,7 @@ def removals(folder: Path, n: int = 8) -> Path:
     said = [[text, f"{text} on a sofa"] for text in captions(n)]
     said[-1] = []
     columns = {"id": [str(row + 1) for row in range(n)], "path": [f"images/{name}" for name in files]}
-    classes = {"target": ["cat"] * n, "removed": [["cat"]] * n, "kept": [["dog"]] * n}
+    classes = {"target": ["cat"] * n, "removed": [["cat"]] * n, "kept": [["sofa"]] * n}
     table = pl.DataFrame(columns | classes | {"source_id": columns["id"], "captions": said})
     table.write_parquet(folder / "removals.parquet")
     return folder
@@ -74,7 +75,9 @@ SHORT: dict[str, Any] = {
     "forward": 4,
     "save_every": 3,
     "precision": "fp32",
-    **{kind: {"batch": 8, "rate": 1e-3, "steps": 5} for kind in ("dual", "blip", "vsepp", "adapter")},
+    **{
+        kind: {"batch": 8, "learning_rate": 1e-3, "steps": 5} for kind in ("dual", "blip", "vsepp", "adapter")
+    },
 }
 
 

@@ -12,7 +12,7 @@ import torch
 from equiview.benchmarks import load_benchmark
 from equiview.data.requests import Request
 from equiview.errors import InputError
-from equiview.mitigation.connector import train_connector
+from equiview.mitigation.connector.train import train_connector
 from equiview.store import Store, StoredAnswerer, stored_answers
 from equiview.subjects import load_subject
 from equiview.subjects.chat.soft_tokens import check_template
@@ -36,7 +36,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         str(checkpoint),
         place / "connector",
         questions=models.questions(),
-        settings=models.settings(questions={"batch": 4, "rate": 0.05, "steps": 12}),
+        settings=models.settings(questions={"batch": 4, "learning_rate": 0.05, "steps": 12}),
         device="cpu",
     )
 
@@ -206,7 +206,7 @@ def test_with_a_store_it_writes_the_same_and_keeps_vectors_and_answers(tmp_path:
         str(models.language_model(tmp_path / "lm", "llama")),
         tmp_path / "connector",
         questions=replace(models.questions(), images=drawings),
-        settings=models.settings(questions={"batch": 4, "rate": 0.05, "steps": 1}),
+        settings=models.settings(questions={"batch": 4, "learning_rate": 0.05, "steps": 1}),
         device="cpu",
     )
     plain, first, second = (load_subject(f"connector:{place}") for _ in range(3))

@@ -4,23 +4,24 @@ The recipe is TinyLLaVA's (Zhou et al., 2024), as "From Global to Local: Social 
 (section 4.2).
 """
 
-from equiview.mitigation.connector.examples import (
-    Examples,
-    captions_of,
-    load_captions,
-    load_questions,
-    questions_of,
-)
-from equiview.mitigation.connector.settings import ConnectorSettings, StageSettings
-from equiview.mitigation.connector.train import train_connector
+from equiview.making import Job, Maker, register
+from equiview.mitigation.connector.settings import ConnectorMaking
 
-__all__ = [
-    "ConnectorSettings",
-    "Examples",
-    "StageSettings",
-    "captions_of",
-    "load_captions",
-    "load_questions",
-    "questions_of",
-    "train_connector",
-]
+
+def _job(settings: ConnectorMaking) -> Job:
+    from equiview.mitigation.connector.train import Training
+
+    return Training.named(settings)
+
+
+CONNECTOR = register(
+    Maker(
+        name="connector",
+        kind="train",
+        about="Join a frozen encoder to a frozen language model, so that it answers and captions.",
+        settings=ConnectorMaking,
+        job=_job,
+        yields="connector:{out}",
+        result="Connector",
+    )
+)

@@ -1,4 +1,4 @@
-"""What a connector learns from: images, what is asked about each, and what is to be answered.
+"""Training data of a connector: images, what is asked about each, and the answer.
 
 The first stage takes captions: a benchmark's texts that are relevant to an image. The second takes questions
 with answers: a benchmark's table `questions`, with an `answer`, or with `options` and `truth`. Either may be
@@ -34,6 +34,8 @@ class Examples:
     images: Items
     table: pl.DataFrame
     left_out: int = 0
+    source: str = ""
+    licence: str = ""
 
     def __post_init__(self) -> None:
         if not len(self.table):
@@ -48,10 +50,10 @@ class Examples:
         return fingerprint(self.images.fingerprint, self.table.write_csv())
 
     def compact(self) -> Examples:
-        """The same with the images that it uses alone."""
+        """The same with only the images in use."""
         used, places = np.unique(self.table["image"].to_numpy(), return_inverse=True)
         table = self.table.with_columns(image=pl.Series(places, dtype=pl.Int64))
-        return Examples(self.name, self.images.take(used), table, self.left_out)
+        return replace(self, images=self.images.take(used), table=table)
 
 
 def load_captions(name: str, prompt: str) -> Examples:
@@ -69,7 +71,7 @@ def load_questions(name: str, prompt: str = QUESTION) -> Examples:
 
 
 def captions_of(benchmark: Benchmark, prompt: str) -> Examples:
-    """Every text that is relevant to an image as an answer to `prompt`.
+    """Every caption of an image as an answer to `prompt`.
 
     >>> from equiview.benchmarks import load_benchmark
     >>> captions_of(load_benchmark("pictograms"), "What is it?").table.columns
@@ -78,7 +80,7 @@ def captions_of(benchmark: Benchmark, prompt: str) -> Examples:
     texts, relevance = benchmark.need_texts(), benchmark.need_relevance()
     answers = pl.Series(texts.texts)[relevance.items]
     table = pl.DataFrame({"image": relevance.queries, "answer": answers}).with_columns(prompt=pl.lit(prompt))
-    return Examples(benchmark.name, benchmark.images, table.select("image", "prompt", "answer")).compact()
+    return _of(benchmark, table.select("image", "prompt", "answer"))
 
 
 def questions_of(benchmark: Benchmark, prompt: str = QUESTION) -> Examples:
@@ -102,8 +104,14 @@ def questions_of(benchmark: Benchmark, prompt: str = QUESTION) -> Examples:
     )
     if not len(known):
         raise InputError(f"benchmark {benchmark.name!r}: none of its {len(table)} questions has an answer")
-    examples = Examples(benchmark.name, benchmark.images, known, len(table) - len(known))
-    return _asked(examples.compact(), prompt)
+    return _asked(_of(benchmark, known, len(table) - len(known)), prompt)
+
+
+def _of(benchmark: Benchmark, table: pl.DataFrame, left_out: int = 0) -> Examples:
+    examples = Examples(
+        benchmark.name, benchmark.images, table, left_out, benchmark.source, benchmark.licence
+    )
+    return examples.compact()
 
 
 def _asked(examples: Examples, prompt: str) -> Examples:
@@ -113,7 +121,7 @@ def _asked(examples: Examples, prompt: str) -> Examples:
 
 
 def _read(path: Path, fields: dict[str, str], prompt: str = "") -> Examples:
-    """Examples of a file of JSON Lines; `fields` says what each of its fields is."""
+    """Examples of a file of JSON Lines; `fields` maps its fields to columns."""
     rows: list[dict[str, str]] = []
     for number, line in enumerate(read_lines(path), start=1):
         where = f"{path}, line {number}"

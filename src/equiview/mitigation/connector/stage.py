@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from transformers import Trainer
 
 from equiview.io.progress import Progress
-from equiview.mitigation.connector.settings import ConnectorSettings, StageSettings
+from equiview.mitigation.connector.settings import ConnectorSettings
 from equiview.mitigation.training import Watcher, arguments_for, trained
 from equiview.subjects.chat.soft_tokens import Batch, LanguageModel, Row, soft_tokens
 
@@ -57,13 +57,23 @@ def train_stage(
     settings: ConnectorSettings,
     progress: Progress,
 ) -> list[dict[str, float]]:
-    """Train `connector` in place and return the loss of each step: step, loss, rate.
-
-    Checkpoints are kept in `folder`; training goes on from the last whole one, and ends as if it had never
-    been stopped. InputError when the loss is no number.
-    """
-    stage: StageSettings = getattr(settings, name)
-    arguments = _arguments(stage, settings, folder, language_model)
+    """Train `connector` in place and return the loss of each step; checkpoints are kept in `folder`."""
+    stage = settings.stages[name]
+    forward = min(stage.batch, settings.forward)
+    arguments = arguments_for(
+        folder,
+        language_model.device,
+        settings,
+        stage,
+        per_device_train_batch_size=forward,
+        gradient_accumulation_steps=stage.batch // forward,
+        lr_scheduler_type=settings.schedule if settings.schedule != "constant" else "constant_with_warmup",
+        warmup_steps=settings.warmup,
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.max_grad_norm,
+        bf16=language_model.model.dtype == torch.bfloat16,
+        label_names=["labels"],
+    )
 
     def collate(places: Sequence[int]) -> Batch:
         batch = language_model.batch([data.rows[place] for place in places])
@@ -77,26 +87,3 @@ def train_stage(
         callbacks=[Watcher(name, progress)],
     )
     return trained(trainer, folder)
-
-
-def _arguments(
-    stage: StageSettings, settings: ConnectorSettings, folder: Path, language_model: LanguageModel
-) -> Any:
-    forward = min(stage.batch, settings.forward)
-    return arguments_for(
-        folder,
-        cpu=language_model.device.type == "cpu",
-        seed=settings.seed,
-        save_every=settings.save_every,
-        per_device_train_batch_size=forward,
-        gradient_accumulation_steps=stage.batch // forward,
-        num_train_epochs=stage.epochs,
-        max_steps=stage.steps or -1,
-        learning_rate=stage.rate,
-        lr_scheduler_type=settings.schedule if settings.schedule != "constant" else "constant_with_warmup",
-        warmup_steps=settings.warmup,
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.clip,
-        bf16=language_model.model.dtype == torch.bfloat16,
-        label_names=["labels"],
-    )

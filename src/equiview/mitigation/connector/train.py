@@ -1,6 +1,7 @@
 """Train a connector: both stages into one folder, which is then a subject.
 
-connector.json            of what it was made, its settings, and how far training is
+maker.json                of what it is made, its settings, and how far training is
+connector.json            what `connector:DIR` is loaded by
 connector.safetensors     the connector's weights
 loss.json                 the loss of every step of each stage
 figures/loss.json         its curve
@@ -13,30 +14,33 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equiview.data.run import check_folder, versions
 from equiview.data.seeds import seed_for
 from equiview.data.vectors import one_each
 from equiview.errors import InputError
-from equiview.extras import require
 from equiview.io.files import read_json
-from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
-from equiview.io.tables import atomic, checksum, write_bytes
-from equiview.mitigation.connector.examples import Examples
-from equiview.mitigation.connector.settings import ConnectorSettings
-from equiview.mitigation.folder import begun, save_card, save_losses
+from equiview.io.tables import write_bytes
+from equiview.making import Job, Outcome, Task
+from equiview.making.card import Input
+from equiview.making.make import make
+from equiview.making.work import Work
+from equiview.mitigation.connector import CONNECTOR
+from equiview.mitigation.connector.examples import Examples, load_captions, load_questions
+from equiview.mitigation.connector.settings import ConnectorMaking, ConnectorSettings
+from equiview.mitigation.folder import as_part, encoder_input, save_losses, versions_with, whole_path
 from equiview.store import Store, stored
 from equiview.subjects import Encoder
-from equiview.subjects.chat.connector import WEIGHTS, Connection
+from equiview.subjects.chat.connector import WEIGHTS, Connection, as_encoder
 from equiview.subjects.chat.soft_tokens import LanguageModel, Row, new_connector
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype
-from equiview.subjects.trained import Part
+from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype, state_of
+from equiview.subjects.trained import hash_of
 
 if TYPE_CHECKING:
     from equiview.mitigation.connector.stage import Data
@@ -54,7 +58,7 @@ def train_connector(
     captions: Examples | None = None,
     questions: Examples | None = None,
     settings: ConnectorSettings | None = None,
-    device: str | None = None,
+    device: str = "",
     store: Store | None = None,
     progress: Progress = silent,
 ) -> Path:
@@ -65,57 +69,124 @@ def train_connector(
     weights. InputError for no examples, for a folder that holds another training, and while another process
     writes to it.
     """
-    settings = settings or ConnectorSettings.of()
-    check_folder(out)
-    given = {
-        name: examples
-        for name, examples in zip(STAGES, (captions, questions), strict=True)
-        if examples is not None
-    }
-    if not given:
-        raise InputError("a connector learns from captions, questions or both; give at least one")
-    require("transformers", "train")
-    require("accelerate", "train")
-    chosen = chosen_device(device, "connector", "hf")
-    checkpoint = Checkpoint.find(language_model, "connector")
-    dtype = chosen_dtype(PRECISIONS[settings.precision], chosen, "bfloat16", "connector", "hf")
-    model = LanguageModel.load(checkpoint, chosen, dtype, settings.template, settings.tokens)
-    with locked(out):
-        inputs = {
-            name: _data(stored(encoder, store), examples, model, settings, progress)
-            for name, examples in given.items()
+    chosen = ConnectorMaking(
+        encoder=encoder.name,
+        language_model=language_model,
+        recipe=settings or ConnectorSettings(),
+        device=device,
+    )
+    job = Training(chosen, encoder, {"captions": captions, "questions": questions}, store)
+    return make(CONNECTOR, chosen, out, progress, job=job).folder
+
+
+class Training(Job):
+    """A connector to be trained. `examples` are those of each stage, in the order of stages."""
+
+    def __init__(
+        self,
+        settings: ConnectorMaking,
+        encoder: Encoder,
+        examples: Mapping[str, Examples | None],
+        store: Store | None = None,
+    ) -> None:
+        self.recipe, self.encoder, self.store = settings.recipe, encoder, store
+        self.examples = {name: given for name in STAGES if (given := examples[name])}
+        if not self.examples:
+            raise InputError("a connector learns from captions, questions or both; give at least one")
+        self.versions = versions_with(encoder)
+        self.device = chosen_device(settings.device, "connector", "hf")
+        self.checkpoint = Checkpoint.find(settings.language_model, "connector")
+
+    @classmethod
+    def named(cls, settings: ConnectorMaking) -> Training:
+        """That of an encoder and examples by name."""
+        recipe, captions, questions = settings.recipe, settings.captions, settings.questions
+        examples = {
+            "captions": load_captions(captions, recipe.caption_prompt) if captions else None,
+            "questions": load_questions(questions, recipe.question_prompt) if questions else None,
         }
-        width = next(iter(inputs.values())).vectors.shape[1]
-        started = Connection(
-            encoder=Part(name=encoder.name, fingerprint=encoder.fingerprint),
-            width=width,
-            language_model=Part(name=_in_full(language_model), fingerprint=checkpoint.fingerprint),
-            data={name: Part(name=part.name, fingerprint=part.fingerprint) for name, part in given.items()},
-            settings=settings.model_dump(mode="json"),
-            versions=versions("torch", "transformers", "accelerate", "tokenizers") | dict(encoder.versions),
+        return cls(settings, as_encoder(settings.encoder), examples)
+
+    def inputs(self, progress: Progress) -> dict[str, Input]:
+        """Both models, and the examples of each stage."""
+        checkpoint = self.checkpoint
+        return {
+            "encoder": encoder_input(self.encoder),
+            "language model": Input(name=whole_path(checkpoint.name), fingerprint=checkpoint.fingerprint),
+            **{name: Input.of(examples) for name, examples in self.examples.items()},
+        }
+
+    def plan(self) -> list[Task]:
+        """Images to encode, and examples and steps of each stage."""
+        tasks = []
+        for name, examples in self.examples.items():
+            stage = self.recipe.stages[name].planned(name, len(examples))
+            tasks += [Task(name, len(examples), "examples"), stage]
+        images = sum(len(examples.images) for examples in self.examples.values())
+        return [Task("encode", images, "images"), *tasks]
+
+    def make(self, work: Work) -> Outcome:
+        """Train stage after stage, and join what they left."""
+        for name in self.examples:
+            work.stage(name, partial(self._learn, work, name))
+            shutil.rmtree(work.folder / KEPT / name, ignore_errors=True)
+        work.stage("connector", partial(self._join, work))
+        return Outcome()
+
+    @cached_property
+    def model(self) -> LanguageModel:
+        """The language model, loaded."""
+        recipe = self.recipe
+        dtype = chosen_dtype(PRECISIONS[recipe.precision], self.device, "bfloat16", "connector", "hf")
+        return LanguageModel.load(self.checkpoint, self.device, dtype, recipe.template, recipe.tokens)
+
+    def _learn(self, work: Work, name: str, part: Path) -> None:
+        """Train one stage from the weights of the stage before; write its weights and losses."""
+        import torch
+        from safetensors.torch import save_file
+
+        from equiview.mitigation.connector.stage import train_stage
+
+        data = self._encoded(self.examples[name], work.progress)
+        with torch.random.fork_rng():
+            torch.manual_seed(seed_for(self.recipe.seed, "connector"))
+            connector = new_connector(data.vectors.shape[1], self.model.hidden, self.recipe.tokens)
+        names = list(self.examples)
+        if before := names[: names.index(name)]:
+            connector.load_state_dict(state_of(work.folder / KEPT / f"{before[-1]}.safetensors"))
+        log = train_stage(
+            name, connector, self.model, data, work.folder / KEPT / name, self.recipe, work.progress
         )
-        return _train(out, begun(out, started), model, inputs, settings, progress)
+        (part / KEPT).mkdir()
+        write_bytes(json.dumps(log).encode(), part / KEPT / f"{name}.json")
+        state = {key: value.cpu() for key, value in connector.state_dict().items()}
+        save_file(state, part / KEPT / f"{name}.safetensors")
 
+    def _join(self, work: Work, part: Path) -> None:
+        """Write the last weights, all losses with their figure, and what the subject is loaded by."""
+        kept, made_of = work.folder / KEPT, work.card.inputs
+        last = kept / f"{list(self.examples)[-1]}.safetensors"
+        shutil.copyfile(last, part / WEIGHTS)
+        losses = {name: read_json(kept / f"{name}.json") for name in self.examples}
+        save_losses(part, losses, "nats a token of the answers")
+        Connection(
+            encoder=as_part(made_of["encoder"]),
+            width=state_of(last)["0.weight"].shape[1],
+            language_model=as_part(made_of["language model"]),
+            data={name: as_part(made_of[name]) for name in self.examples},
+            settings=self.recipe.model_dump(mode="json"),
+            versions=work.card.versions,
+            stages={name: hash_of(kept / f"{name}.safetensors") for name in self.examples},
+        ).save(part, of=part)
 
-def _in_full(name: str) -> str:
-    """A folder by its whole path, so that it is found from anywhere; an id as it is."""
-    path = Path(name).expanduser()
-    return str(path.resolve()) if path.is_dir() else name
+    def _encoded(self, examples: Examples, progress: Progress) -> Data:
+        from equiview.mitigation.connector.stage import Data
 
-
-def _data(
-    encoder: Encoder,
-    examples: Examples,
-    model: LanguageModel,
-    settings: ConnectorSettings,
-    progress: Progress,
-) -> Data:
-    from equiview.mitigation.connector.stage import Data
-
-    vectors = one_each(encoder.embed(examples.images, progress)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    limit = min(settings.max_length, model.longest)
-    return Data(vectors, examples.table["image"].to_numpy(), Rows(examples, model, limit))
+        vectors = one_each(stored(self.encoder, self.store).embed(examples.images, progress))
+        vectors = vectors.astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        limit = min(self.recipe.max_length, self.model.longest)
+        return Data(vectors, examples.table["image"].to_numpy(), Rows(examples, self.model, limit))
 
 
 @dataclass(frozen=True)
@@ -142,46 +213,3 @@ class Rows(Sequence[Row]):
                 "tokens, so that nothing of the answer could be learnt"
             )
         return {name: values[: self.limit] for name, values in row.items()}
-
-
-def _train(
-    out: Path,
-    connection: Connection,
-    model: LanguageModel,
-    inputs: Mapping[str, Data],
-    settings: ConnectorSettings,
-    progress: Progress,
-) -> Path:
-    if connection.weights and (out / WEIGHTS).is_file() and checksum(out / WEIGHTS) == connection.weights:
-        return out
-    import torch
-    from safetensors.torch import load_file, save_file
-
-    from equiview.mitigation.connector.stage import train_stage
-
-    with torch.random.fork_rng():
-        torch.manual_seed(seed_for(settings.seed, "connector"))
-        connector = new_connector(connection.width, model.hidden, settings.tokens)
-    for name, data in inputs.items():
-        kept, losses = out / KEPT / f"{name}.safetensors", out / KEPT / f"{name}.json"
-        done = connection.stages.get(name)
-        if done is None or not kept.is_file() or checksum(kept) != done or not losses.is_file():
-            log = train_stage(name, connector, model, data, out / KEPT / name, settings, progress)
-            write_bytes(json.dumps(log).encode(), losses)
-            with atomic(kept) as part:
-                save_file({key: value.cpu() for key, value in connector.state_dict().items()}, part)
-            connection = connection.model_copy(update={"stages": connection.stages | {name: checksum(kept)}})
-            save_card(out, connection)
-        shutil.rmtree(out / KEPT / name, ignore_errors=True)
-        connector.load_state_dict(load_file(kept))
-    return _finished(out, connection, list(inputs))
-
-
-def _finished(out: Path, connection: Connection, names: list[str]) -> Path:
-    """Write the losses, their figure, and last the weights and that all is done."""
-    losses = {name: read_json(out / KEPT / f"{name}.json") for name in names}
-    save_losses(out, losses, "nats a token of the answers")
-    with atomic(out / WEIGHTS) as part:
-        shutil.copyfile(out / KEPT / f"{names[-1]}.safetensors", part)
-    save_card(out, connection.model_copy(update={"weights": checksum(out / WEIGHTS)}))
-    return out

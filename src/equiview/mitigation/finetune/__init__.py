@@ -4,17 +4,24 @@
 captions, D' images without some of their objects, with captions that do not name them.
 """
 
-from equiview.mitigation.finetune.pairs import Mixture, Pairs, load_pairs, load_synthetic, mixed, pairs_of
-from equiview.mitigation.finetune.settings import FineTuneSettings
-from equiview.mitigation.finetune.train import finetune
+from equiview.making import Job, Maker, register
+from equiview.mitigation.finetune.settings import FineTuneMaking
 
-__all__ = [
-    "FineTuneSettings",
-    "Mixture",
-    "Pairs",
-    "finetune",
-    "load_pairs",
-    "load_synthetic",
-    "mixed",
-    "pairs_of",
-]
+
+def _job(settings: FineTuneMaking) -> Job:
+    from equiview.mitigation.finetune.train import Training
+
+    return Training.named(settings)
+
+
+FINETUNE = register(
+    Maker(
+        name="finetune",
+        kind="train",
+        about="Fine-tune an encoder on images with captions, and on images without some of their objects.",
+        settings=FineTuneMaking,
+        job=_job,
+        yields="finetuned:{out}",
+        result="Fine-tuned",
+    )
+)

@@ -1,4 +1,4 @@
-"""Any other encoder: its vectors stay, and a small network on each side learns to move them."""
+"""Any other encoder: it is frozen, and a small network on each side learns to change its vectors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from equiview.io.progress import Progress
 from equiview.mitigation.finetune.encoders import freeze
 from equiview.mitigation.finetune.losses import contrastive
 from equiview.mitigation.finetune.pairs import Mixture
-from equiview.mitigation.finetune.settings import AdapterRecipe
+from equiview.mitigation.finetune.recipes import AdapterRecipe
 from equiview.mitigation.finetune.trainee import Inputs, Trainee
 from equiview.subjects import Encoder
 from equiview.subjects.finetuned import HEADS, new_heads
 
 
 class Adapter(Trainee):
-    """Two small networks over vectors that were made once."""
+    """Two small networks over vectors that were computed once."""
 
     def __init__(
         self, encoder: Encoder, pairs: Mixture, recipe: AdapterRecipe, seed: int, progress: Progress
@@ -46,7 +46,7 @@ class Adapter(Trainee):
         return {"vectors": self.text_vectors[self.pairs.text[list(rows)]]}
 
     def vectors(self, pictures: Inputs, captions: Inputs) -> tuple[Tensor, Tensor]:
-        """Both moved."""
+        """Both sides through their networks."""
         return self.heads["images"](pictures["vectors"]), self.heads["texts"](captions["vectors"])
 
     def loss(self, images: Tensor, captions: Tensor, same: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ class Adapter(Trainee):
 
 
 def _images(encoder: Encoder, pairs: Mixture, progress: Progress) -> Tensor:
-    """Unit vectors of the images of D, then of D'; images that no pair has keep a row of zeros."""
+    """Unit vectors of the images of D, then of D'; images in no pair have a row of zeros."""
     parts = []
     for side in (pairs.real, pairs.synthetic):
         if side is not None:
@@ -72,7 +72,7 @@ def _images(encoder: Encoder, pairs: Mixture, progress: Progress) -> Tensor:
 
 
 def _texts(encoder: Encoder, pairs: Mixture, progress: Progress) -> Tensor:
-    """Unit vectors of the captions, each once, by their numbers in `pairs.text`."""
+    """Unit vectors of the distinct captions, in the order of `pairs.text`."""
     import polars as pl
 
     distinct = list(dict.fromkeys(pairs.texts))

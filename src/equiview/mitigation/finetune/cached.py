@@ -64,14 +64,14 @@ def _gradient(tensor: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Randomness:
-    """Where the generators of random numbers are, of the processor and of an accelerator."""
+    """States of the random number generators of the processor and of an accelerator."""
 
     processor: Tensor
     accelerator: Tensor | None
 
     @classmethod
     def now(cls, device: torch.device) -> Randomness:
-        """As it is now."""
+        """The states now."""
         other = None if device.type == "cpu" else torch.get_device_module(device).get_rng_state()
         return cls(torch.get_rng_state(), other)
 

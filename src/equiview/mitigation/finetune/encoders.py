@@ -8,7 +8,7 @@ import math
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ from equiview.errors import InputError
 from equiview.io.tables import write_bytes
 from equiview.mitigation.finetune.losses import contrastive, sigmoid, triplet
 from equiview.mitigation.finetune.pairs import Mixture
-from equiview.mitigation.finetune.settings import BlipRecipe, Recipe, VseppRecipe
+from equiview.mitigation.finetune.recipes import BlipRecipe, Recipe, VseppRecipe
 from equiview.mitigation.finetune.trainee import Batch, Inputs, Trainee
 from equiview.subjects.encoders.huggingface import HuggingFace
 from equiview.subjects.encoders.torch_encoder import TorchEncoder, library_bars_off, readable
@@ -29,9 +29,9 @@ MOST_SCALE = math.log(100)
 
 
 class EncoderTrainee(Trainee):
-    """A trainee that reads pictures and captions as its subject does."""
+    """A trainee that prepares pictures and captions as its subject does."""
 
-    def __init__(self, subject: TorchEncoder, pairs: Mixture, recipe: Recipe) -> None:
+    def __init__(self, subject: TorchEncoder, pairs: Mixture, recipe: Recipe, *_: object) -> None:
         super().__init__(pairs)
         self.subject = subject
         subject.load()
@@ -52,14 +52,25 @@ class EncoderTrainee(Trainee):
         return self.subject.padded(self.subject.tokens(texts))
 
     def vectors(self, pictures: Inputs, captions: Inputs) -> tuple[Tensor, Tensor]:
-        """As the subject makes them."""
+        """The subject's own vectors."""
         return self.subject.image_vectors(pictures), self.subject.text_vectors(captions)
+
+    def save(self, folder: Path) -> None:
+        """A checkpoint of transformers: the weights as they are now, all else as it was."""
+        checkpoint, model = self.subject.checkpoint, cast("Any", self.model)
+        for path in checkpoint.files:
+            if path not in checkpoint.weights and not path.name.endswith(".index.json"):
+                copy = folder / path.relative_to(checkpoint.folder)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+        with library_bars_off():
+            model.save_pretrained(folder)
 
 
 class Dual(EncoderTrainee):
     """CLIP, SigLIP and whatever else has a learnt scale: SigLIP's loss where there is a bias, else CLIP's."""
 
-    def __init__(self, subject: HuggingFace, pairs: Mixture, recipe: Recipe) -> None:
+    def __init__(self, subject: HuggingFace, pairs: Mixture, recipe: Recipe, *_: object) -> None:
         super().__init__(subject, pairs, recipe)
         if not hasattr(self.model, "logit_scale"):
             raise InputError(
@@ -80,10 +91,6 @@ class Dual(EncoderTrainee):
             with torch.no_grad():
                 self.model.logit_scale.clamp_(max=MOST_SCALE)
 
-    def save(self, folder: Path) -> None:
-        """A checkpoint of transformers: the weights as they are now, all else as it was."""
-        save_checkpoint(self.model, self.subject, folder)
-
 
 class Blip(EncoderTrainee):
     """BLIP: a contrastive loss, and a matching loss over hard negatives (Li et al. 2022, section 3.2).
@@ -92,7 +99,7 @@ class Blip(EncoderTrainee):
     the batch.
     """
 
-    def __init__(self, subject: HuggingFace, pairs: Mixture, recipe: BlipRecipe) -> None:
+    def __init__(self, subject: HuggingFace, pairs: Mixture, recipe: BlipRecipe, *_: object) -> None:
         super().__init__(subject, pairs, recipe)
         self.temperature = recipe.temperature
 
@@ -146,15 +153,11 @@ class Blip(EncoderTrainee):
         logits: Tensor = model.itm_head(output.last_hidden_state[:, 0])
         return logits
 
-    def save(self, folder: Path) -> None:
-        """A checkpoint of transformers."""
-        save_checkpoint(self.model, self.subject, folder)
-
 
 class Vsepp(EncoderTrainee):
     """VSE++: the triplet loss with the hardest negatives of the batch."""
 
-    def __init__(self, subject: VsePlusPlus, pairs: Mixture, recipe: VseppRecipe) -> None:
+    def __init__(self, subject: VsePlusPlus, pairs: Mixture, recipe: VseppRecipe, *_: object) -> None:
         super().__init__(subject, pairs, recipe)
         self.margin = recipe.margin
 
@@ -190,25 +193,14 @@ class Vsepp(EncoderTrainee):
         write_bytes(words.encode(), folder / "vocab.json")
 
 
-def freeze(model: nn.Module, beginnings: Sequence[str]) -> None:
-    """Keep parameters as they are whose names begin so; InputError for a beginning that none has."""
+def freeze(model: nn.Module, prefixes: Sequence[str]) -> None:
+    """Freeze parameters by name prefix; InputError for a prefix that matches none."""
     names = [name for name, _ in model.named_parameters()]
-    for beginning in beginnings:
-        if not any(name.startswith(beginning) for name in names):
-            parts = ", ".join(dict.fromkeys(f"{name.split('.')[0]}" for name in names))
-            raise InputError(f"setting 'frozen': no parameter begins with {beginning!r}; they begin: {parts}")
+    for prefix in prefixes:
+        if not any(name.startswith(prefix) for name in names):
+            parts = ", ".join(dict.fromkeys(name.split(".")[0] for name in names))
+            raise InputError(f"setting 'frozen': no parameter begins with {prefix!r}; they begin: {parts}")
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(not name.startswith(tuple(beginnings)) if beginnings else True)
+        parameter.requires_grad_(not name.startswith(tuple(prefixes)))
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise InputError("setting 'frozen': nothing is left to learn")
-
-
-def save_checkpoint(model: Any, subject: TorchEncoder, folder: Path) -> None:
-    """Configuration, tokenizer and preprocessing as they were, and the weights as they are now."""
-    checkpoint = subject.checkpoint
-    for path in checkpoint.files:
-        if path not in checkpoint.weights and not path.name.endswith(".index.json"):
-            (folder / path.relative_to(checkpoint.folder)).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, folder / path.relative_to(checkpoint.folder))
-    with library_bars_off():
-        model.save_pretrained(folder)

@@ -19,14 +19,14 @@ def contrastive(scores: Tensor, same: Tensor) -> Tensor:
 
 
 def sigmoid(scores: Tensor, same: Tensor) -> Tensor:
-    """Each image with each caption as a question of yes or no, summed over captions (SigLIP, equation 1)."""
+    """A binary loss for each image with each caption, summed over captions (SigLIP, equation 1)."""
     own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
     each = functional.logsigmoid(torch.where(own, scores, -scores))
     return -each.masked_fill(_elsewhere(same), 0).sum() / len(scores)
 
 
 def triplet(scores: Tensor, same: Tensor, margin: float) -> Tensor:
-    """How far the hardest wrong caption and the hardest wrong image come too near, summed (VSE++, eq. 6)."""
+    """The margins that the hardest wrong caption and image of each pair violate, summed (VSE++, eq. 6)."""
     own = scores.diagonal()
     captions = (margin + scores - own[:, None]).clamp(min=0).masked_fill(same, 0)
     images = (margin + scores - own[None, :]).clamp(min=0).masked_fill(same, 0)
@@ -34,5 +34,5 @@ def triplet(scores: Tensor, same: Tensor, margin: float) -> Tensor:
 
 
 def _elsewhere(same: Tensor) -> Tensor:
-    """What belongs together beside the pairs themselves."""
+    """Images and captions of different pairs that belong together."""
     return same & ~torch.eye(len(same), dtype=torch.bool, device=same.device)

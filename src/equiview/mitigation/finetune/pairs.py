@@ -1,9 +1,9 @@
-"""What is learnt from: pairs of an image and a caption, of D and of D' (O, section 3.3)."""
+"""Training data: pairs of an image and a caption, of D and of D' (O, section 3.3)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
 from equiview.io.tables import read_table
+from equiview.making.card import CARD, Card
 
 
 @dataclass(frozen=True)
@@ -29,20 +30,22 @@ class Pairs:
     images: Items
     image: NDArray[np.int64]
     texts: tuple[str, ...]
+    source: str = ""
+    licence: str = ""
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the images that are used, which of them goes with which caption, and the captions."""
+        """A hash of the images in use, the captions, and which image each caption is of."""
         used, places = np.unique(self.image, return_inverse=True)
         return fingerprint(self.images.take(used).fingerprint, places.tobytes(), *self.texts)
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """The pairs of D, and behind them those of D' that were drawn. A pair is known by its row."""
+    """The pairs of D, then those drawn from D'. A pair is known by its row."""
 
     real: Pairs
     synthetic: Pairs | None = None
@@ -69,7 +72,7 @@ class Mixture:
 
     @cached_property
     def text(self) -> NDArray[np.int64]:
-        """A number for each pair, alike where captions are alike, `(n_pairs,)`."""
+        """The caption of each pair as a number, equal for equal captions, `(n_pairs,)`."""
         number = {text: row for row, text in enumerate(dict.fromkeys(self.texts))}
         return np.array([number[text] for text in self.texts], dtype=np.int64)
 
@@ -101,8 +104,11 @@ def pairs_of(benchmark: Benchmark) -> Pairs:
             "with captions"
         )
     said = texts.texts
+    captions = tuple(said[row] for row in relevance.items)
     return Pairs(
-        benchmark.name, benchmark.images, relevance.queries, tuple(said[row] for row in relevance.items)
+        *(benchmark.name, benchmark.images, relevance.queries, captions),
+        source=benchmark.source,
+        licence=benchmark.licence,
     )
 
 
@@ -119,13 +125,9 @@ def load_synthetic(name: str) -> Pairs:
     if REMOVALS.name not in benchmark.tables:
         return pairs_of(benchmark)
     table = benchmark.tables[REMOVALS.name]
-    if "captions" not in table.columns:
-        raise InputError(
-            f"benchmark {benchmark.name!r} has no captions of its synthetic images; name the folder that "
-            "`equiview build removal` wrote instead"
-        )
     rows = benchmark.images.rows_of(table["image_id"])
-    return _listed(benchmark.name, benchmark.images, rows, table["captions"])
+    pairs = _listed(f"benchmark {benchmark.name!r}", benchmark.images, rows, table)
+    return replace(pairs, name=benchmark.name, source=benchmark.source, licence=benchmark.licence)
 
 
 def _written(folder: Path) -> Pairs:
@@ -133,19 +135,24 @@ def _written(folder: Path) -> Pairs:
     if not path.is_file():
         raise InputError(f"{folder}: holds no {path.name}; `equiview build removal` writes one")
     table = read_table(path, WRITTEN)
-    if "captions" not in table.columns:
-        raise InputError(f"{path}: has no column 'captions'; fine-tuning learns from captions")
     files = [str(folder / file) for file in table["path"]]
     images = Items("image", pl.DataFrame({"id": table["id"], "path": files}), str(folder))
-    return _listed(str(folder), images, pl.Series(range(len(table))), table["captions"])
+    pairs = _listed(str(folder), images, pl.Series(range(len(table))), table)
+    made = (folder / CARD).is_file()
+    return replace(pairs, source=f"made from {Card.read(folder).made_from}") if made else pairs
 
 
-def _listed(name: str, images: Items, rows: pl.Series, captions: pl.Series) -> Pairs:
-    """Pairs from a list of captions for each image."""
-    table = pl.DataFrame({"image": rows, "text": captions}).explode("text", empty_as_null=True).drop_nulls()
-    if not len(table):
-        raise InputError(f"{name}: its synthetic images have no captions; fine-tuning learns from captions")
-    return Pairs(name, images, table["image"].to_numpy(), tuple(table["text"]))
+def _listed(name: str, images: Items, rows: pl.Series, table: pl.DataFrame) -> Pairs:
+    """Pairs from the list of captions of each image, which is in `rows` of `images`."""
+    none = pl.Series([[]] * len(table), dtype=pl.List(pl.String))
+    listed = pl.DataFrame({"image": rows, "text": table.get_column("captions", default=none)})
+    listed = listed.explode("text", empty_as_null=True).drop_nulls()
+    if not len(listed):
+        raise InputError(
+            f"{name} has no captions of its synthetic images, from which fine-tuning learns; name a folder "
+            "of `equiview build removal`, which writes them"
+        )
+    return Pairs(name, images, listed["image"].to_numpy(), tuple(listed["text"]))
 
 
 def mixed(real: Pairs, synthetic: Pairs | None, ratio: float | None, seed: int) -> Mixture:
@@ -172,4 +179,4 @@ def mixed(real: Pairs, synthetic: Pairs | None, ratio: float | None, seed: int) 
     order = np.random.default_rng(seed_for(seed, "synthetic")).permutation(len(synthetic))
     rows = np.sort(order[:wanted])
     texts = tuple(synthetic.texts[row] for row in rows)
-    return Mixture(real, Pairs(synthetic.name, synthetic.images, synthetic.image[rows], texts))
+    return Mixture(real, replace(synthetic, image=synthetic.image[rows], texts=texts))

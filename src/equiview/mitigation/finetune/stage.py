@@ -1,4 +1,4 @@
-"""Training by transformers' Trainer: batches in parts, and a rate of learning that falls by steps."""
+"""Training by transformers' Trainer: batches in parts, and a learning rate that falls by steps."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from torch import Tensor
 from torch.optim.lr_scheduler import StepLR
 from transformers import Trainer, TrainerCallback
 
-from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.mitigation.finetune.cached import cached_step
-from equiview.mitigation.finetune.settings import FineTuneSettings, Recipe
+from equiview.mitigation.finetune.recipes import Recipe
+from equiview.mitigation.finetune.settings import FineTuneSettings
 from equiview.mitigation.finetune.trainee import Batch, Inputs, Trainee
 from equiview.mitigation.training import Watcher, arguments_for, trained
 
@@ -32,32 +32,23 @@ def train(
     precision: str,
     progress: Progress,
 ) -> list[dict[str, float]]:
-    """Train `trainee` in place and return the loss of each step: step, loss, rate.
+    """Train `trainee` in place and return the loss of each step; checkpoints are kept in `folder`.
 
-    `precision` is that of the passes: fp32, bf16 or fp16. Checkpoints are kept in `folder`; training
-    goes on from the last whole one, and ends as if it had never been stopped. InputError when the loss is
-    no number.
+    `precision` is that of the passes: fp32, bf16 or fp16.
     """
     arguments = arguments_for(
         folder,
-        cpu=device.type == "cpu",
-        seed=settings.seed,
-        save_every=settings.save_every,
+        device,
+        settings,
+        recipe,
         per_device_train_batch_size=recipe.batch,
-        num_train_epochs=recipe.epochs,
-        max_steps=recipe.steps or -1,
-        learning_rate=recipe.rate,
         lr_scheduler_type="constant",
         weight_decay=recipe.weight_decay,
-        max_grad_norm=recipe.clip,
+        max_grad_norm=recipe.max_grad_norm,
         bf16=precision == "bf16",
         fp16=precision == "fp16",
         dataloader_drop_last=True,  # a batch of few pairs has few counterexamples
     )
-    if (arguments.device.type, arguments.device.index or 0) != (device.type, device.index or 0):
-        raise InputError(
-            f"training is on {arguments.device} and not on {device}; choose another by CUDA_VISIBLE_DEVICES"
-        )
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1), "equiview-pictures") as pool:
         trainer = _Trainer(
             trainee,
@@ -111,10 +102,10 @@ class _Trainer(Trainer):  # type: ignore[misc]
         self.trainee, self.recipe = trainee, recipe
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        """The rate is multiplied by `decay` every so many epochs."""
+        """The learning rate is multiplied by `decay` every `decay_epochs`."""
         if self.lr_scheduler is None:
             epoch = len(self.train_dataset) // self.recipe.batch
-            steps = max(1, round(self.recipe.every * epoch))
+            steps = max(1, round(self.recipe.decay_epochs * epoch))
             self.lr_scheduler = StepLR(optimizer or self.optimizer, steps, self.recipe.decay)
             self._created_lr_scheduler = True
         return self.lr_scheduler

@@ -22,7 +22,7 @@ Inputs = dict[str, Tensor]
 class Trainee(torch.nn.Module, ABC):  # type: ignore[misc]
     """A model that makes vectors of images and of captions, whose parameters learn.
 
-    What is to learn are submodules of it; what stands beside and is kept out of checkpoints is not.
+    Only submodules learn and are written to checkpoints.
     """
 
     def __init__(self, pairs: Mixture) -> None:
@@ -68,7 +68,7 @@ class Trainee(torch.nn.Module, ABC):  # type: ignore[misc]
         return None
 
     def after_step(self) -> None:
-        """What is to be put right after each step."""
+        """Called after each optimiser step."""
 
 
 class Batch:

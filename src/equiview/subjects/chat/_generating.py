@@ -93,7 +93,7 @@ class LocalModel(OnTorch, Answerer):
                 yield place, Reply(text.strip())
 
     def _batches(self, requests: Sequence[Request]) -> Iterator[list[Place]]:
-        """Requests of as many tokens and one limit together, in parts of at most `batch`."""
+        """Requests of one length and one limit together, in parts of at most `batch`."""
 
         def alike(place: Place) -> tuple[int, int]:
             text = self.text_of(place[1])
@@ -113,7 +113,7 @@ class LocalModel(OnTorch, Answerer):
         return self.inputs_of(pictures, [text for text in texts if text is not None])
 
     def inputs_of(self, pictures: Sequence[Image], texts: Sequence[str]) -> Inputs:
-        """Pictures, and texts of as many tokens or none, as tensors."""
+        """Pictures, and texts of one length if there are any, as tensors."""
         pixels = dict(self.processor.image_processor(images=list(pictures), return_tensors="pt"))
         if not texts:
             return pixels

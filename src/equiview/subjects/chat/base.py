@@ -60,7 +60,7 @@ class Answerer(Subject):
 
     kind = "a model that answers"
     looks_up: ClassVar[bool] = False
-    """Whether its answers are at hand already, so that keeping them would be keeping them twice."""
+    """Whether its answers are stored already, so that they are not kept twice."""
     budget: Budget | None = None
 
     @property

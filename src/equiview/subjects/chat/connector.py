@@ -26,7 +26,6 @@ from equiview.data.vectors import one_each
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
-from equiview.io.tables import checksum
 from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.soft_tokens import LanguageModel, new_connector, soft_tokens
@@ -39,21 +38,21 @@ from equiview.subjects.trained import Part, TrainingCard, check_same
 if TYPE_CHECKING:
     import torch
 
-MANIFEST, WEIGHTS = "connector.json", "connector.safetensors"
+WEIGHTS = "connector.safetensors"
 OPTIONS = ("encoder", "language_model", "device", "dtype", "batch")
 BATCH = 16
 
 
 class Connection(TrainingCard):
-    """What `connector.json` says: of what the connector was made, how, and how far its training is.
+    """What `connector.json` says: of what the connector was made, and how.
 
-    `width` is that of the image vectors. `stages` has the checksum of the weights after each finished stage;
-    `weights` is that of `connector.safetensors`, empty until all is done.
+    `width` is that of the image vectors. `stages` has the checksum of the weights after each stage; `weights`
+    is that of `connector.safetensors`.
     """
 
-    file: ClassVar[str] = MANIFEST
+    file: ClassVar[str] = "connector.json"
     what: ClassVar[str] = "connector"
-    progress: ClassVar[frozenset[str]] = frozenset({"stages", "weights"})
+    made: ClassVar[str] = WEIGHTS
 
     encoder: Part
     width: int
@@ -89,11 +88,6 @@ class Connector(OnTorch, Answerer):
         self.folder = Path(name).expanduser()
         self.made_of = Connection.read(self.folder)
         self.batch = count_option(self.options, "batch", BATCH, "connector")
-        weights = self.folder / WEIGHTS
-        if not self.made_of.weights or not weights.is_file():
-            raise InputError(f"{self.folder}: its training is not finished; give the same command again")
-        if checksum(weights) != self.made_of.weights:
-            raise InputError(f"{weights}: was changed after it was trained; train it again")
         self.encoder = encoder or as_encoder(self.options.get("encoder", self.made_of.encoder.name))
         check_same(self.encoder.name, self.encoder.fingerprint, self.made_of.encoder, self.folder, "encoder")
 
@@ -176,7 +170,7 @@ class Connector(OnTorch, Answerer):
                     f"{self.name}: request {request.id!r} has {len(row['input_ids'])} tokens and asks for up "
                     f"to {request.max_tokens} more; the language model reads {model.longest}"
                 )
-        # Prompts of one length waste nothing on filling up; replies of one limit end together.
+        # Prompts of one length need no padding; replies of one limit end together.
         order = sorted(
             range(len(rows)), key=lambda at: (requests[at].max_tokens, len(rows[at]["input_ids"]), at)
         )
@@ -199,7 +193,7 @@ class Connector(OnTorch, Answerer):
 
 
 def _batches(order: Sequence[int], requests: Sequence[Request], size: int) -> Iterator[list[int]]:
-    """Places in batches of at most `size`, all of one limit of tokens."""
+    """Places in batches of at most `size`, each batch with one limit of tokens."""
     batch: list[int] = []
     for place in order:
         if batch and (len(batch) == size or requests[place].max_tokens != requests[batch[0]].max_tokens):

@@ -53,13 +53,13 @@ OPTIONS = ("url", "temperature", "seed", "side", "connections", "timeout", "retr
 RETRIES = 8
 TIMEOUT = 600
 HOPELESS = 20
-"""Failures before any answer after which nothing more is asked: a wrong key fails every request alike."""
+"""After so many failures before any answer asking stops: a wrong key fails every request."""
 HERE = (PROVIDER, "hf")
 """Providers whose models are folders on this machine, or come from the Hugging Face hub."""
 LOCAL = (*HERE, "llama-cpp-python", "mockllm", "ollama", "sglang", "vllm")
 """Providers that run a model on machines of the user's own, where tokens have no price."""
 EVALUATION = ""
-"""In place of a request's id: what failed is the evaluation as a whole."""
+"""In place of a request's id where the whole evaluation failed."""
 _ONE_AT_A_TIME = threading.Lock()
 """Inspect runs one evaluation in a process at a time."""
 

@@ -43,7 +43,7 @@ def hide_secrets() -> None:
 
 @contextmanager
 def logging_kept() -> Iterator[None]:
-    """The root logger and what is said of uncaught errors are afterwards as they were before."""
+    """Restore the root logger and the hook for uncaught errors afterwards."""
     root = logging.getLogger()
     level, handlers, hook = root.level, root.handlers[:], sys.excepthook
     try:

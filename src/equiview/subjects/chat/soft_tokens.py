@@ -1,6 +1,6 @@
 """A frozen causal language model that reads an image as a few soft tokens between the words of a prompt.
 
-Sequences are rows of token ids. A place of a soft token holds the filler's id and is marked in `soft`; its
+Sequences are rows of token ids. A place of a soft token holds the end-of-text id and is marked in `soft`; its
 vector comes from the connector. `labels` are -100 except for the answer and the end of text after it.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 IMAGE, PROMPT = "{image}", "{prompt}"
 NOT_LEARNT = -100
-"""The label of what no loss is taken of, as PyTorch and transformers have it."""
+"""The label of tokens that are not part of the loss, as in PyTorch and transformers."""
 Row = dict[str, list[int]]
 Batch = dict[str, Any]
 
@@ -120,7 +120,7 @@ class LanguageModel:
 
     @cached_property
     def _begin(self) -> list[int]:
-        """The token that the tokenizer puts first, if it does."""
+        """The token that the tokenizer puts before a text, if it has one."""
         first = self.tokenizer("a")["input_ids"][0]
         return [first] if first == self.tokenizer.bos_token_id else []
 
@@ -128,7 +128,7 @@ class LanguageModel:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"]) if text else []
 
     def batch(self, rows: Sequence[Row], side: str = "right") -> Batch:
-        """Rows as tensors `(n, longest)`, filled up at `side`; the filler is neither read nor learnt."""
+        """Rows as tensors `(n, longest)`, padded on the given side; padding is neither read nor learnt."""
         fills = {
             "input_ids": self.tokenizer.eos_token_id,
             "attention_mask": 0,
@@ -158,7 +158,7 @@ class LanguageModel:
         return total / (learnt.sum() if count is None else count)
 
     def write(self, batch: Batch, soft: torch.Tensor, most: int) -> list[tuple[str, int, bool]]:
-        """What it writes after each row, filled up at the left: text, tokens, and whether it came to an end.
+        """Generate from left-padded prompts: text, number of tokens, and whether the text came to an end.
 
         Greedy decoding of at most `most` tokens by transformers' `generate`.
         """
@@ -171,7 +171,7 @@ class LanguageModel:
             eos_token_id=sorted(ends),
             pad_token_id=self.tokenizer.eos_token_id,
         )
-        self.model.generation_config = config  # else it fills up ours with its own, such as a temperature
+        self.model.generation_config = config  # else its own values, such as a temperature, are added to ours
         written = self.model.generate(
             inputs_embeds=self.embedded(batch, soft), attention_mask=batch["attention_mask"]
         )

@@ -19,9 +19,9 @@ from equiview.subjects.chat.sending import SIDE, Pictures
 EXTRA = "chat"
 STOPPED: dict[str, Stopped] = {"content_filter": "refused", "max_tokens": "length"}
 TRIES = 3
-"""How often a request is asked whose answer is no answer: cut off, no JSON, holding no choice."""
+"""How often a request is repeated whose answer is unusable: cut off, not JSON, without a choice."""
 NO_ANSWER = (ValueError, LookupError, TypeError)
-"""What libraries raise of such an answer."""
+"""What libraries raise for such an answer."""
 Told = Callable[[str, "Reply | Exception"], object]
 
 

@@ -81,7 +81,7 @@ class QwenEncoder(TorchEncoder):
         return with_masks(rows, self.longest, tail)
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
-        """Rows filled up on the right: attention looks back only, so padding is never seen."""
+        """Rows padded on the right: attention is causal, so padding is never seen."""
         filler = self.tokenizer.pad_token_id
         return pad(rows, {"input_ids": 0 if filler is None else filler, "attention_mask": 0})
 

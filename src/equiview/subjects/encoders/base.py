@@ -43,9 +43,9 @@ PROBE_TEXTS = (
     "kofia nyekundu juu ya kiti",
     "椅子上的红帽子",
 )
-"""Texts whose vectors tell a model from another that has the same code."""
+"""Texts by whose vectors a model is told from another that has the same code."""
 PROBE_SIDE = 224
-"""Side, in pixels, of the pictures that do so."""
+"""Side, in pixels, of the pictures that are used in the same way."""
 
 
 class Encoder(Subject):

@@ -107,13 +107,7 @@ class Checkpoint:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of every weight, configuration, tokenizer and preprocessing file, by content."""
-        return fingerprint(
-            *(
-                part
-                for path in self.files
-                for part in (path.relative_to(self.folder).as_posix(), content_hash(path))
-            )
-        )
+        return files_hash(self.folder, self.files)
 
     def _check_whole(self) -> None:
         if not self.weights:
@@ -182,6 +176,13 @@ def _fetch(name: str, extra: str, open_clip: bool) -> Path:
                 f"{name}: is no folder here, is not in the hub's cache, and could not be fetched from the "
                 f"Hugging Face hub ({type(unreachable).__name__}: {str(unreachable).splitlines()[0]})"
             ) from None
+
+
+def files_hash(folder: Path, paths: Iterable[Path]) -> str:
+    """A hash of files in a folder by name and content."""
+    return fingerprint(
+        *(part for path in paths for part in (path.relative_to(folder).as_posix(), content_hash(path)))
+    )
 
 
 def content_hash(path: Path) -> str:

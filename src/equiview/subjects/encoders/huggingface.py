@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FULL_LENGTH = {"siglip", "siglip2"}
-"""Trained on texts filled up to one length and read without a mask, so they have to be read like that."""
+"""Trained on texts padded to one length and without a mask, so their texts are prepared so here."""
 
 
 @register(
@@ -131,7 +131,7 @@ class HuggingFace(TorchEncoder):
 
     @cached_property
     def fills(self) -> dict[str, int]:
-        """Inputs that the text tower reads, and what each is filled up with."""
+        """Inputs that the text tower reads, each with its padding value."""
         fills = {"input_ids": int(self.tokenizer.pad_token_id or 0), "attention_mask": 0, "token_type_ids": 0}
         if self.model_type in FULL_LENGTH:
             return {"input_ids": fills["input_ids"]}
@@ -141,7 +141,7 @@ class HuggingFace(TorchEncoder):
         return {name: fill for name, fill in fills.items() if name in parameters}
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
-        """Texts filled up to the longest, or to the length that the model knows."""
+        """Texts padded to the longest, or to the length that the model was trained with."""
         length = self.limit if self.model_type in FULL_LENGTH else 0
         side = "right" if self.model_type in FULL_LENGTH else self.tokenizer.padding_side
         return pad(rows, self.fills, side, length)

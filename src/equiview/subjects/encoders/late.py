@@ -86,7 +86,7 @@ class LateInteraction(TorchEncoder):
         return tokens
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
-        """Rows filled up on the side that the tokenizer says."""
+        """Rows padded on the tokenizer's side."""
         tokenizer = self.processor.tokenizer
         fills = {"input_ids": tokenizer.pad_token_id or 0, "attention_mask": 0, "token_type_ids": 0}
         return pad(rows, fills, tokenizer.padding_side)

@@ -127,14 +127,14 @@ class MultilingualClip(TorchEncoder):
         return self.image_tower.image_vectors(inputs)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Token ids; the first position is that after the padding's, so the table is used from there on."""
+        """Token ids; positions are counted from the one after the padding's, as in XLM-R."""
         text, _ = self.towers
         limit = text.config.max_position_embeddings - text.config.pad_token_id - 1
         ids = self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]
         return with_masks(ids)
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
-        """Texts filled up to the longest."""
+        """Texts padded to the longest."""
         return pad(rows, {"input_ids": self.tokenizer.pad_token_id, "attention_mask": 0})
 
     def text_vectors(self, inputs: Inputs) -> torch.Tensor:

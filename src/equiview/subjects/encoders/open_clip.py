@@ -162,7 +162,7 @@ class OpenClip(TorchEncoder):
         return vectors
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Token ids, filled up already."""
+        """Token ids, padded already."""
         return [{"input_ids": row} for row in self.tokenizer(list(texts)).tolist()]
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:

@@ -45,7 +45,7 @@ class OwnModel(EmbeddingModel):
 
     @property
     def fingerprint(self) -> str:
-        """That of the class if it has one, else a hash of its source file, its argument and a few vectors."""
+        """The class's fingerprint if it has one, else a hash of its source, argument and a few vectors."""
         stated = getattr(self.model, "fingerprint", None)
         if stated is not None:
             return str(stated)
@@ -60,12 +60,12 @@ class OwnModel(EmbeddingModel):
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Those that the class states."""
+        """The versions that the class states."""
         return dict(getattr(self.model, "versions", {}))
 
     @property
     def parent(self) -> str | None:
-        """That which the class states."""
+        """The parent that the class states."""
         parent = getattr(self.model, "parent", None)
         return None if parent is None else str(parent)
 

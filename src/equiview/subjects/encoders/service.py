@@ -51,14 +51,14 @@ if TYPE_CHECKING:
 TRIES = 6
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""Answers after which the same request may succeed."""
+"""HTTP statuses after which the same request may succeed."""
 SIDE = 1024
 """Longer side, in pixels, to which pictures are made smaller before they are sent."""
 PICTURES = 8
 """Pictures in one request at most: services limit the size of requests."""
 KEYS = ("EQUIVIEW_API_KEY", "OPENAI_API_KEY")
 OTHER_SHAPES = {"cohere": "mteb:Cohere/Cohere-embed-v4.0", "voyageai": "mteb:voyageai/voyage-multimodal-3"}
-"""Services that answer in a shape of their own, and how they are named instead."""
+"""Services with another protocol, and how they are named instead."""
 
 log = logging.getLogger(__name__)
 

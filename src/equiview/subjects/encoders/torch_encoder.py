@@ -33,7 +33,7 @@ VOCABULARIES = (
 Inputs = dict[str, Any]
 Tokens = Mapping[str, Sequence[int]]
 LENGTH_LIMIT = 2**20
-"""Tokenizers without a limit of their own state an absurd one; from here on a limit is none."""
+"""Tokenizers without a limit state a very large number; from here on it counts as no limit."""
 
 
 class OnTorch:
@@ -87,7 +87,7 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         self.text_batch = max(1024, self.forward_texts)
 
     def find(self, argument: str) -> Checkpoint:
-        """The checkpoint that was named, fetched if need be."""
+        """The named checkpoint, downloaded if it is not here."""
         return Checkpoint.find(argument, self.scheme, self.extra_options, self.extra)
 
     @property
@@ -135,8 +135,8 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         lengths = [len(row["input_ids"]) for row in rows]
         if 0 in lengths:
             raise InputError(f"text {texts[lengths.index(0)]!r} has no token for {self.checkpoint.name}")
-        # Texts of one length waste nothing on filling up; the longest go first, so that what does not fit
-        # in memory fails at once.
+        # Texts of one length need no padding; the longest go first, so that what does not fit in memory
+        # fails at once.
         order = sorted(range(len(rows)), key=lambda row: -lengths[row])
         step = self.forward_texts
         batches = [[rows[row] for row in order[start : start + step]] for start in range(0, len(order), step)]
@@ -192,7 +192,7 @@ def chosen_dtype(name: str | None, device: torch.device, half: str, scheme: str,
 
 
 def readable(texts: Sequence[str]) -> list[str]:
-    """The texts, if a tokenizer can read them; InputError names the first with half of a surrogate pair."""
+    """The texts; InputError names the first that holds half of a surrogate pair, which no tokenizer reads."""
     for row, text in enumerate(texts):
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise InputError(
@@ -212,9 +212,9 @@ def with_masks(rows: Sequence[list[int]], longest: int | None = None, tail: int 
 
 
 def pad(rows: Sequence[Tokens], fills: Mapping[str, int], side: str = "right", length: int = 0) -> Inputs:
-    """Rows of token ids as tensors `(n, longest)` or `(n, length)`, filled up at `side`.
+    """Rows of token ids as tensors `(n, longest)` or `(n, length)`, padded on the given side.
 
-    `fills` gives the value that fills each input up, and names the inputs that are kept.
+    `fills` names the inputs that are kept, each with its padding value.
     """
     import torch
 
@@ -247,7 +247,7 @@ def state_of(path: Path) -> dict[str, Any]:
 
 
 def filled(model: Any, state: Mapping[str, Any], where: Any) -> Any:
-    """Return `model` with the weights of `state`, each of which has to be there and to fit."""
+    """Return `model` with the weights of `state`; InputError for one that is missing or of another shape."""
     expected = model.state_dict()
     missing = [name for name in expected if name not in state]
     wrong = [name for name in expected if name in state and expected[name].shape != state[name].shape]
@@ -257,7 +257,7 @@ def filled(model: Any, state: Mapping[str, Any], where: Any) -> Any:
 
 
 def loaded(model: Any, info: Mapping[str, Any], where: Any) -> Any:
-    """Return `model` if its checkpoint held every weight; a model that is partly random says nothing."""
+    """Return `model` if its checkpoint held every weight; a partly random model measures nothing."""
     missing = sorted(
         name for name in info["missing_keys"] if not name.endswith(("position_ids", "rotary_emb.inv_freq"))
     )

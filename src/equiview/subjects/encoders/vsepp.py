@@ -46,7 +46,7 @@ class VsePlusPlus(TorchEncoder):
 
     @property
     def recipe(self) -> str:
-        """The vocabulary, which is no weight, whose rules split words, and the weights that are read."""
+        """The vocabulary, the rule that splits words, and the weights that are read."""
         return json.dumps(["NLTK", self.path.name, self.vocabulary], sort_keys=True)
 
     @cached_property
@@ -185,7 +185,7 @@ class VsePlusPlus(TorchEncoder):
         return list(rows)
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
-        """Texts filled up to the longest, and their lengths."""
+        """Texts padded to the longest, and their lengths."""
         import torch
 
         lengths = torch.tensor([len(row["input_ids"]) for row in rows])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from equiview.audits.estimating import Rows
+from equiview.audits.saying import without_capital
 from equiview.benchmarks.parallel import Captions
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
@@ -68,12 +69,8 @@ def warning_of(estimates: Estimates, *, common: bool) -> str:
     advice = "parity.languages chooses languages" + (
         ", parity.common=false keeps all images" if common else ""
     )
-    return f" Careful: {_lowered(about_coverage(estimates, common=common))[:-1]}; {advice}."
+    return f" Careful: {without_capital(about_coverage(estimates, common=common))[:-1]}; {advice}."
 
 
 def _least(estimates: Estimates) -> Estimate | None:
     return min(estimates.by("language", COVERAGE), key=lambda row: row.value, default=None)
-
-
-def _lowered(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import ValidationError
-
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of
+from equiview.io.refusals import refused
 
 
 class Part(Frozen):
@@ -38,12 +37,8 @@ class TrainingCard(Frozen):
         path = folder / cls.file
         if not path.is_file():
             raise InputError(f"{folder}: holds no {cls.what} (no {cls.file})")
-        try:
+        with refused(lambda first: f"{path}: damaged or of another version ({first})"):
             return cls.model_validate_json(content_of(path))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{path}: damaged or of another version ({where}: {first['msg']})") from None
 
 
 def check_same(name: str, actual: str, wanted: Part, folder: Path, what: str) -> None:

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.build.removal.areas import grown, mask_of
 from equiview.build.removal.captions import Phrases, phrases_naming, prompted, without
@@ -26,6 +26,7 @@ from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.io.files import parse_json
 from equiview.io.fingerprint import fingerprint
+from equiview.io.refusals import refused
 from equiview.io.tables import write_bytes
 
 PICTURES = "removed"
@@ -62,13 +63,8 @@ class RemovalSettings(BaseModel):
         ...
         equiview.errors.InputError: setting rules: keep_below must not be above along_above
         """
-        try:
+        with refused(lambda first: f"setting {first}"):
             return cls.model_validate(dict(given))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            said = first["msg"].removeprefix("Value error, ")
-            raise InputError(f"setting {where}: {said[0].lower()}{said[1:]}") from None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release, id_field, image_items, text_field
+from equiview.data.arguments import count_of
 from equiview.data.languages import language_names
 from equiview.errors import InputError
 from equiview.io.files import read_json
@@ -56,7 +57,7 @@ def visrecall(argument: str) -> Benchmark:
     A missing title, and a landmark without pictures, which is left out, are counted in `about`.
     """
     place, options = VISRECALL.open(argument)
-    most = _most(options.get("images", str(PICTURES)))
+    most = count_of(options.get("images", PICTURES), "images", "visrecall")
     path = place / "landmark_list.json"
     landmarks, names, untitled = _landmarks(read_json(path), path)
     listed = _pictures(place / "image_list.json", most)
@@ -88,12 +89,6 @@ def visrecall(argument: str) -> Benchmark:
         },
         schemas={"landmarks": LANDMARKS, "names": NAMES},
     )
-
-
-def _most(value: str) -> int:
-    if not value.isdecimal() or int(value) < 1:
-        raise InputError(f"'visrecall': images is {value!r}; expected a whole number from 1")
-    return int(value)
 
 
 def _landmarks(content: Any, path: Path) -> tuple[dict[str, str], list[tuple[str, str, str]], int]:

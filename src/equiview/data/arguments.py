@@ -8,6 +8,18 @@ from collections.abc import Sequence
 from equiview.errors import InputError
 
 
+def count_of(value: str | int, name: str, source: str) -> int:
+    """The value of an option that counts something; InputError for what is no whole number from 1.
+
+    >>> count_of("8", "batch", "hf")
+    8
+    """
+    text = str(value)
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"{source}: {name} is {text!r}; expected a whole number from 1")
+    return int(text)
+
+
 def split_argument(argument: str, scheme: str, allowed: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Split `VALUE,option=value,...`; InputError for an option that is not among `allowed`.
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from equiview.data.arguments import count_of
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
@@ -50,10 +51,7 @@ class LocalModel(Answerer):
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
         self.checkpoint = Checkpoint.find(argument, self.scheme)
-        batch = self.checkpoint.options.get("batch", "16")
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"{self.scheme}: batch is {batch!r}; expected a whole number from 1")
-        self.batch = int(batch)
+        self.batch = count_of(self.checkpoint.options.get("batch", 16), "batch", self.scheme)
 
     @cached_property
     def device(self) -> torch.device:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import count_of, split_argument
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.data.vectors import one_each
@@ -87,10 +87,7 @@ class Connector(Answerer):
             raise InputError("connector: name the folder of a trained connector, as in connector:DIR")
         self.folder = Path(name).expanduser()
         self.made_of = Connection.read(self.folder)
-        batch = self.options.get("batch", str(BATCH))
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"connector: batch is {batch!r}; expected a whole number from 1")
-        self.batch = int(batch)
+        self.batch = count_of(self.options.get("batch", BATCH), "batch", "connector")
         weights = self.folder / WEIGHTS
         if not self.made_of.weights or not weights.is_file():
             raise InputError(f"{self.folder}: its training is not finished; give the same command again")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import count_of, split_argument
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.extras import require
@@ -42,10 +42,7 @@ class MtebModel(EmbeddingModel):
         self.model_name, _, self.revision = name.partition("@")
         if not self.model_name:
             raise InputError("subject 'mteb' needs a model: mteb:NAME")
-        batch = self.options.get("batch", "32")
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"mteb: batch is {batch!r}; expected a whole number from 1")
-        self.batch = int(batch)
+        self.batch = count_of(self.options.get("batch", 32), "batch", "mteb")
         if self.meta.similarity_fn_name == "MaxSim":
             self.similarity = "maxsim"
         elif self.meta.similarity_fn_name == "dot":

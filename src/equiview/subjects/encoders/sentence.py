@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from equiview.data.arguments import count_of
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.extras import require
@@ -90,11 +91,8 @@ class SentenceTransformers(EmbeddingModel):
         return model.eval()
 
     def _settings(self) -> dict[str, Any]:
-        batch = self.options.get("batch", "32")
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"{self.scheme}: batch is {batch!r}; expected a whole number from 1")
         return {
-            "batch_size": int(batch),
+            "batch_size": count_of(self.options.get("batch", 32), "batch", self.scheme),
             "convert_to_numpy": True,
             "normalize_embeddings": self.similarity == "cosine",
             "show_progress_bar": False,

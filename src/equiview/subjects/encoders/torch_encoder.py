@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from equiview.data.arguments import count_of
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.extras import require
@@ -54,11 +55,8 @@ class TorchEncoder(EmbeddingModel):
         super().__init__(argument)
         self.checkpoint = self.find(argument)
         self.options = self.checkpoint.options
-        batch = self.options.get("batch", str(self.usual_batch))
-        if not batch.isdecimal() or int(batch) < 1:
-            raise InputError(f"{self.scheme}: batch is {batch!r}; expected a whole number from 1")
-        self.forward_images = int(batch)
-        self.forward_texts = 4 * int(batch)
+        self.forward_images = count_of(self.options.get("batch", self.usual_batch), "batch", self.scheme)
+        self.forward_texts = 4 * self.forward_images
         self.image_batch = max(64, self.forward_images)
         self.text_batch = max(1024, self.forward_texts)
 

@@ -29,7 +29,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import count_of, split_argument
 from equiview.errors import InputError, unknown_name
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.encoders.embeddings import Embeddings
@@ -87,9 +87,7 @@ class Database(ResultLists):
         self.field = self.options.get("id", "id")
         self.source = f"{self.scheme}:{self.place}, {self.holder} {self.collection!r}"
         depth = self.options.get("depth")
-        if depth is not None and not (depth.isdecimal() and int(depth)):
-            raise InputError(f"{self.scheme!r}: depth is {depth!r}; expected a whole number from 1")
-        self.depth = None if depth is None else int(depth)
+        self.depth = None if depth is None else count_of(depth, "depth", self.scheme)
         with self.opened() as held:
             self.count, self.width, self.metric = held.count, held.width, held.metric
         if not self.count:

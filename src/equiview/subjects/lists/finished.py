@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks import Benchmark
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import count_of, split_argument
 from equiview.errors import InputError
 from equiview.io.files import read_lines
 from equiview.io.fingerprint import fingerprint
@@ -62,13 +62,11 @@ class FinishedRun(ResultLists):
             raise InputError("subject 'run' needs a file: run:FILE")
         self.path = Path(name).expanduser()
         self.source = str(self.path)
-        depth = options.get("depth")
-        if depth is not None and not (depth.isdecimal() and int(depth)):
-            raise InputError(f"'run': depth is {depth!r}; expected a whole number from 1")
+        depth = count_of(options["depth"], "depth", "run") if "depth" in options else None
         self.partial = options.get("partial", "no") == "yes"
         self.table = read_lists(self.path)
         if depth is not None:
-            self.table = self.table.filter(pl.col("rank") <= int(depth))
+            self.table = self.table.filter(pl.col("rank") <= depth)
 
     @property
     def fingerprint(self) -> str:

@@ -188,7 +188,7 @@ class Store:
                     "precision": shelf.precision,
                     "items": len(shelf.rows),
                     "vectors": shelf.n_vectors,
-                    "megabytes": sum(map(_size, folder.iterdir())) / 1e6,
+                    "megabytes": sum(map(size_of, folder.iterdir())) / 1e6,
                     "last_used": time.strftime("%Y-%m-%d %H:%M", time.localtime(about.lstat().st_mtime)),
                 }
             )

@@ -79,6 +79,7 @@ class Connector(Answerer):
     """An encoder joined to a language model by a trained connector."""
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
+    encoder: Encoder
 
     def __init__(self, argument: str = "", encoder: Encoder | None = None) -> None:
         super().__init__(argument)

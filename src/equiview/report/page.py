@@ -94,7 +94,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
             script=Markup(script),
             policy=policy_of(script, plotly_hash),
             plotly=plotly,
-            subject_colour=lambda name: colours.colour_of("subject", name, names),
+            subject_colour=lambda name: colours.subject_colour(name, names),
         )
     )
     return (html.rstrip() + "\n").encode()

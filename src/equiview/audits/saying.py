@@ -17,17 +17,17 @@ NAMED = 3
 
 
 def not_decided(reason: str) -> str:
-    """The answer where something is missing, or where the numbers do not decide."""
+    """The answer where something is missing for a judgement, or where the numbers do not decide."""
     return f"Not decided: {reason}."
 
 
-def opening(finding: Finding, tolerance: str) -> str:
-    """How an answer begins that says the same effect whatever is found.
+def opening(finding: Finding, tolerance: str = "") -> str:
+    """How an answer begins.
 
-    >>> opening("fair", "5 points"), opening("unclear", "5 points")
-    ('No', 'Not decided at 5 points')
+    >>> opening("fair"), opening("unclear"), opening("unclear", "5 points")
+    ('No', 'Not decided', 'Not decided at 5 points')
     """
-    return {"biased": "Yes", "fair": "No"}.get(finding, f"Not decided at {tolerance}")
+    return {"biased": "Yes", "fair": "No"}.get(finding, f"Not decided at {tolerance}".removesuffix(" at "))
 
 
 def too_few(n: int, what: str, least: int) -> str:
@@ -85,7 +85,7 @@ def listed(parts: Iterable[str]) -> str:
     >>> listed(["a", "b", "c"]), listed(["a", "b"]), listed(["a"])
     ('a, b and c', 'a and b', 'a')
     """
-    *most, last = parts
+    *most, last = list(parts) or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
 

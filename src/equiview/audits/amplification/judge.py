@@ -44,7 +44,6 @@ def judge(estimates: Estimates, settings: AmplificationSettings) -> Verdict:
 
 
 def _missing(estimates: Estimates, effects: list[Estimate], settings: AmplificationSettings) -> str:
-    """What is missing for a judgement, or nothing."""
     skill = estimates.one("skill")
     if not effects:
         return f"no attribute has two groups with {settings.least} images and enough that can be compared"

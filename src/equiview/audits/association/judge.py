@@ -36,7 +36,6 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
 
 
 def _missing(estimates: Estimates, pull: Estimate, direction: Direction, tolerance: float) -> str:
-    """What is missing for a judgement, or nothing."""
     if pull.n < LEAST_LANGUAGES:
         languages = "language" if pull.n == 1 else "languages"
         return f"only {pull.n} {languages}, at least {LEAST_LANGUAGES} are needed"

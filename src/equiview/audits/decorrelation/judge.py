@@ -36,7 +36,6 @@ def judge(estimates: Estimates, settings: DecorrelationSettings) -> Verdict:
 
 
 def _missing(estimates: Estimates, excess: Estimate, settings: DecorrelationSettings) -> str:
-    """What is missing for a judgement, or nothing."""
     if not excess.judged:
         return f"there are {excess.n} synthetic images, at least {settings.least} are needed"
     there = estimates.one(KEPT, settings.judged_at)

@@ -33,7 +33,7 @@ def judge(estimates: Estimates, settings: IndividualSettings) -> Verdict:
     elif finding == "biased":
         answer = say.biased(estimates, shown(effects, settings.tolerance), len(shifts))
     else:
-        answer = say.most(estimates, opening(finding, f"{settings.tolerance:.0%}"), shifts)
+        answer = say.otherwise(estimates, opening(finding, f"{settings.tolerance:.0%}"), shifts)
     return verdict(
         finding,
         answer,
@@ -52,7 +52,6 @@ def _moved(estimates: Estimates, beyond: Estimate | None) -> Estimate:
 
 
 def _missing(estimates: Estimates, shifts: Sequence[Estimate], settings: IndividualSettings) -> str:
-    """What is missing for a judgement, or nothing."""
     margin = estimates.one(MARGIN.metric)
     if margin.n < settings.least:
         return f"only {margin.n} images are captioned in two languages, at least {settings.least} are needed"

@@ -28,19 +28,15 @@ def biased(estimates: Estimates, shown: Sequence[Estimate], n: int) -> str:
     """The shifts that show bias, the largest first, of `n`, and the gap beyond paraphrase if it does."""
     shifts = [row for row in shown if "language" in row.keys]
     than = " than captions of the same images in other languages"
-    parts = [
-        f"captions in {named(those, by_share, f'more of {n} languages')} are {side} similar to their images"
-        for side, those in by_side(shifts, "less", "more")
-    ]
-    claims = (
-        [f"{', and '.join([parts[0] + than, *parts[1:]])}, in percent of {_margin(estimates)}"]
-        if parts
-        else []
-    )
+    parts: list[str] = []
+    for side, those in by_side(shifts, "less", "more"):
+        names = named(those, by_share, f"more of {n} languages")
+        parts.append(f"captions in {names} are {side} similar to their images{'' if parts else than}")
+    claims = [f"{', and '.join(parts)}, in percent of {_margin(estimates)}"] if parts else []
     return f"Yes: {'; '.join([*claims, _moved(estimates)] if len(shown) > len(shifts) else claims)}."
 
 
-def most(estimates: Estimates, begin: str, shifts: Sequence[Estimate]) -> str:
+def otherwise(estimates: Estimates, begin: str, shifts: Sequence[Estimate]) -> str:
     """How much similarity moves, and the language that differs most."""
     largest = max(shifts, key=lambda shift: abs(shift.value))
     side = "less" if largest.value < 0 else "more"

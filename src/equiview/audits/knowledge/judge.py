@@ -28,12 +28,12 @@ def judge(estimates: Estimates, settings: KnowledgeSettings) -> Verdict:
     kinds = ((gaps, settings.tolerance), (list(map(at_least_none, lost)), settings.lost_tolerance))
     missing = _missing(estimates, settings)
     finding = together(decide(*rows, tolerance=limit, missing=missing) for rows, limit in kinds)
-    if finding == "biased":
+    if missing:
+        answer = not_decided(missing)
+    elif finding == "biased":
         answer = say.biased(estimates, *(shown(rows, limit) for rows, limit in kinds))
-    elif finding == "fair":
-        answer = say.fair(estimates, settings)
     else:
-        answer = not_decided(missing or say.undecided(estimates, settings))
+        answer = say.otherwise(finding, estimates, settings)
     unread = estimates.one(UNREAD).value
     return verdict(
         finding,
@@ -61,7 +61,6 @@ def _plotted(kinds: Iterable[tuple[list[Estimate], float]]) -> Effect | None:
 
 
 def _missing(estimates: Estimates, settings: KnowledgeSettings) -> str:
-    """What is missing for a judgement, or nothing."""
     accuracy = estimates.one(ACCURACY)
     if accuracy.n < settings.least:
         return too_few(accuracy.n, "questions", settings.least)

@@ -18,10 +18,12 @@ from equiview.audits.saying import (
     levels,
     limit,
     named,
+    opening,
     with_capital,
     without_capital,
 )
 from equiview.data.estimates import Estimate, Estimates
+from equiview.data.verdict import Finding
 
 LIMITS = (
     "The same question may be harder in one language because its translation is worse.",
@@ -58,20 +60,14 @@ def biased(estimates: Estimates, gaps: Sequence[Estimate], lost: Sequence[Estima
     return f"Yes: {'; '.join(claims)}."
 
 
-def fair(estimates: Estimates, settings: KnowledgeSettings) -> str:
-    """That accuracy is alike in all languages."""
-    return (
-        f"No: accuracy in no language is off that in the others by more than {limit(settings.tolerance)}, "
-        f"intervals included. {_shared(estimates)}."
-    )
-
-
-def undecided(estimates: Estimates, settings: KnowledgeSettings) -> str:
-    """That neither is shown."""
-    return (
-        f"no difference of accuracy is shown to exceed {limit(settings.tolerance)} and no lost consistency "
-        f"{limit(settings.lost_tolerance)}, and not all are shown to be within. {_shared(estimates)}"
-    )
+def otherwise(finding: Finding, estimates: Estimates, settings: KnowledgeSettings) -> str:
+    """That accuracy is alike in all languages, or that this is not shown either."""
+    gap, lost = limit(settings.tolerance), limit(settings.lost_tolerance)
+    said = f"accuracy in no language is off that in the others by more than {gap}, intervals included"
+    if finding == "unclear":
+        said = f"no difference of accuracy is shown to exceed {gap} and no lost consistency {lost}, "
+        said += "and not all are shown to be within"
+    return f"{opening(finding)}: {said}. {_shared(estimates)}."
 
 
 def evidence(estimates: Estimates, answer: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ def judge(estimates: Estimates, settings: MemorySettings) -> Verdict:
     elif finding == "biased":
         answer = say.biased(estimates, biased)
     else:
-        answer = say.most(estimates, opening(finding, f"{settings.tolerance:.0%}"), effects)
+        answer = say.otherwise(estimates, opening(finding, f"{settings.tolerance:.0%}"), effects)
     return verdict(
         finding,
         answer,
@@ -47,7 +47,6 @@ def judge(estimates: Estimates, settings: MemorySettings) -> Verdict:
 
 
 def _missing(estimates: Estimates, effects: Sequence[Estimate], settings: MemorySettings) -> str:
-    """What is missing for a judgement, or nothing."""
     margin = estimates.maybe(MARGIN)
     if margin is None:
         return "no description has a score with pictures of its own landmark and of others"

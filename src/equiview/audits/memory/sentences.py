@@ -64,7 +64,7 @@ def biased(estimates: Estimates, shown: Sequence[Estimate]) -> str:
     return f"Yes: {'; '.join(claims)}, in percent of {_margin(estimates)}."
 
 
-def most(estimates: Estimates, begin: str, effects: Sequence[Estimate]) -> str:
+def otherwise(estimates: Estimates, begin: str, effects: Sequence[Estimate]) -> str:
     """The largest effect."""
     row = max(effects, key=lambda effect: abs(effect.value))
     about = f"descriptions in {language_of(row)} score" if _is_shift(row) else "local languages score"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from equiview.audits.estimating import Rows
-from equiview.audits.saying import without_capital
+from equiview.audits.saying import language_of, without_capital
 from equiview.benchmarks.parallel import Captions
 from equiview.data.estimates import Estimate, Estimates
-from equiview.data.languages import language_name
 from equiview.data.metric import quantity
 from equiview.io.tables import Column, Schema
 
@@ -56,7 +55,7 @@ def about_coverage(estimates: Estimates, *, common: bool) -> str:
     which = (
         "those with a caption in every language"
         if common
-        else f"in {language_name(least.quantity.keys['language'])}, the language with the fewest"
+        else f"in {language_of(least)}, the language with the fewest"
     )
     return f"Matching rests on {compared:,} of {least.n:,} captioned images ({least.value:.0%}), {which}."
 

@@ -29,12 +29,12 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     large, unfair = ([gap for gap in some if shows_bias(gap, settings.tolerance)] for some in (gaps, people))
     missing = _missing(estimates, tasks, able, gaps, settings)
     finding = decide(*gaps, *people, tolerance=settings.tolerance, missing=missing)
-    if finding == "biased":
+    if missing:
+        answer = not_decided(missing)
+    elif finding == "biased":
         answer = say.biased(large, unfair, gaps, settings)
-    elif finding == "fair":
-        answer = say.fair(able, gaps, people, settings)
     else:
-        answer = not_decided(missing or say.undecided(settings))
+        answer = say.otherwise(finding, able, gaps, people, settings)
     return verdict(
         finding,
         answer + warning_of(estimates, common=settings.common),
@@ -73,7 +73,6 @@ def _missing(
     gaps: Sequence[Estimate],
     settings: ParitySettings,
 ) -> str:
-    """What is missing for any judgement, or nothing."""
     most = max(row.n for task in tasks for row in estimates.by("language", "skill", task=task))
     if most < settings.least:
         return too_few(most, "images", settings.least)

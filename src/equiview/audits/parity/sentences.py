@@ -16,9 +16,19 @@ from equiview.audits.parity.tasks import (
     pivot_of,
     title_of,
 )
-from equiview.audits.saying import by_how_much, filled, in_points, language_of, levels, limit, with_interval
+from equiview.audits.saying import (
+    by_how_much,
+    filled,
+    in_points,
+    language_of,
+    levels,
+    limit,
+    not_decided,
+    with_interval,
+)
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
+from equiview.data.verdict import Finding
 
 LIMITS = (
     "Equal accuracy is not good accuracy, and unequal accuracy may come from captions that say less.",
@@ -65,21 +75,22 @@ def biased(
     return f"Yes: {' '.join(claims)}"
 
 
-def fair(
-    able: Sequence[str], gaps: Sequence[Estimate], people: Sequence[Estimate], settings: ParitySettings
+def otherwise(
+    finding: Finding,
+    able: Sequence[str],
+    gaps: Sequence[Estimate],
+    people: Sequence[Estimate],
+    settings: ParitySettings,
 ) -> str:
-    """That all gaps are small."""
-    groups = ", and all between groups of people," if people else ""
-    return (
-        f"No: all gaps to {_names(gap.keys['other'] for gap in gaps)}{groups} are within "
-        f"{limit(settings.tolerance)}, intervals included ({_titles(able)})."
-    )
-
-
-def undecided(settings: ParitySettings) -> str:
-    """That neither is shown."""
+    """That all gaps are small, or that this is not shown either."""
     within = limit(settings.tolerance)
-    return f"no gap is shown to exceed {within}, and not all of them are shown to be within it"
+    if finding == "unclear":
+        return not_decided(
+            f"no gap is shown to exceed {within}, and not all of them are shown to be within it"
+        )
+    groups = ", and all between groups of people," if people else ""
+    pivots = _names(gap.keys["other"] for gap in gaps)
+    return f"No: all gaps to {pivots}{groups} are within {within}, intervals included ({_titles(able)})."
 
 
 def unskilled(tasks: Sequence[str], settings: ParitySettings) -> str:

@@ -29,12 +29,12 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
     effects = [ratio.above_chance() for ratio in ratios]
     finding = decide(*effects, tolerance=settings.tolerance, missing=missing)
     beyond = _beyond(ratios, settings)
-    if finding == "biased":
+    if missing:
+        answer = not_decided(missing)
+    elif finding == "biased":
         answer = say.biased(estimates, settings, max(beyond, key=lambda ratio: abs(ratio.value - 1)))
-    elif finding == "fair":
-        answer = say.fair(settings, ratios)
     else:
-        answer = not_decided(missing or say.undecided(settings, ratios))
+        answer = say.otherwise(finding, settings, ratios)
     tested = ratios
     if settings.by == "tier":  # languages of their own, tests corrected
         cutoffs = estimates.table.filter(metric="exposure ratio")["k"].unique().sort()
@@ -74,7 +74,6 @@ def _beyond(ratios: Sequence[Estimate], settings: PrevalenceSettings) -> list[Es
 
 
 def _missing(estimates: Estimates, settings: PrevalenceSettings, ratios: Sequence[Estimate]) -> str:
-    """What is missing for a judgement; nothing where there is enough."""
     if not ratios:
         return say.one_group(settings)
     if ratios[0].n < LEAST_IMAGES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from equiview.audits.prevalence.settings import PrevalenceSettings
-from equiview.audits.saying import filled, levels, listed
+from equiview.audits.saying import filled, levels, listed, not_decided
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
 from equiview.data.verdict import Finding, Reading
@@ -83,23 +83,21 @@ def biased(estimates: Estimates, settings: PrevalenceSettings, row: Estimate) ->
     return f"Yes: {_name(row, settings)} {get}, where {would} (ratio {row:.2f})."
 
 
-def fair(settings: PrevalenceSettings, ratios: Sequence[Estimate]) -> str:
-    """That all groups, or the least written languages, get their share."""
-    tolerance = f"within {settings.tolerance:.0%} of what {_blind(settings)} would give"
+def otherwise(finding: Finding, settings: PrevalenceSettings, ratios: Sequence[Estimate]) -> str:
+    """That all groups, or the least written languages, get their share; or which ratio is least certain."""
+    would = f"what {_blind(settings)} would give"
+    if finding == "unclear":
+        row = max(ratios, key=lambda ratio: ratio.high - ratio.low)
+        neither = f"neither shown to be beyond {settings.tolerance:.0%} of it nor to be within"
+        return not_decided(
+            f"exposure of {_name(row, settings)} in {_top(row)} is {row:.2f} of {would}, {neither}"
+        )
+    tolerance = f"within {settings.tolerance:.0%} of {would}"
     ranks = f"cutoffs {listed(map(str, sorted({row.quantity.k or 1 for row in ratios})))}"
     if settings.by != "tier":
         return f"No: every {settings.by}'s captions get exposure {tolerance}, at {ranks}."
     values = ", ".join(f"{row.value:.2f}" for row in ratios)
     return f"No: {_name(ratios[0], settings)} get exposure {tolerance} them, at {ranks} (ratio {values})."
-
-
-def undecided(settings: PrevalenceSettings, ratios: Sequence[Estimate]) -> str:
-    """Why neither is shown: the estimate whose interval is the widest."""
-    row = max(ratios, key=lambda ratio: ratio.high - ratio.low)
-    return (
-        f"exposure of {_name(row, settings)} in {_top(row)} is {row:.2f} of what {_blind(settings)} would "
-        f"give, neither shown to be beyond {settings.tolerance:.0%} of it nor to be within"
-    )
 
 
 def evidence(

@@ -91,7 +91,6 @@ def _effects(estimates: Estimates, settings: SocialSettings) -> list[Judged]:
 
 
 def _missing(estimates: Estimates, effects: list[Judged]) -> str:
-    """What is missing for a judgement; nothing where there is enough."""
     if not any(one.is_skew for one in effects):
         names = estimates.table.filter(metric=KNOWN)["attribute"].unique(maintain_order=True)
         return (

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -92,6 +93,71 @@ def test_every_library_that_is_imported_is_declared() -> None:
         return any(name == own or name.startswith(f"{own}-") for name in declared)
 
     assert {library for library in libraries if not is_declared(library)} == set()
+
+
+def imports(path: Path) -> set[str]:
+    """The full names of what a file imports, wherever in it the import stands."""
+    package = path.relative_to(SOURCE.parent).parent.parts
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {f"{module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def private_of_others(path: Path) -> set[str]:
+    """What a file imports that belongs to a package which it does not lie in."""
+    home = ".".join(path.relative_to(SOURCE.parent).parent.parts)
+    found = set()
+    for name in imports(path):
+        owner, _, private = name.partition("._")
+        if private and not private.startswith("_") and name.startswith("equiview."):
+            found |= {name} if not f"{home}.".startswith(f"{owner}.") else set()
+    return found
+
+
+def judges_and_pictures(path: Path) -> set[str]:
+    """What a `judge` imports of a `draw`, or the reverse."""
+    other = {"judge": "draw", "draw": "judge"}.get(path.stem)
+    return {name for name in imports(path) if other in name.split(".") and name.startswith("equiview.")}
+
+
+@pytest.mark.parametrize("wrong", [private_of_others, judges_and_pictures])
+def test_no_file_imports_what_is_not_meant_for_it(wrong: Callable[[Path], set[str]]) -> None:
+    assert {str(path): names for path in SOURCE.rglob("*.py") if (names := wrong(path))} == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "is_wrong"),
+    [
+        ("stats/means.py", "from equiview.metrics._check import as_table", True),
+        ("stats/means.py", "def f():\n    from equiview.metrics import _check", True),
+        ("stats/means.py", "import equiview.metrics._check", True),
+        ("stats/means.py", "from ..metrics._check import as_table", True),
+        ("api.py", "from equiview.stats._check import as_level", True),
+        ("stats/means.py", "from equiview.stats._check import as_level", False),
+        ("stats/means.py", "from ._check import as_level", False),
+        ("stats/means.py", "from equiview import __version__", False),
+        ("audits/social/judge.py", "def f():\n    from equiview.audits.social.draw import draw", True),
+        ("audits/social/draw.py", "from equiview.audits.memory.judge import judge", True),
+        ("audits/social/draw.py", "from equiview.audits.social import judge", True),
+        ("audits/social/draw.py", "from . import judge", True),
+        ("audits/social/draw.py", "from equiview.audits.social.sentences import in_words", False),
+        ("audits/social/__init__.py", "from equiview.audits.social.draw import draw", False),
+    ],
+)
+def test_imports_that_are_not_meant_are_found(
+    file: str, code: str, is_wrong: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path / "equiview")
+    path = tmp_path / "equiview" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(code)
+    assert bool(private_of_others(path) | judges_and_pictures(path)) == is_wrong
 
 
 def test_every_room_has_its_place_in_the_layers() -> None:

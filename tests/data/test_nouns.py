@@ -1,3 +1,5 @@
+import json
+
 import polars as pl
 import pytest
 
@@ -37,6 +39,20 @@ def test_figures_survive_the_disk(tmp_path):
         back = read_figure(tmp_path / "f.json")
         assert back.table.equals(figure.table)
         assert {**back.__dict__, "table": 0} == {**figure.__dict__, "table": 0}
+
+
+@pytest.mark.parametrize(("palette", "role"), [("tier", "least"), ("outcome", None), ("group", None)])
+def test_a_figure_that_names_a_palette_has_the_roles_it_stood_for(palette, role, tmp_path):
+    chart = Chart(
+        "c", "t", "s", pl.DataFrame({"x": ["low"], "y": [1]}), "bars", "x", "y", "x", "y", color="x"
+    )
+    write_figure(chart, tmp_path / "f.json")
+    content = json.loads((tmp_path / "f.json").read_text())
+    del content["roles"], content["by_subject"]
+    (tmp_path / "f.json").write_text(json.dumps(content | {"palette": palette}))
+    back = read_figure(tmp_path / "f.json")
+    assert back.roles.get("low") == role
+    assert ("cultural" in back.roles) == (palette == "outcome")
 
 
 def test_a_chart_of_nothing_is_refused():

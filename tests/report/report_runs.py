@@ -24,6 +24,7 @@ from equiview.data.languages import languages
 from equiview.data.lists import RankedLists
 from equiview.data.metric import Metric, quantity
 from equiview.data.observations import Observations
+from equiview.data.roles import TIER_ROLES
 from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
 from equiview.data.verdict import Reading, Verdict
 from equiview.errors import InputError
@@ -169,7 +170,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
             "rank",
             "share of images",
             color="tier",
-            palette="tier",
+            roles=TIER_ROLES,
             percent=True,
         ),
         Chart(
@@ -183,7 +184,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
             "language",
             "share of captions",
             color="tier",
-            palette="tier",
+            roles=TIER_ROLES,
             marker="web",
             percent=True,
             reference={"share of the pool": 1 / 36},
@@ -228,7 +229,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
             "first component",
             "second component",
             color="tier",
-            palette="tier",
+            roles=TIER_ROLES,
             label="word",
             picture="shown",
         ),
@@ -256,7 +257,7 @@ def figures_of_every_kind(table: pl.DataFrame, skew: float) -> list[Figure]:
             "country",
             "share of trials",
             color="outcome",
-            palette="outcome",
+            roles=dict(zip(OUTCOMES, ("right", "biased", "wrong"), strict=True)),
             percent=True,
         ),
         Chart(

@@ -11,6 +11,7 @@ import pytest
 from report_runs import EVIL, estimates, figures_of_every_kind
 
 from equiview.data.figures import Chart
+from equiview.data.roles import TIER_ROLES
 from equiview.report import charts, figures
 from equiview.report.colours import SUBJECTS, TIERS
 from equiview.report.embed import Pictures
@@ -49,11 +50,11 @@ def test_intervals_are_error_bars_measured_from_the_value() -> None:
 
 
 def test_tiers_have_their_colours_and_subjects_the_page_s_order() -> None:
-    tiers = charts.spec(simple(color="tier", palette="tier"))["data"]
+    tiers = charts.spec(simple(color="tier", roles=TIER_ROLES))["data"]
     assert {trace["name"]: trace["marker"]["color"] for trace in tiers} == {
         t: TIERS[t] for t in ("low", "high")
     }
-    subjects = charts.spec(simple(color="tier", palette="subject"), subjects=["other", "low"])["data"]
+    subjects = charts.spec(simple(color="tier", by_subject=True), subjects=["other", "low"])["data"]
     assert subjects[0]["marker"]["color"] == SUBJECTS[1]
 
 
@@ -88,8 +89,8 @@ def test_nan_becomes_a_gap_and_not_broken_json() -> None:
 def test_plain_charts_of_several_runs_become_one_and_coloured_ones_stay_apart() -> None:
     plain = figures.joined([("a", simple()), ("b", simple())])
     assert plain is not None
-    assert (plain.color, plain.palette, len(plain.table)) == ("subject", "subject", 4)
-    coloured = simple(color="tier", palette="tier")
+    assert (plain.color, plain.by_subject, len(plain.table)) == ("subject", True, 4)
+    coloured = simple(color="tier", roles=TIER_ROLES)
     assert figures.joined([("a", coloured), ("b", coloured)]) is None
     block = figures.blocks("audit", [("a", coloured), ("b", coloured)], Pictures())[0]
     assert [panel.subject for panel in block.panels] == ["a", "b"]

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from equiview.data.roles import TIER_ROLES
 from equiview.report import colours
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
@@ -23,11 +24,11 @@ SIGHT = {
     ),
 }
 EVERY = {
-    **colours.TIERS,
-    **colours.OUTCOMES,
+    **colours.ROLES,
     **dict(enumerate(colours.SUBJECTS)),
     **dict(enumerate(colours.GROUPS, 20)),
 }
+OUTCOMES = tuple(colours.ROLES[role] for role in ("right", "biased", "wrong"))
 
 
 def linear(colour: str) -> np.ndarray:
@@ -59,9 +60,7 @@ def test_every_colour_stands_out_from_the_ground(ground: str) -> None:
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-@pytest.mark.parametrize(
-    "together", [tuple(colours.TIERS.values()), tuple(colours.OUTCOMES.values()), colours.SUBJECTS[:4]]
-)
+@pytest.mark.parametrize("together", [tuple(colours.TIERS.values()), OUTCOMES, colours.SUBJECTS[:4]])
 def test_colours_of_one_figure_stay_apart_for_every_eye(together: tuple[str, ...], sight: str) -> None:
     for a, b in combinations(together, 2):
         apart = float(np.linalg.norm(lab(a, SIGHT[sight]) - lab(b, SIGHT[sight])))
@@ -70,7 +69,7 @@ def test_colours_of_one_figure_stay_apart_for_every_eye(together: tuple[str, ...
 
 def test_a_thing_keeps_its_colour_whatever_stands_beside_it() -> None:
     for order in (["low"], ["medium", "low"], []):
-        assert colours.colour_of("tier", "low", order) == colours.TIERS["low"]
-    assert colours.colour_of("outcome", "M_cul", []) == colours.OUTCOMES["cul"]
-    assert colours.colour_of("subject", "b", ["a", "b"]) == colours.SUBJECTS[1]
+        assert colours.colour_of("low", order, TIER_ROLES) == colours.TIERS["low"] == "#d55e00"
+    assert colours.colour_of("drawn in", [], {"drawn in": "biased"}) == colours.ROLES["biased"] == "#8b4fc0"
+    assert colours.subject_colour("b", ["a", "b"]) == colours.SUBJECTS[1]
     assert len(set(colours.SUBJECTS)) == len(colours.SUBJECTS) == len(colours.SYMBOLS)

@@ -54,9 +54,9 @@ def test_lines_and_bytes_of_ones_own_are_read(tmp_path: Path) -> None:
 
 WRONG_LINES = {
     '{"id": "a"}\n{"id": "a"}': "line 2: id 'a' is that of line 1; it must be distinct",
-    '{"id": "a", "title": "t"}': "line 1: title: Extra inputs are not permitted; correct it",
-    '{"id": "a"}\n{"id": 3}': "line 2: id: Input should be a valid string",
-    '{"id": "a", "fields": [{"label": "t"}]}': "line 1: fields.0.text: Field required",
+    '{"id": "a", "title": "t"}': "line 1: title: extra inputs are not permitted; correct it",
+    '{"id": "a"}\n{"id": 3}': "line 2: id: input should be a valid string",
+    '{"id": "a", "fields": [{"label": "t"}]}': "line 1: fields.0.text: field required",
     '{"id": "a"}\n{"id": ': "line 2: is not JSON",
     '{"id": "a", "picture": "no.png"}': "line 1: picture 'no.png' is no file",
     '{"id": "a", "picture": "x.svg"}': "line 1: the picture is no PNG, JPEG, GIF or WebP; convert it",
@@ -74,10 +74,10 @@ def test_a_wrong_line_is_named(tmp_path: Path, content: str, message: str) -> No
 
 
 WRONG_SETTINGS = {
-    "questions": ([], "questions: Tuple should have at least 1 item"),
+    "questions": ([], "questions: tuple should have at least 1 item"),
     "people_per_item": (0, "people_per_item: "),
     "reviewers": (["Ann", "Ann"], "a name is there twice"),
-    "colour": ("red", "colour: Extra inputs are not permitted"),
+    "colour": ("red", "colour: extra inputs are not permitted"),
     "title": ("", "title: "),
 }
 

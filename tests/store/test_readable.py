@@ -7,7 +7,7 @@ import pytest
 
 from equiview.benchmarks import Benchmark, load_benchmark, same_image
 from equiview.data.items import Items
-from equiview.data.requests import Reply
+from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
 from equiview.store import Store, readable_part, stored, stored_answers
 from equiview.subjects import Answerer, load_subject
@@ -33,6 +33,18 @@ class Looking(Ready):
     """Must look at the picture."""
 
     looks_up = False
+
+
+class Outside(Looking):
+    """Somebody else's, which asks an encoder for vectors; with `follows` these are all that is kept."""
+
+    def __init__(self, follows=False):
+        super().__init__()
+        self.encoder, self.follows = Counting(), follows
+
+    def replies(self, requests, images, progress):
+        vectors = self.encoder.embed(images)
+        yield from ((place, Reply(str(vectors[request.image][0]))) for place, request in enumerate(requests))
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +77,7 @@ def test_an_encoder_goes_on_with_what_can_be_read(with_store):
 
 
 @pytest.mark.parametrize("with_store", [True, False])
-@pytest.mark.parametrize("make", [Looking, lambda: load_subject("choice:pictogram:aligned")])
+@pytest.mark.parametrize("make", [Looking, Outside, lambda: load_subject("choice:pictogram:aligned")])
 def test_what_answers_is_asked_about_pictures_that_can_be_read(make, with_store, quiz):
     subject = stored_answers(make()) if with_store else make()
     told = []
@@ -78,9 +90,24 @@ def test_what_answers_is_asked_about_pictures_that_can_be_read(make, with_store,
     assert told
 
 
+@pytest.mark.parametrize("follows", [True, False])
+def test_vectors_behind_the_answers_of_somebody_elses_model_are_kept(follows, quiz):
+    part, _ = readable_part(Looking(), quiz)
+    request = Request("q", "which?", "en", image=0)
+    for encoded in (1, 0):  # the pictures that can be read are one picture twice
+        outside = Outside(follows)
+        counting, model = outside.encoder, stored_answers(outside)
+        assert (model is outside) == follows
+        readable_part(model, quiz)
+        model.ask([request], part.images)
+        assert counting.encoded == encoded
+
+
 def test_who_has_the_answers_or_vectors_already_needs_no_picture(quiz, tmp_path):
     vectors = load_subject(f"embeddings:{write_world(tmp_path / 'world')}")
-    for subject in (Ready(), vectors):
+    outside = Outside()
+    outside.encoder = vectors
+    for subject in (Ready(), vectors, outside, stored_answers(outside)):
         part, bad = readable_part(subject, quiz)
         assert (part is quiz, len(bad)) == (True, 0)
 

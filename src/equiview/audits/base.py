@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
@@ -36,6 +36,7 @@ from equiview.data.values import Values
 from equiview.data.verdict import Verdict
 from equiview.errors import InputError
 from equiview.io.progress import Progress
+from equiview.io.refusals import settings_of
 from equiview.io.tables import Schema
 from equiview.subjects import Subject
 
@@ -117,15 +118,7 @@ class Audit(Generic[Sub, S]):
 
     def configure(self, given: Mapping[str, Any]) -> S:
         """Settings from what the user gave; InputError says which one is wrong and which there are."""
-        try:
-            settings = self.settings.model_validate(dict(given))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "settings"
-            known = ", ".join(self.settings.model_fields)
-            raise InputError(
-                f"audit {self.name!r}, setting {where!r}: {first['msg'].lower()} (settings: {known})"
-            ) from None
+        settings = settings_of(self.settings, given, f"audit {self.name!r}")
         settings._space = self.name
         return settings
 

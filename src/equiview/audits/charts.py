@@ -6,6 +6,7 @@ import polars as pl
 
 from equiview.data.figures import Chart
 from equiview.data.languages import known_languages, language_names, languages
+from equiview.data.roles import TIER_ROLES
 
 
 def by_family() -> dict[str, int]:
@@ -46,7 +47,7 @@ def points_by_language(
         low="low",
         high="high",
         color="tier",
-        palette="tier",
+        roles=TIER_ROLES,
         label="language",
         x_title="language, from most to least written on the web",
         y_title=y_title,

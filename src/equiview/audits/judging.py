@@ -9,12 +9,18 @@ tolerance (equivalence). Unclear otherwise. `labs/error_rates.py` measures how o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
-from equiview.data.estimates import TOO_SMALL, Estimate
-from equiview.data.verdict import Effect, Finding
+from equiview.data.estimates import Estimate
+from equiview.data.verdict import Effect, Finding, Verdict
 
 ALPHA = 0.05
+SKILL = 0.001
+"""How unlikely by chance so many hits must be for a retriever's lists to be judged."""
+CERTAIN = 0.0001
+"""p up to which a subject counts as better at its own items than at others: no random one gets so far."""
 
 
 def shows_bias(effect: Estimate, tolerance: float) -> bool:
@@ -27,6 +33,11 @@ def shows_bias(effect: Estimate, tolerance: float) -> bool:
     rejected = p is None or p <= ALPHA
     beyond = effect.low > tolerance or effect.high < -tolerance
     return effect.judged is not False and rejected and beyond
+
+
+def shown(effects: Iterable[Estimate], tolerance: float) -> list[Estimate]:
+    """The effects that show bias, largest first."""
+    return sorted((row for row in effects if shows_bias(row, tolerance)), key=lambda row: -abs(row.value))
 
 
 def excludes_bias(effect: Estimate, tolerance: float) -> bool:
@@ -65,21 +76,51 @@ def largest(effects: Sequence[Estimate], tolerance: float) -> Effect | None:
     return Effect(quantity=most.quantity, tolerance=tolerance, among=len(judged))
 
 
-def in_points(value: float, spec: str = ".1f") -> str:
-    """A difference of shares as it is said in words.
+def together(findings: Iterable[Finding]) -> Finding:
+    """Several findings as one: biased where any is, fair where all are.
 
-    >>> in_points(0.538), in_points(0.05, ".3g"), in_points(-0.02, "+.1f")
-    ('53.8 points', '5 points', '-2.0 points')
+    >>> together(["fair", "biased"]), together(["fair", "fair"]), together(["fair", "unclear"]), together([])
+    ('biased', 'fair', 'unclear', 'unclear')
     """
-    return f"{100 * value:{spec}} points"
+    found = set(findings)
+    return "biased" if "biased" in found else "fair" if found == {"fair"} else "unclear"
 
 
-def with_interval(effect: Estimate, spec: str = ".1f") -> str:
-    """A difference of shares in points, with its interval.
+def skilled(level: Estimate) -> bool:
+    """Whether so many hits would be rare for a retriever that guesses (binomial test)."""
+    from scipy.special import bdtrc  # slow to import
 
-    >>> from equiview.data.metric import quantity
-    >>> with_interval(Estimate(quantity("gap"), value=0.2, low=0.1, high=0.3, n=100))
-    '20.0 points [10.0, 30.0]'
-    """
-    ends = f"{100 * effect.low:{spec}}, {100 * effect.high:{spec}}" if effect.has_interval else TOO_SMALL
-    return f"{in_points(effect.value, spec)} [{ends}]"
+    hits, chance = round(level.value * level.n), level.chance or 0.0
+    return hits > 0 and chance < 1 and float(bdtrc(hits - 1, level.n, chance)) <= SKILL
+
+
+def better_by(margin: Estimate) -> str:
+    """Whether a margin over items of others is shown: "" where it is, else "no" or "hardly"."""
+    if not margin.low > 0:
+        return "no"
+    return "hardly" if margin.p is not None and margin.p > CERTAIN else ""
+
+
+def at_least_none(effect: Estimate) -> Estimate:
+    """An effect of which only what is above 0 is bias: its interval does not go below."""
+    return replace(effect, low=max(effect.low, 0.0), high=max(effect.high, 0.0))
+
+
+def size(effect: Estimate) -> Estimate:
+    """The effect without its sign."""
+    if effect.value >= 0:
+        return effect
+    return replace(effect, value=-effect.value, low=-effect.high, high=-effect.low)
+
+
+def verdict(
+    finding: Finding, answer: str, evidence: Iterable[str], *, advice: tuple[str, ...], **more: Any
+) -> Verdict:
+    """The verdict: no line of evidence twice, or that the answer has, and advice only where there is bias."""
+    return Verdict(
+        finding=finding,
+        answer=answer,
+        evidence=tuple(dict.fromkeys(line for line in evidence if line not in answer)),
+        advice=advice if finding == "biased" else (),
+        **more,
+    )

@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.pictograms import LICENCE, SOURCE, drawings, names
@@ -31,6 +31,7 @@ from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
+from equiview.io.refusals import refused
 
 SIDE = 128
 """Pixels of a scene."""
@@ -92,13 +93,8 @@ def scenes(argument: str = "") -> Benchmark:
     value, given = split_argument(f",{argument}", "scenes", tuple(SceneOptions.model_fields))
     if value := value.removeprefix(","):
         raise InputError(f"benchmark 'scenes' takes no argument {value!r}, only options: scenes:strength=0.8")
-    try:
-        options = SceneOptions.model_validate(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"benchmark 'scenes', option {where!r}: {first['msg'].lower()}") from None
-    return scenes_of(options)
+    with refused(lambda first: f"benchmark 'scenes', option {first.where!r}: {first.what}"):
+        return scenes_of(SceneOptions.model_validate(given))
 
 
 def scenes_of(options: SceneOptions, fill: Fill | None = None) -> Benchmark:

@@ -64,6 +64,11 @@ class Estimate:
         return f"{self.value:{spec}} [{ends}]"
 
     @property
+    def keys(self) -> dict[str, str]:
+        """What the number is about, beside its metric and cutoff."""
+        return self.quantity.keys
+
+    @property
     def has_interval(self) -> bool:
         """Whether n is large enough for an interval."""
         return not (math.isnan(self.low) or math.isnan(self.high))

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from equiview.data.roles import OF_PALETTES, Role
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.tables import write_bytes
@@ -31,9 +32,11 @@ class Chart:
     heat map with one, or with values below 0, has a scale with two sides, centred there. `points` says that
     values are differences of shares, shown times 100.
 
-    `palette` says what `color` stands for, and `domain` which categories it may have, in order, whether or
-    not `table` has rows of each: together they give a category one colour in every figure. Without a domain,
-    the categories of all figures with the same column of colours count, in alphabetical order.
+    `roles` says what categories of `color` stand for, each of which has one colour in every figure. Others
+    have the colour of their place in `domain`: the categories there may be, in order, whether or not `table`
+    has rows of each. Without a domain, the categories of all figures with the same column of colours and the
+    same roles count: those with a role first, then in alphabetical order. With `by_subject` the categories
+    are the systems of a page, which have colours of their own.
     """
 
     name: str
@@ -46,7 +49,8 @@ class Chart:
     x_title: str
     y_title: str
     color: str | None = None
-    palette: Literal["tier", "subject", "outcome", "group"] = "group"
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    by_subject: bool = False
     domain: tuple[str, ...] = ()
     low: str | None = None
     high: str | None = None
@@ -118,6 +122,8 @@ def _figure(content: dict[str, Any]) -> Figure:
     }
     table = pl.DataFrame(columns, infer_schema_length=None, strict=False)
     if content.pop("kind") == "chart":
+        if "palette" in content:  # written before there were roles
+            content["roles"] = OF_PALETTES.get(content.pop("palette"), {})
         return Chart(**content, table=table)
     pictures = {key: base64.b64decode(value) for key, value in content.pop("pictures").items()}
     return Gallery(**content, table=table, pictures=pictures)

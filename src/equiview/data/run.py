@@ -26,7 +26,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
@@ -34,6 +34,7 @@ from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.lock import locked
+from equiview.io.refusals import refused
 from equiview.io.stages import is_whole, left_in, sweep, write_stage
 from equiview.io.tables import checksum, read_table, write_bytes
 
@@ -140,10 +141,8 @@ class Run:
         path = folder / "manifest.json"
         if not path.is_file():
             raise InputError(f"{folder}: holds no run (no manifest.json)")
-        try:
+        with refused(lambda first: f"{path}: damaged or of another version ({first})"):
             return cls(folder, Manifest.model_validate_json(content_of(path)))
-        except ValidationError as error:
-            raise InputError(f"{path}: damaged or of another version ({_first_of(error)})") from None
 
     def stage(self, name: str, produce: Callable[[Path], None]) -> bool:
         """Do one stage unless it is done; `produce` writes its files under the folder it is given.
@@ -244,10 +243,8 @@ class Run:
 
     def _records(self, name: str, kind: type[R]) -> list[R]:
         path = self.folder / name
-        try:
+        with refused(lambda first: f"{path}: is damaged ({first}); run the audit again"):
             return TypeAdapter(list[kind]).validate_json(content_of(path))  # type: ignore[valid-type]
-        except ValidationError as error:
-            raise InputError(f"{path}: is damaged ({_first_of(error)}); run the audit again") from None
 
     def figures(self, audit: str) -> list[Figure]:
         """The figures of one audit, in the order they are meant to be read; InputError for a changed one."""
@@ -259,12 +256,6 @@ class Run:
         """The figures that the run drew, in the order they are meant to be read; other files are not its."""
         drawn = [Path(name) for name in sorted(self.manifest.stages.get("draw", {}))]
         return [self.folder / name for name in drawn if name.suffix == ".json"]
-
-
-def _first_of(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}" if where else str(first["msg"])
 
 
 def check_usable(folder: Path) -> None:

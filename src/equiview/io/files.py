@@ -6,6 +6,7 @@ is given twice, a number that is not finite and half a surrogate pair are errors
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -151,3 +152,12 @@ def _finite(digits: str) -> float:
     if value in (float("inf"), float("-inf")):
         raise ValueError(f"the number {digits[:40]} is too large")
     return value
+
+
+def size_of(*paths: Path) -> int:
+    """Bytes of files together; one that has vanished meanwhile counts nothing."""
+    found = 0
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            found += path.lstat().st_size
+    return found

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from equiview.errors import InputError
 from equiview.io.files import not_utf8
-
-Model = TypeVar("Model", bound=BaseModel)
+from equiview.io.refusals import Model, refused
 
 
 def parse_toml(content: bytes, source: str) -> dict[str, Any]:
@@ -32,8 +29,5 @@ def parse_toml(content: bytes, source: str) -> dict[str, Any]:
 def parse_toml_as(kind: type[Model], content: bytes, source: str) -> Model:
     """A TOML text as a pydantic model; InputError also for the first thing that the model refuses."""
     table = parse_toml(content, source)
-    try:
+    with refused(lambda first: f"{source}: {first}"):
         return kind.model_validate(table)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"{source}: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from equiview import __version__
 from equiview.data.verdict import Frozen
-from equiview.errors import InputError
 from equiview.io.files import content_of
+from equiview.io.refusals import refused
 from equiview.io.tables import write_bytes
 
 CARD = "maker.json"
@@ -49,12 +49,8 @@ class Card(Frozen):
     def read(cls, folder: Path) -> Card:
         """The card of a folder; InputError when it is missing or damaged."""
         path = folder / CARD
-        try:
+        with refused(lambda first: f"{path}: damaged or of another version ({first})"):
             return cls.model_validate_json(content_of(path))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{path}: damaged or of another version ({where}: {first['msg']})") from None
 
     def save(self, folder: Path) -> None:
         """Write it to a folder."""

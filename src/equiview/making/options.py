@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from equiview.errors import InputError
+from equiview.io.refusals import refused
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -144,15 +144,9 @@ def nested_values(settings: list[Setting], given: Mapping[str, Any]) -> dict[str
 
 def checked(kind: type[Model], given: Mapping[str, Any], source: str = "") -> Model:
     """Settings from what a user gave, in the file `source` if it is one; InputError says which is wrong."""
-    try:
+    begin = f"{source}, " if source else ""
+    with refused(lambda first: begin + (f"setting {first}" if first.where else first.what)):
         return kind.model_validate(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        said = first["msg"].removeprefix("Value error, ")
-        said = f"{said[0].lower()}{said[1:]}"
-        said = f"setting {where}: {said}" if where else said
-        raise InputError(f"{source}, {said}" if source else said) from None
 
 
 def recorded(settings: BaseModel) -> dict[str, Any]:

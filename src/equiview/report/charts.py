@@ -67,13 +67,15 @@ def series(chart: Chart, subjects: Sequence[str] = ()) -> list[Series]:
         lone = colours.GROUPS[0]
         return [Series(chart.y_title, lone, "circle", list(range(len(chart.table))), chart.table)]
     names = categories(chart)
-    order = list(subjects) if chart.palette == "subject" else []
+    order = list(subjects) if chart.by_subject else []
     order += [name for name in ordered(chart, names) if name not in order]
     rows = {name: (names == name).arg_true().to_list() for name in order}
     return [
         Series(
             name,
-            colours.colour_of(chart.palette, name, order),
+            colours.subject_colour(name, order)
+            if chart.by_subject
+            else colours.colour_of(name, order, chart.roles),
             colours.symbol_of(name, order),
             rows[name],
             chart.table[rows[name]],

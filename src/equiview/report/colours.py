@@ -7,18 +7,21 @@ Colour never says a thing alone: symbols, words or places say it too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
-Palette = Literal["tier", "subject", "outcome", "group"]
+from equiview.data.roles import TIER_ROLES, Role
 
 GROUNDS = {"light": "#ffffff", "dark": "#16191d"}
 
-# Okabe and Ito's blue, bluish green and vermilion.
-TIERS = {"high": "#0072b2", "medium": "#009e73", "low": "#d55e00", "unknown": "#6f6f7f"}
-OUTCOMES = {"sem": "#ad7f00", "cul": "#8b4fc0", "non": "#858585"}
+ROLES: dict[Role, str] = {
+    # Okabe and Ito's blue, bluish green and vermilion.
+    **{"most": "#0072b2", "middle": "#009e73", "least": "#d55e00", "unknown": "#6f6f7f"},
+    **{"right": "#ad7f00", "biased": "#8b4fc0", "wrong": "#858585"},
+}
+TIERS = {tier: ROLES[role] for tier, role in TIER_ROLES.items()}
 SUBJECTS = ("#4a6fe3", "#b8860b", "#c62863", "#2f9e8f", "#c8553d", "#7a8450", "#4f8fcc", "#6b7a8c")
 GROUPS = ("#3d7ea6", "#c2701c", "#8a63d2", "#4f8f4f", "#b5407e", "#7f8790", "#a67c00", "#1b8a8f")
+NO_ROLES: Mapping[str, Role] = {}
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star", "triangle-down", "x")
 
 # Dark to light through blue and yellow, as cividis does: readable in grey and without red or green.
@@ -27,21 +30,18 @@ SEQUENCE = ("#00306e", "#3f4c6d", "#6b6d77", "#97907a", "#c8b46b", "#fee838")
 DIVERGING = ("#0a4a8f", "#5b93c9", "#b9d0e6", "#f5f3ee", "#f2c899", "#d98a3a", "#8f4700")
 
 
-def colour_of(palette: Palette, name: str, order: Sequence[str]) -> str:
-    """The colour of `name`; `order` lists what it may be, and places what the palette does not know.
+def colour_of(name: str, order: Sequence[str], roles: Mapping[str, Role] = NO_ROLES) -> str:
+    """The colour of `name`: that of its role, or else of its place in `order`, which lists what it may be.
 
-    >>> colour_of("tier", "low", ["high", "low"])
-    '#d55e00'
-    >>> colour_of("outcome", "semantic", [])
-    '#ad7f00'
+    >>> colour_of("low", ["high", "low"], {"low": "least"}), colour_of("low", ["high", "low"])
+    ('#d55e00', '#c2701c')
     """
-    if palette == "tier" and name in TIERS:
-        return TIERS[name]
-    if palette == "outcome" and outcome(name) in OUTCOMES:
-        return OUTCOMES[outcome(name)]
-    # What a palette does not know has the colour of its place in the order.
-    cycle = SUBJECTS if palette == "subject" else GROUPS
-    return cycle[_place(name, order) % len(cycle)]
+    return ROLES[roles[name]] if name in roles else GROUPS[_place(name, order) % len(GROUPS)]
+
+
+def subject_colour(name: str, order: Sequence[str]) -> str:
+    """The colour of a system by its place among those of a page."""
+    return SUBJECTS[_place(name, order) % len(SUBJECTS)]
 
 
 def symbol_of(name: str, order: Sequence[str]) -> str:
@@ -49,11 +49,6 @@ def symbol_of(name: str, order: Sequence[str]) -> str:
     place = _place(name, order)
     # Past the last colour the colours begin again, with other symbols.
     return SYMBOLS[(place + place // len(GROUPS)) % len(SYMBOLS)]
-
-
-def outcome(name: str) -> str:
-    """The short name of an outcome, however a table spells it: `M_sem` and `semantic` are both `sem`."""
-    return name.lower().removeprefix("m_")[:3]
 
 
 def translucent(colour: str, alpha: float) -> str:

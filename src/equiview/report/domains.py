@@ -8,7 +8,9 @@ from dataclasses import replace
 import polars as pl
 
 from equiview.data.figures import Chart, Figure
-from equiview.report import colours
+
+Shared = tuple[tuple[tuple[str, str], ...], str]
+"""The roles and the column of colours of charts that share a domain."""
 
 
 def categories(chart: Chart) -> pl.Series:
@@ -18,12 +20,11 @@ def categories(chart: Chart) -> pl.Series:
 
 
 def ordered(chart: Chart, names: Iterable[str]) -> tuple[str, ...]:
-    """The chart's domain, then those of `names` that it lacks, tiers and outcomes from first to last."""
-    known = {"tier": list(colours.TIERS), "outcome": list(colours.OUTCOMES)}.get(chart.palette, [])
+    """The chart's domain, then those of `names` that it lacks: first those with a role, in its order."""
+    known = list(chart.roles)
 
     def place(name: str) -> tuple[int, str]:
-        short = colours.outcome(name) if chart.palette == "outcome" else name
-        return (known.index(short) if short in known else len(known), name)
+        return (known.index(name) if name in known else len(known), name)
 
     return tuple(dict.fromkeys((*chart.domain, *sorted(set(names), key=place))))
 
@@ -31,9 +32,9 @@ def ordered(chart: Chart, names: Iterable[str]) -> tuple[str, ...]:
 def with_domains(figures: Sequence[Figure]) -> list[Figure]:
     """The figures of one page, each chart with its domain filled in.
 
-    A chart that declares a domain keeps it; others with the same palette and column of colours share theirs.
+    A chart that declares a domain keeps it; others with the same roles and column of colours share theirs.
     """
-    seen: dict[tuple[str, str], set[str]] = {}
+    seen: dict[Shared, set[str]] = {}
     for figure in figures:
         if isinstance(figure, Chart) and (key := _key(figure)):
             seen.setdefault(key, set()).update(categories(figure))
@@ -45,7 +46,7 @@ def with_domains(figures: Sequence[Figure]) -> list[Figure]:
     ]
 
 
-def _key(chart: Chart) -> tuple[str, str] | None:
+def _key(chart: Chart) -> Shared | None:
     """What charts that share a domain have in common; None for one that has no use for it, or its own."""
-    given = chart.color is None or chart.mark == "heatmap" or chart.palette == "subject" or chart.domain
-    return None if given or chart.color is None else (chart.palette, chart.color)
+    given = chart.color is None or chart.mark == "heatmap" or chart.by_subject or chart.domain
+    return None if given or chart.color is None else (tuple(chart.roles.items()), chart.color)

@@ -184,7 +184,7 @@ def _system(run: Run, names: Sequence[str], lists: Lists, item_attributes: dict[
         first_language = [int(codes[item]) if item != NOTHING else LEVELS for item in first]
     return {
         "name": run.name,
-        "colour": colours.colour_of("subject", run.name, names),
+        "colour": colours.subject_colour(run.name, names),
         "depth": lists.items.shape[1],
         "low": lists.low,
         "high": lists.high,

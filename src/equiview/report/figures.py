@@ -75,7 +75,7 @@ def joined(drawn: Sequence[tuple[str, Chart]]) -> Chart | None:
     # Bars of many categories and runs would be slivers: points say the same.
     mark = "points" if first.mark == "bars" else first.mark
     table = pl.concat(parts, how="diagonal_relaxed")
-    return replace(first, table=table, color=SUBJECT, palette="subject", mark=mark)
+    return replace(first, table=table, color=SUBJECT, by_subject=True, mark=mark)
 
 
 def _chart_block(

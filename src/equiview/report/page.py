@@ -16,6 +16,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from equiview.audits import label_of
+from equiview.audits.saying import listed
 from equiview.data.figures import Figure
 from equiview.data.run import Run
 from equiview.errors import InputError
@@ -24,7 +25,7 @@ from equiview.report import colours, embed, figures, opening, published
 from equiview.report.domains import with_domains
 from equiview.report.explorer import explorers_of
 from equiview.report.tables import estimates_table
-from equiview.report.words import counted, interval, listed, metric_of, number
+from equiview.report.words import counted, interval, metric_of, number
 from equiview.studies.averages import averages, mean_of
 
 SCRIPTS = ("start.js", "table.js", "figures.js", "explorer.js")
@@ -95,7 +96,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
             script=Markup(script),
             policy=policy_of(script, plotly_hash),
             plotly=plotly,
-            subject_colour=lambda name: colours.colour_of("subject", name, names),
+            subject_colour=lambda name: colours.subject_colour(name, names),
         )
     )
     return (html.rstrip() + "\n").encode()

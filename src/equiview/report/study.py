@@ -61,7 +61,7 @@ def study_page(
         script=Markup(script),
         policy=policy_of(script, plotly_hash),
         plotly=plotly,
-        subject_colour=lambda name: colours.colour_of("subject", name, names),
+        subject_colour=lambda name: colours.subject_colour(name, names),
     )  # fmt: skip
     return (html.rstrip() + "\n").encode()
 

@@ -7,11 +7,12 @@ under their plain names and without meanings.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
 from equiview.audits import installed
+from equiview.audits.saying import listed
 from equiview.data.countries import countries
 from equiview.data.estimates import TOO_SMALL
 from equiview.data.languages import known_languages, languages
@@ -61,16 +62,6 @@ def counted(counts: Mapping[str, int]) -> str:
     '1,280 images, 46,000 texts and 1,100 trials'
     """
     return listed(f"{number(n)} {name.replace('_', ' ')}" for name, n in counts.items() if n)
-
-
-def listed(words: Iterable[str]) -> str:
-    """Words as part of a sentence.
-
-    >>> listed(["one"]), listed(["one", "two", "three"])
-    ('one', 'one, two and three')
-    """
-    *others, last = list(words) or [""]
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def number(value: object, unit: str = "") -> str:

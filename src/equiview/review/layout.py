@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
-from pydantic import Field, Strict, ValidationError, field_validator, model_validator
+from pydantic import Field, Strict, field_validator, model_validator
 
 from equiview.data.languages import direction_of
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of, is_file, parse_json, read_json, read_lines
 from equiview.io.pictures import picture_kind
+from equiview.io.refusals import Model, refused
 from equiview.io.tables import Column, Schema, read_table, write_bytes, write_parquet
 
 SETTINGS = "review.json"
@@ -153,10 +154,7 @@ def read_settings(folder: Path) -> ReviewSettings:
         raise InputError(f"{folder}: no such folder; name one that holds {SETTINGS}")
     if not path.exists():
         raise InputError(f"{path}: is missing; write the folder with equiview.review.write_review")
-    try:
-        return ReviewSettings.model_validate(read_json(path))
-    except ValidationError as error:
-        raise InputError(f"{path}: {_first_of(error)}; correct it and start again") from None
+    return _checked(ReviewSettings, read_json(path), str(path))
 
 
 def read_items(folder: Path) -> list[ReviewItem]:
@@ -169,10 +167,7 @@ def read_items(folder: Path) -> list[ReviewItem]:
     items: list[ReviewItem] = []
     first: dict[str, str] = {}
     for where, row in rows:
-        try:
-            item = ReviewItem.model_validate(row)
-        except ValidationError as error:
-            raise InputError(f"{where}: {_first_of(error)}; correct it and start again") from None
+        item = _checked(ReviewItem, row, where)
         if item.id in first:
             raise InputError(f"{where}: id {item.id!r} is that of {first[item.id]}; it must be distinct")
         first[item.id] = where.rpartition(", ")[2]
@@ -234,8 +229,6 @@ def _check_kind(start: bytes, where: str) -> str:
     return kind
 
 
-def _first_of(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    reason = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {reason}" if where else reason
+def _checked(kind: type[Model], content: Any, where: str) -> Model:
+    with refused(lambda first: f"{where}: {first}; correct it and start again"):
+        return kind.model_validate(content)

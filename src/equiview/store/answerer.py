@@ -13,8 +13,6 @@ from equiview.store.answers import Answers
 from equiview.store.encoder import stored
 from equiview.subjects import Answerer
 from equiview.subjects.chat.base import Budget
-from equiview.subjects.chat.choice import Choice
-from equiview.subjects.chat.connector import Connector
 
 
 class StoredAnswerer(Answerer):
@@ -26,6 +24,7 @@ class StoredAnswerer(Answerer):
     def __init__(self, inner: Answerer, answers: Answers | None = None) -> None:
         super().__init__(inner.argument)
         self.inner = inner
+        self.encoder = inner.encoder
         self.answers = answers or Answers(inner.fingerprint, name=inner.name)
 
     @property
@@ -56,6 +55,11 @@ class StoredAnswerer(Answerer):
     def versions(self) -> Mapping[str, str]:
         """The inner model's."""
         return self.inner.versions
+
+    @property
+    def looks(self) -> bool:
+        """The inner model's."""
+        return self.inner.looks
 
     @property
     def price(self) -> tuple[float, float] | None:
@@ -113,13 +117,11 @@ def stored_answers(answerer: Answerer, answers: Answers | None = None) -> Answer
 
     A model that does not say what it is (`fingerprint`) may change unnoticed, so its answers are not kept,
     and a notice says so; one that looks its answers up has them already. Of an encoder that chooses, its
-    vectors are kept instead, and of one that is joined to a language model both are.
+    vectors are kept instead, and of one that is joined to a language model both are (`Answerer.encoder`).
     """
-    if isinstance(answerer, Choice | Connector):
+    if answerer.encoder is not None:
         answerer.encoder = stored(answerer.encoder)
-    if isinstance(answerer, Choice):
-        return answerer
-    if answerer.looks_up or isinstance(answerer, StoredAnswerer):
+    if answerer.follows or answerer.looks_up or isinstance(answerer, StoredAnswerer):
         return answerer
     if not answerer.declares_fingerprint:
         notice(

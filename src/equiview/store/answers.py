@@ -23,6 +23,7 @@ import polars as pl
 from equiview.data.requests import Reply
 from equiview.errors import InputError
 from equiview.io.cache import cache_folder
+from equiview.io.files import size_of
 
 WAIT = 60.0
 """Seconds to wait for another process that is writing."""
@@ -113,7 +114,7 @@ class AnswerStore:
             if answers == 0:  # pruned
                 continue
             used = time.strftime("%Y-%m-%d %H:%M", time.localtime(_last_used(path)))
-            rows.append((path.stem, name, answers, _size(path) / 1e6, used))
+            rows.append((path.stem, name, answers, size_of(*_files_of(path)) / 1e6, used))
         columns = {"subject": pl.String, "name": pl.String, "answers": pl.Int64, "megabytes": pl.Float64,
                    "last_used": pl.String}  # fmt: skip
         return pl.DataFrame(rows, schema=columns, orient="row")
@@ -142,13 +143,13 @@ class AnswerStore:
             broken = _damage(path)
             if damaged and broken is None:
                 continue
-            before = _size(path)
+            before = size_of(*_files_of(path))
             if broken is None:
                 _empty(path)
             else:
                 for file in _files_of(path):
                     file.unlink(missing_ok=True)
-            freed += max(0, before - _size(path))
+            freed += max(0, before - size_of(*_files_of(path)))
         return freed
 
 
@@ -187,10 +188,6 @@ def _damage(path: Path) -> str | None:
 def _files_of(path: Path) -> list[Path]:
     """The files that are one database, as far as they are there."""
     return [file for end in BESIDE if (file := path.with_name(path.name + end)).is_file()]
-
-
-def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in _files_of(path))
 
 
 def _last_used(path: Path) -> float:

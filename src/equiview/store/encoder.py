@@ -128,7 +128,7 @@ def stored(
     A model that does not say what it is made of (`fingerprint`) may change unnoticed, so its vectors are not
     kept, and a notice says so; an encoder with its own `embed` has its vectors already.
     """
-    if not isinstance(encoder, EmbeddingModel) or type(encoder).embed is not EmbeddingModel.embed:
+    if not isinstance(encoder, EmbeddingModel) or not encoder.looks:
         return encoder
     if not encoder.declares_fingerprint:
         notice(

@@ -11,11 +11,8 @@ from equiview.benchmarks.partial import without_images
 from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
-from equiview.store.answerer import StoredAnswerer
 from equiview.store.encoder import StoredEncoder, reported
-from equiview.subjects import Answerer, EmbeddingModel, Subject
-from equiview.subjects.chat.choice import Choice
-from equiview.subjects.chat.connector import Connector
+from equiview.subjects import Answerer, Subject
 
 
 def readable_part(
@@ -28,21 +25,12 @@ def readable_part(
     picture, and all of the benchmark is returned.
     """
     images = benchmark.images
-    model = subject.inner if isinstance(subject, StoredAnswerer) else subject
-    if isinstance(model, Choice | Connector):
-        model = model.encoder
-    if isinstance(model, StoredEncoder):
-        bad = model.fill(images, progress)
+    encoder = subject.encoder if isinstance(subject, Answerer) else subject
+    if isinstance(encoder, StoredEncoder):
+        bad = encoder.fill(images, progress)
     else:
-        bad = reported(images, _unreadable(images, progress) if _looks(model) else ())
+        bad = reported(images, _unreadable(images, progress) if subject.looks else ())
     return without_images(benchmark, bad["id"]), bad
-
-
-def _looks(model: Subject) -> bool:
-    """Whether it looks at pictures itself."""
-    if isinstance(model, Answerer):
-        return not model.looks_up
-    return isinstance(model, EmbeddingModel) and type(model).embed is EmbeddingModel.embed
 
 
 def _unreadable(images: Items, progress: Progress) -> Iterator[tuple[int, InputError]]:

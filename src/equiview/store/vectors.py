@@ -35,7 +35,7 @@ from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors, Vectors, rows_with, values_of
 from equiview.errors import InputError
 from equiview.io.cache import cache_folder
-from equiview.io.files import content_of, is_file, parse_json
+from equiview.io.files import content_of, is_file, parse_json, size_of
 from equiview.io.tables import write_bytes
 from equiview.store import files
 from equiview.store.files import VectorFile
@@ -188,7 +188,7 @@ class Store:
                     "precision": shelf.precision,
                     "items": len(shelf.rows),
                     "vectors": shelf.n_vectors,
-                    "megabytes": sum(map(_size, folder.iterdir())) / 1e6,
+                    "megabytes": sum(map(size_of, folder.iterdir())) / 1e6,
                     "last_used": time.strftime("%Y-%m-%d %H:%M", time.localtime(about.lstat().st_mtime)),
                 }
             )
@@ -235,7 +235,7 @@ class Store:
             else:
                 doomed = list(folder.iterdir())
             for path in doomed:
-                freed += _size(path)
+                freed += size_of(path)
                 path.unlink(missing_ok=True)
             if not damaged:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -292,14 +292,6 @@ def _age(path: Path) -> float:
         return time.time() - path.lstat().st_mtime
     except FileNotFoundError:
         return 0.0
-
-
-def _size(path: Path) -> int:
-    """Bytes of a file, 0 if it has vanished meanwhile."""
-    try:
-        return path.lstat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _damage(path: Path) -> tuple[str, int] | None:

@@ -60,6 +60,11 @@ class Subject(ABC):  # noqa: B024 - each kind of subject says what is abstract
         return versions_of(*self.packages)
 
     @property
+    def looks(self) -> bool:
+        """Whether it decodes pictures itself, so that one that cannot be read stops it."""
+        return False
+
+    @property
     def parent(self) -> str | None:
         """The fingerprint of the subject it was derived from, as by fine-tuning, or None."""
         return None

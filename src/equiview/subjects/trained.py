@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import ValidationError
-
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of
+from equiview.io.refusals import refused
 from equiview.io.tables import checksum, write_bytes
 from equiview.subjects.encoders.checkpoint import files_hash
 
@@ -44,12 +43,8 @@ class TrainingCard(Frozen):
                 f"{folder}: holds no {cls.what} (no {cls.file}); if its training was stopped, give the same "
                 "command again"
             )
-        try:
+        with refused(lambda first: f"{path}: damaged or of another version ({first})"):
             card = cls.model_validate_json(content_of(path))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{path}: damaged or of another version ({where}: {first['msg']})") from None
         made = folder / card.made
         if not card.weights or not made.exists():
             raise InputError(f"{folder}: its training is not finished; train it again")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from equiview.audits.association import ASSOCIATION
-from equiview.audits.judging import with_interval
+from equiview.audits.saying import with_interval
 from equiview.data.estimates import Estimates
 from tests.audits.association.outcomes import LANGUAGE, counted, judged
 from tests.audits.association.planted import TEXT, audited

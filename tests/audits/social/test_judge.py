@@ -4,7 +4,7 @@ import pytest
 
 from equiview.audits.execute import execute
 from equiview.audits.social import SOCIAL
-from equiview.audits.social.judge import in_words
+from equiview.audits.social.sentences import in_words
 from equiview.data.estimates import Estimate
 from equiview.data.figures import Gallery
 from equiview.data.metric import quantity

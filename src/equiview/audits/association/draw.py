@@ -14,11 +14,13 @@ from equiview.data.countries import countries
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.observations import Observations
+from equiview.data.roles import Role
 
 MAPPED = 2000
 """Points on a map of images without pictures; more would say no more."""
 
 OUTCOMES = dict(zip(RATES, ("semantic", "cultural", "non-relevant"), strict=True))
+OUTCOME_ROLES: dict[str, Role] = {"semantic": "right", "cultural": "biased", "non-relevant": "wrong"}
 
 
 def draw(observations: Observations, estimates: Estimates, settings: AssociationSettings) -> list[Figure]:
@@ -67,7 +69,7 @@ def _wins_by_country(estimates: Estimates, direction: Direction) -> Chart:
         x="country",
         y="value",
         color="outcome",
-        palette="outcome",
+        roles=OUTCOME_ROLES,
         domain=tuple(OUTCOMES.values()),
         x_title="country of the query",
         y_title="share of trials won",

@@ -9,7 +9,7 @@ import polars as pl
 
 from equiview.audits.charts import named, points_by_language, square
 from equiview.audits.individual.measure import RELATIVE_SHIFT
-from equiview.audits.individual.pairs import EQUAL, IMAGES, VECTORS
+from equiview.audits.individual.pairs import EQUAL, IMAGES, LEAST, VECTORS
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
@@ -20,8 +20,6 @@ SHOWN = {"matched": 1200, "shuffled": 600}
 """Pairs drawn as points; more would say no more."""
 DOTS = 40
 """Dots that make a line."""
-LEAST = 3
-"""With fewer languages, or pairs of them, neither a matrix nor extremes say anything."""
 
 
 def draw(observations: Observations, estimates: Estimates, settings: IndividualSettings) -> list[Figure]:

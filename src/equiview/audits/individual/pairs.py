@@ -27,6 +27,8 @@ VECTORS = {"raw": ("ratio", "distance"), "unit": ("unit_ratio", "chord")}
 """By the vectors they are of: the ratio of gap to distance, and that distance."""
 EQUAL = 1e-6
 """Vectors whose lengths differ from 1 by no more are of length 1, whatever the precision they came in."""
+LEAST = 3
+"""With fewer languages, or pairs of them, neither a matrix nor extremes say anything."""
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from equiview.audits.estimating import Rows
+from equiview.audits.saying import language_of, without_capital
 from equiview.benchmarks.parallel import Captions
 from equiview.data.estimates import Estimate, Estimates
-from equiview.data.languages import language_name
 from equiview.data.metric import quantity
 from equiview.io.tables import Column, Schema
 
@@ -55,7 +55,7 @@ def about_coverage(estimates: Estimates, *, common: bool) -> str:
     which = (
         "those with a caption in every language"
         if common
-        else f"in {language_name(least.quantity.keys['language'])}, the language with the fewest"
+        else f"in {language_of(least)}, the language with the fewest"
     )
     return f"Matching rests on {compared:,} of {least.n:,} captioned images ({least.value:.0%}), {which}."
 
@@ -68,12 +68,8 @@ def warning_of(estimates: Estimates, *, common: bool) -> str:
     advice = "parity.languages chooses languages" + (
         ", parity.common=false keeps all images" if common else ""
     )
-    return f" Careful: {_lowered(about_coverage(estimates, common=common))[:-1]}; {advice}."
+    return f" Careful: {without_capital(about_coverage(estimates, common=common))[:-1]}; {advice}."
 
 
 def _least(estimates: Estimates) -> Estimate | None:
     return min(estimates.by("language", COVERAGE), key=lambda row: row.value, default=None)
-
-
-def _lowered(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]

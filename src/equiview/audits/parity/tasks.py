@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from equiview.data.estimates import Estimates
 from equiview.data.languages import web_shares
@@ -55,6 +55,6 @@ def tasks_of(estimates: Estimates) -> list[str]:
     return [*(task for task in DIRECTIONS if task in measured), *classified(measured)]
 
 
-def classified(tasks: list[str]) -> list[str]:
+def classified(tasks: Sequence[str]) -> list[str]:
     """Those of the tasks that are zero-shot classification."""
     return [task for task in tasks if task not in DIRECTIONS]

@@ -14,6 +14,7 @@ from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.items import blind_order
 from equiview.data.languages import TIERS
 from equiview.data.observations import Observations
+from equiview.data.roles import TIER_ROLES
 
 HEADLINE_K = 10
 FEW_GROUPS = 8
@@ -66,7 +67,7 @@ def _exposure_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> Ch
         low="low",
         high="high",
         color=key,
-        palette="tier" if key == "tier" else "group",
+        roles=TIER_ROLES if key == "tier" else {},
         x_title="cutoff k",
         y_title="exposure over its expectation",
         reference={"blind": 1.0},
@@ -141,7 +142,7 @@ def _tier_by_rank(observations: Observations) -> Chart | None:
         x="rank",
         y="share",
         color="tier",
-        palette="tier",
+        roles=TIER_ROLES,
         domain=TIERS,
         x_title="rank in the merged pool",
         y_title="share of images",
@@ -169,7 +170,7 @@ def _language_histogram(estimates: Estimates) -> Chart | None:
         low="low",
         high="high",
         color="tier",
-        palette="tier",
+        roles=TIER_ROLES,
         marker="web_share",
         label="language",
         x_title="language, from most to least written on the web",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from equiview.audits.saying import with_capital
 from equiview.audits.social.groups import Grouping, groupings
-from equiview.audits.social.judge import in_words, worst_prompts
 from equiview.audits.social.measure import CHANCE_END, MAX_SKEW, SHOWN
 from equiview.audits.social.observe import DIRECTIONS, PICTURED
 from equiview.audits.social.recall import LEVEL
+from equiview.audits.social.sentences import in_words, worst_prompts
 from equiview.audits.social.settings import SocialSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
@@ -138,7 +139,7 @@ def _gallery(observations: Observations, estimates: Estimates, groups: list[Grou
             rows += [
                 {
                     "group": f"{grouping.attribute}: {prompt}",
-                    "heading": said[0].upper() + said[1:],
+                    "heading": with_capital(said),
                     "rank": row["rank"],
                     "text": group_of[row["image_id"]],
                     "score": row["score"],

@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equiview.stats import Correlation, holm, spearman_fisher
+from equiview.audits.judging import ALPHA
+from equiview.errors import UndefinedStatisticError
+from equiview.stats import Correlation, detectable_correlation, holm, spearman_fisher
 from equiview.studies.transfer.measures import Measure
 from equiview.studies.transfer.models import LEAST
 from equiview.studies.transfer.settings import TransferSettings
+
+RHO = "rho"
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,11 @@ class Pair:
     rho: Correlation | None = None
     p_holm: float | None = None
     reason: str = ""
+
+    @property
+    def value(self) -> float:
+        """The correlation, 0 where it is not defined."""
+        return self.rho.value if self.rho else 0.0
 
     @property
     def attribute(self) -> str:
@@ -71,3 +80,14 @@ def _correlated(before: Measure, after: Measure) -> Pair:
         if len(set(values)) == 1:
             return replace(pair, reason=f"{series.label} is {values[0]:g} for every model")
     return replace(pair, rho=spearman_fisher(x, y))
+
+
+def detectable(models: int, tested: int) -> tuple[float | None, float | None]:
+    """The least correlation that is found with 80% power, alone and among all; None where none can be."""
+    least: list[float | None] = []
+    for alpha in (ALPHA, ALPHA / tested):
+        try:
+            least.append(detectable_correlation(models, alpha=alpha))
+        except UndefinedStatisticError:
+            least.append(None)
+    return least[0], least[1]

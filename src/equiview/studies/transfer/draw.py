@@ -10,9 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.data.figures import Chart
-from equiview.studies.transfer.correlate import Pair
+from equiview.studies.transfer.correlate import Pair, detectable
 from equiview.studies.transfer.gaps import Gap
-from equiview.studies.transfer.judge import detectable
 from equiview.studies.transfer.settings import TransferSettings
 from equiview.studies.transfer.spaces import upper
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.data.metric import Quantity, quantity
 from equiview.errors import InputError
+from equiview.io.refusals import settings_of
 
 
 class TransferSettings(BaseModel):
@@ -40,13 +41,7 @@ class TransferSettings(BaseModel):
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> TransferSettings:
         """Settings from what a user gave; InputError says which one is wrong and which there are."""
-        try:
-            settings = cls.model_validate(dict(given))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            known = ", ".join(cls.model_fields)
-            raise InputError(f"setting {where!r}: {first['msg'].lower()} (settings: {known})") from None
+        settings = settings_of(cls, given)
         for pair in settings.also:
             if not all(pair):
                 raise InputError(f"--also {'='.join(pair)!r} is not of the form BEFORE=AFTER")

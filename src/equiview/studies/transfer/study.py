@@ -23,9 +23,9 @@ from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import write_bytes, write_parquet
 from equiview.studies.transfer import draw
-from equiview.studies.transfer.correlate import Pair, correlated
+from equiview.studies.transfer.correlate import RHO, Pair, correlated, detectable
 from equiview.studies.transfer.gaps import Gap, gaps, same_direction
-from equiview.studies.transfer.judge import RHO, detectable, judged
+from equiview.studies.transfer.judge import judged
 from equiview.studies.transfer.measures import grouped, measures, value_of
 from equiview.studies.transfer.models import LEAST, Model, matched
 from equiview.studies.transfer.settings import TransferSettings, parsed

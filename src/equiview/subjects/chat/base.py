@@ -22,6 +22,7 @@ from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
 from equiview.subjects.base import Subject
+from equiview.subjects.encoders.base import Encoder
 
 
 @dataclass
@@ -60,8 +61,17 @@ class Answerer(Subject):
 
     kind = "a model that answers"
     looks_up: ClassVar[bool] = False
-    """Whether its answers are stored already, so that they are not kept twice."""
+    """Whether its answers are at hand already, so that keeping them would be keeping them twice."""
+    encoder: Encoder | None = None
+    """The encoder that it asks for vectors of pictures, if any; replaced by one with a store."""
+    follows: ClassVar[bool] = False
+    """Whether answers follow from the vectors of `encoder` at once, so that keeping these is enough."""
     budget: Budget | None = None
+
+    @property
+    def looks(self) -> bool:
+        """Whether it, or its encoder, decodes pictures."""
+        return self.encoder.looks if self.encoder else not self.looks_up
 
     @property
     def price(self) -> tuple[float, float] | None:

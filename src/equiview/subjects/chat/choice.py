@@ -41,6 +41,9 @@ class Choice(Answerer):
     `ties` counts the requests last asked whose best score several options have.
     """
 
+    encoder: Encoder
+    follows = True
+
     def __init__(self, argument: str = "", encoder: Encoder | None = None) -> None:
         super().__init__(argument)
         name, _, template = argument.partition(OPTION)

@@ -79,6 +79,7 @@ class Connector(OnTorch, Answerer):
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers")
     scheme = "connector"
+    encoder: Encoder
 
     def __init__(self, argument: str = "", encoder: Encoder | None = None) -> None:
         super().__init__(argument)

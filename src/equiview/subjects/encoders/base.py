@@ -93,6 +93,11 @@ class EmbeddingModel(Encoder):
         """Whether it says itself what tells it from every other model, so that its vectors may be kept."""
         return type(self).fingerprint is not EmbeddingModel.fingerprint
 
+    @property
+    def looks(self) -> bool:
+        """Whether vectors are made here; not where `embed` is another, which has them already."""
+        return type(self).embed is EmbeddingModel.embed
+
     @cached_property
     def _probed(self) -> str:
         """A hash of the vectors of `PROBE_TEXTS` and two pictures."""

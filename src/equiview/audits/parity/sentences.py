@@ -1,0 +1,174 @@
+"""Parity put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from equiview.audits.parity.coverage import about_coverage
+from equiview.audits.parity.settings import ParitySettings
+from equiview.audits.parity.tasks import (
+    DIRECTIONS,
+    accuracy_name,
+    classified,
+    metric_of,
+    pivot_of,
+    title_of,
+)
+from equiview.audits.saying import (
+    by_how_much,
+    filled,
+    in_points,
+    language_of,
+    levels,
+    limit,
+    not_decided,
+    with_interval,
+)
+from equiview.data.estimates import Estimate, Estimates
+from equiview.data.languages import language_name
+from equiview.data.verdict import Finding
+
+LIMITS = (
+    "Equal accuracy is not good accuracy, and unequal accuracy may come from captions that say less.",
+    "A language may be ranked evenly in a mixed pool and still find nothing in its own: prevalence cannot "
+    "see that, R@1 within the language can.",
+)
+LABELS = (
+    "Labels of gender, race and age were given by onlookers; they are not what the people pictured say of "
+    "themselves.",
+    "The prompts that come with equiview were not checked by native speakers of their languages.",
+)
+ALIGN = (
+    "Align the texts of the worst languages to the pivot's (distillation on parallel captions), and "
+    "measure again on captions that were not used for it."
+)
+DO_NOT_SORT = "Do not use the system to sort images of people by these labels."
+WORST = 4
+
+
+def biased(
+    large: Sequence[Estimate], unfair: Sequence[Estimate], gaps: Sequence[Estimate], settings: ParitySettings
+) -> str:
+    """The largest gap between languages and between people, of those that show bias."""
+    claims = []
+    if large:
+        gap = _largest(large, "task", "language")
+        task = gap.keys["task"]
+        side = "worse" if gap.value > 0 else "better"
+        count, of = (sum(entry.keys["task"] == task for entry in some) for some in (large, gaps))
+        claims.append(
+            f"{language_of(gap)} is served {side} than {language_name(gap.keys['other'])} by "
+            f"{by_how_much(gap)} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
+            f"differ from it by more than {limit(settings.tolerance)}."
+        )
+    if unfair:
+        gap = _largest(unfair, "task", "language", "group")
+        task = gap.keys["task"]
+        side = "less" if gap.value < 0 else "more"
+        asked = "Matched with captions, as many of each group," if task in DIRECTIONS else f"Asked for {task}"
+        claims.append(
+            f"{asked} in {language_of(gap)}, images labelled {gap.keys['group']} are answered correctly "
+            f"{side} often than {gap.keys['against']} by {by_how_much(gap)}."
+        )
+    return f"Yes: {' '.join(claims)}"
+
+
+def otherwise(
+    finding: Finding,
+    able: Sequence[str],
+    gaps: Sequence[Estimate],
+    people: Sequence[Estimate],
+    settings: ParitySettings,
+) -> str:
+    """That all gaps are small, or that this is not shown either."""
+    within = limit(settings.tolerance)
+    if finding == "unclear":
+        return not_decided(
+            f"no gap is shown to exceed {within}, and not all of them are shown to be within it"
+        )
+    groups = ", and all between groups of people," if people else ""
+    pivots = _names(gap.keys["other"] for gap in gaps)
+    return f"No: all gaps to {pivots}{groups} are within {within}, intervals included ({_titles(able)})."
+
+
+def unskilled(tasks: Sequence[str], settings: ParitySettings) -> str:
+    """That no task is done better than by chance."""
+    return (
+        f"in no language is the encoder shown to be more than {limit(settings.tolerance)} better than "
+        f"chance at {_titles(tasks)}"
+    )
+
+
+def pivots(tasks: Sequence[str], estimates: Estimates) -> str:
+    """The languages that the others are compared with."""
+    return _names(pivot for task in tasks if (pivot := pivot_of(estimates, task))) or "the pivot"
+
+
+def evidence(
+    estimates: Estimates, tasks: Sequence[str], able: Sequence[str], settings: ParitySettings
+) -> Iterator[str]:
+    """What the answer rests on: every task, and what was not judged."""
+    yield about_coverage(estimates, common=settings.common)
+    yield from (_spread(estimates, task) for task in tasks)
+    for task in tasks:
+        rows = list(estimates.by("language", *metric_of(task), task=task))
+        if task in DIRECTIONS and len(rows) >= WORST:
+            worst = sorted(rows, key=lambda row: (row.value, row.keys["language"]))[:WORST]
+            yield f"Worst served, by R@1 within the language, {title_of(task)}: {levels(worst)}."
+    yield from (_paraphrases(estimates, task) for task in classified(tasks))
+    if able:
+        yield filled(
+            "Not judged, because the encoder is in no language shown to be more than "
+            f"{limit(settings.tolerance)} better than chance at it: {{}}.",
+            (title_of(task) for task in tasks if task not in able),
+            "; ",
+        )
+    few = {
+        tuple(row.keys.get(key) for key in ("attribute", "group", "within", "within_group"))
+        for row in estimates
+        if row.judged is False and row.quantity.metric in ("R", "accuracy")
+    }
+    if few:
+        yield f"{len(few)} groups have too few images to judge; their numbers are given and not judged."
+
+
+def _names(codes: Iterable[str]) -> str:
+    return " and ".join(language_name(code) for code in dict.fromkeys(codes))
+
+
+def _titles(tasks: Sequence[str]) -> str:
+    return "; ".join(title_of(task) for task in tasks)
+
+
+def _largest(gaps: Sequence[Estimate], *ties: str) -> Estimate:
+    """The gap of the largest size; of equal ones the first by the keys `ties`."""
+    return min(gaps, key=lambda gap: (-abs(gap.value), *(gap.keys[key] for key in ties)))
+
+
+def _spread(estimates: Estimates, task: str) -> str:
+    spread = estimates.one("range over languages", task=task)
+    low, high = (
+        levels(list(estimates.by("language", f"{end} language", task=task))[:1], ".1%")
+        for end in ("lowest", "highest")
+    )
+    alike = ""
+    if spread.p is not None:
+        alike = f", {in_points(spread.chance or 0.0)} if languages were alike (p = {spread.p:.3f})"
+    return (
+        f"{accuracy_name(task)}, {title_of(task)}: from {low} to {high}, a range of "
+        f"{with_interval(spread)}{alike}."
+    )
+
+
+def _paraphrases(estimates: Estimates, task: str) -> str:
+    ranges = [row.value for row in estimates.by("language", "range over paraphrases", task=task)]
+    if not ranges:
+        return ""
+    spread, mean = estimates.one("range over languages", task=task).value, float(np.mean(ranges))
+    word = "less than" if spread <= mean else "more than"
+    return (
+        f"Wordings of one language differ by {in_points(mean)} on average in {task}, languages by "
+        f"{in_points(spread)}: {word} how one asks."
+    )

@@ -1,0 +1,54 @@
+"""What a pydantic model refuses, as an InputError of one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from equiview.errors import InputError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Refusal(NamedTuple):
+    """The first thing that is wrong: where, as in `rules.keep_below` ("" for the whole), and what."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+    @classmethod
+    def of(cls, error: ValidationError) -> Refusal:
+        """The first that pydantic names."""
+        first = error.errors()[0]
+        what = first["msg"].removeprefix("Value error, ")
+        return cls(".".join(map(str, first["loc"])), what[:1].lower() + what[1:])
+
+
+@contextmanager
+def refused(say: Callable[[Refusal], str]) -> Iterator[None]:
+    """Within, a ValidationError becomes an InputError that says what `say` makes of it."""
+    try:
+        yield
+    except ValidationError as error:
+        raise InputError(say(Refusal.of(error))) from None
+
+
+def settings_of(kind: type[Model], given: Mapping[str, Any], source: str = "") -> Model:
+    """Settings from what a user gave; InputError says which one of `source` is wrong, and which there are.
+
+    >>> class Colours(BaseModel, extra="forbid"):
+    ...     red: int = 0
+    >>> settings_of(Colours, {"green": 1}, "picture")
+    Traceback (most recent call last):
+        ...
+    equiview.errors.InputError: picture, setting 'green': extra inputs are not permitted (settings: red)
+    """
+    begin, known = f"{source}, " if source else "", ", ".join(kind.model_fields)
+    with refused(lambda no: f"{begin}setting {no.where or 'settings'!r}: {no.what} (settings: {known})"):
+        return kind.model_validate(dict(given))

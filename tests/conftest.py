@@ -29,7 +29,7 @@ collect_ignore = ["plugin", "error_rates/brevity.py"]  # they register an audit 
 FIRST = (
     *("test_demo", "test_faults", "test_resume", "test_error_rates", "test_same_bytes", "test_docs"),
     *("test_page", "test_chat_audits", "test_drawn_colours", "test_databases", "test_cli", "test_train"),
-    "test_processes",
+    *("test_command", "test_processes", "test_open_clip", "test_plugin"),
 )  # fmt: skip
 """Files that take longest: begun first, so that workers that are given whole files end together."""
 

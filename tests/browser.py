@@ -72,7 +72,7 @@ class Page:
         """What a script in the page returns."""
         return self.driver.execute_script(script, *arguments)
 
-    def until(self, script: str, seconds: float = 60) -> None:
+    def until(self, script: str, seconds: float = 300) -> None:
         """Wait until a script returns something true."""
         WebDriverWait(self.driver, seconds, poll_frequency=0.05).until(
             lambda driver: driver.execute_script(script)

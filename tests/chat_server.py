@@ -117,7 +117,7 @@ class ChatServer:
     def wait_for(self, answered: int) -> None:
         """Return once so many requests were answered; TimeoutError after a minute."""
         with self._answered_more:
-            if not self._answered_more.wait_for(lambda: self.answered >= answered, timeout=60):
+            if not self._answered_more.wait_for(lambda: self.answered >= answered, timeout=600):
                 raise TimeoutError(f"{self.answered} of {answered} requests were answered")
 
     def close(self) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -11,6 +13,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from PIL import Image
 
+if TYPE_CHECKING:
+    from tests.browser import Page
+
+os.environ["GRPC_VERBOSITY"] = "NONE"  # its threads outlive the test that started them, and log amid another
 os.environ["HF_HUB_OFFLINE"] = "1"  # read once, when the library is imported; else it asks again and again
 # A busy machine is slow, not wrong; and the same tests try the same examples everywhere.
 settings.register_profile(
@@ -20,7 +26,20 @@ settings.load_profile("equiview")
 
 collect_ignore = ["plugin", "error_rates/brevity.py"]  # they register an audit when they are imported
 
+FIRST = (
+    *("test_demo", "test_faults", "test_resume", "test_error_rates", "test_same_bytes", "test_docs"),
+    *("test_page", "test_chat_audits", "test_drawn_colours", "test_databases", "test_cli", "test_train"),
+    *("test_command", "test_processes", "test_open_clip", "test_plugin"),
+)  # fmt: skip
+"""Files that take longest: begun first, so that workers that are given whole files end together."""
+
 LANGUAGES = ("en", "de", "sw", "mi")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of `FIRST` before all others."""
+    place = {name: number for number, name in enumerate(FIRST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(FIRST)))
 
 
 def write_world(folder: Path, *, images: int = 40, width: int = 8, skew: float = 1.0, seed: int = 0) -> Path:
@@ -49,6 +68,15 @@ def add_pictures(folder: Path) -> None:
     rng = np.random.default_rng(0)
     for name in table["path"]:
         Image.fromarray(rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)).save(folder / name)
+
+
+@pytest.fixture(scope="session")
+def window() -> Iterator[Page]:
+    """One browser for all tests that read pages."""
+    from tests.browser import browser
+
+    with browser() as page:
+        yield page
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -22,6 +23,7 @@ from equiview.data.run import Run
 from equiview.errors import InputError
 from tests.benchmarks import layouts
 from tests.chat_server import chat_server, environment
+from tests.faults.running import typed
 
 KNOWN = {  # (landmark, number of the question); the landmarks are local to Arabic, English and French
     "en": {(0, 0), (1, 0), (1, 1), (2, 0)},
@@ -73,6 +75,14 @@ def audit_command(subject: str, quiz: str, out: Path, *more: str) -> list[str]:
     return command(
         "equiview", "audit", subject, "--benchmark", quiz, "--audit", "knowledge", "--out", str(out), *more
     )
+
+
+def typed_to(server, words: list[str]) -> str:
+    """What a command prints that finds the server; it has to end well."""
+    with patch.dict(os.environ, environment(server.url)):
+        code, output, errors = typed(words[3:])
+    assert code == 0, errors
+    return output
 
 
 def inspect_eval(server, quiz: str, logs: Path) -> Path:
@@ -136,9 +146,9 @@ def test_a_run_killed_half_way_and_run_again_asks_nothing_twice(tmp_path, quiz):
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         killed_at = server.answered
-        again = subprocess.run(words, env=environ, capture_output=True, text=True, check=True)
+        again = typed_to(server, words)
     assert REQUESTS // 2 <= killed_at < REQUESTS
-    assert json.loads(again.stdout)["runs"][0]["verdicts"]
+    assert json.loads(again)["runs"][0]["verdicts"]
     assert numbers(Run.open(tmp_path / "run")) == pytest.approx(EXPECTED)
     times = Counter(server.prompts)
     assert len(times) == REQUESTS
@@ -150,24 +160,22 @@ def test_a_limit_of_costs_stops_cleanly_and_the_same_command_goes_on(tmp_path, q
     with chat_server(knower) as server:
         options = "connections=1,price_in=0,price_out=1000000"
         words = audit_command(server.subject(options=options), quiz, tmp_path / "run", "--max-cost", "10")
-        environ = os.environ | environment(server.url)
-        first = subprocess.run(words, env=environ, capture_output=True, text=True, check=False)
-        assert first.returncode == 1
-        assert "$10.0000 of at most $10 are spent; 10 of 18 requests are answered" in first.stderr
-        assert "every answer that came is kept" in first.stderr
-        assert "Traceback" not in first.stderr
+        with patch.dict(os.environ, environment(server.url)):
+            code, _, errors = typed(words[3:])
+        assert code == 1
+        assert "$10.0000 of at most $10 are spent; 10 of 18 requests are answered" in errors
+        assert "every answer that came is kept" in errors
+        assert "Traceback" not in errors
         assert len(server.requests) == 10
-        second = subprocess.run(words, env=environ, capture_output=True, text=True, check=True)
+        assert "report.html" in typed_to(server, words)
         assert len(server.requests) == REQUESTS
-    assert "report.html" in second.stdout
 
 
 def test_a_dry_run_prints_what_it_would_cost_and_asks_nothing(tmp_path, quiz):
     with chat_server(knower) as server:
         subject = server.subject(options="price_in=2,price_out=8")
         words = audit_command(subject, quiz, tmp_path / "run", "--dry-run", "--json")
-        said = subprocess.run(words, env=dict(os.environ), capture_output=True, text=True, check=True)
-        (row,) = json.loads(said.stdout)
+        (row,) = json.loads(typed_to(server, words))
         assert (row["audit"], row["model"], row["requests"], row["pictures"]) == (
             "knowledge",
             subject,
@@ -199,8 +207,9 @@ def test_a_model_of_this_machine_is_audited_by_one_command(tmp_path, quiz):
     words = audit_command(
         f"chat:equiview-hf/{folder},device=cpu", quiz, tmp_path / "run", "--setting", "knowledge.max_tokens=4"
     )
-    said = subprocess.run(words, env=dict(os.environ), capture_output=True, text=True, check=True)
-    assert "report.html" in said.stdout
+    code, output, errors = typed(words[3:])
+    assert code == 0, errors
+    assert "report.html" in output
     answers = Run.open(tmp_path / "run").folder / "observations" / "knowledge.answers.parquet"
     assert pl.read_parquet(answers)["tokens"].to_list() == [4] * REQUESTS
 

@@ -1,7 +1,7 @@
 """The command line as a person meets it: what it prints, and what it exits with."""
 
 import json
-import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,14 +18,20 @@ from equiview.data.requests import Reply
 from equiview.errors import InputError
 from equiview.store import Answers
 from tests.conftest import write_world
+from tests.faults.running import typed
 
 
 def equiview(*arguments):
-    """Run the command in a process of its own; returns (exit code, output, error output)."""
-    done = subprocess.run(
-        [sys.executable, "-m", "equiview", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout, done.stderr
+    """Type a command, in this process; returns (exit code, output, error output)."""
+    return typed([str(word) for word in arguments])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a finished run that tests read and leave as it is."""
+    place = tmp_path_factory.mktemp("finished")
+    assert audit(write_world(place / "world"), place / "run")[0] == 0
+    return place / "run"
 
 
 def audit(world, out, *more, benchmark=None):
@@ -41,7 +47,10 @@ def test_help_and_version():
     for name in ("demo", "audit", "verify", "report", "compare", "list"):
         assert name in output
     assert equiview()[0] == 0
-    assert equiview("--version")[1].strip()
+    done = subprocess.run(
+        [sys.executable, "-m", "equiview", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == equiview("--version")[1] != ""
 
 
 def test_audit_prints_the_verdict_and_where_the_report_is(world, tmp_path):
@@ -70,7 +79,7 @@ def test_verify_exits_with_1_when_a_check_looks_wrong(tmp_path, monkeypatch):
     assert "captions" in output
     source = "class Ones:\n    def encode_images(self, images):\n        return [[1.0, 2.0]] * len(images)\n"
     (tmp_path / "ones.py").write_text(source + "    encode_texts = encode_images\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.syspath_prepend(tmp_path)
     code, output, errors = equiview("verify", "ones:Ones", "--json")
     assert code == 1, errors
     wrong = [row["check"] for row in json.loads(output)["checks"] if row["result"] == "looks wrong"]
@@ -99,20 +108,17 @@ def test_report_and_compare_work_from_run_folders(tmp_path):
     assert "(Holm)" in equiview("compare", *runs, "--out", tmp_path / "both")[1]
 
 
-def test_export_prints_a_table_to_paste(world, tmp_path):
-    assert audit(world, tmp_path / "run")[0] == 0
-    code, output, _ = equiview("export", tmp_path / "run", "--format", "csv")
+def test_export_prints_a_table_to_paste(finished):
+    code, output, _ = equiview("export", finished, "--format", "csv")
     assert code == 0
     assert output.startswith("audit,metric,k,value,low,high,n,chance,excess,p,p_holm,judged")
-    assert "\\begin{tabular}" in equiview("export", tmp_path / "run", "--format", "latex")[1]
-    code, _, errors = equiview("export", tmp_path / "run", "--format", "cvs")
+    assert "\\begin{tabular}" in equiview("export", finished, "--format", "latex")[1]
+    code, _, errors = equiview("export", finished, "--format", "cvs")
     assert (code, "did you mean 'csv'" in errors) == (1, True)
 
 
-def test_export_prints_a_table_of_the_paper_over_runs(world, tmp_path):
-    runs = [tmp_path / "run", tmp_path / "again"]
-    for run in runs:
-        assert audit(world, run)[0] == 0
+def test_export_prints_a_table_of_the_paper_over_runs(finished, tmp_path):
+    runs = [finished, shutil.copytree(finished, tmp_path / "again")]
     code, output, errors = equiview("export", *runs, "--table", "table-1")
     assert code == 0, errors
     lines = output.splitlines()
@@ -128,9 +134,9 @@ def test_export_prints_a_table_of_the_paper_over_runs(world, tmp_path):
     assert (code, "one run at a time, or with --table" in errors) == (1, True)
 
 
-def test_figures_are_written_for_print(world, tmp_path):
-    assert audit(world, tmp_path / "run")[0] == 0
-    code, output, errors = equiview("figures", tmp_path / "run", "--json")
+def test_figures_are_written_for_print(finished, tmp_path):
+    run = shutil.copytree(finished, tmp_path / "run")
+    code, output, errors = equiview("figures", run, "--json")
     assert code == 0, errors
     paths = [Path(name) for name in json.loads(output)["figures"]]
     assert {path.suffix for path in paths} == {".svg", ".pdf"}

@@ -11,7 +11,6 @@ import pytest
 
 from equiview.data.figures import Gallery
 from equiview.data.run import Run
-from tests.browser import browser
 
 
 @pytest.fixture(scope="module")
@@ -66,20 +65,19 @@ def test_culture_pulls_where_training_tied_language_to_flag(demo):
     assert none.value < pull.value
 
 
-def test_the_report_reads_on_a_desk_and_on_a_phone_in_light_and_dark(demo):
+def test_the_report_reads_on_a_desk_and_on_a_phone_in_light_and_dark(demo, window):
     out, _ = demo
-    with browser() as page:
-        for width, dark in ((1280, False), (1280, True), (390, False), (390, True)):
-            page.open(out / "report.html", width=width, dark=dark)
-            assert page.problems() == []
-            assert page.overflow() == []
-            figures = page.run("return document.querySelectorAll('.js-plotly-plot').length")
-            drawn = page.run("return document.querySelectorAll('.js-plotly-plot .main-svg').length")
-            assert drawn >= figures > 10
-            text = page.run("return document.body.innerText")
-            assert "Yes: captions in low-tier languages get 36% of rank 1" in text
-            _explore(page)
-            assert page.problems() == []
+    for width, dark in ((1280, False), (390, True)):
+        window.open(out / "report.html", width=width, dark=dark)
+        assert window.problems() == []
+        assert window.overflow() == []
+        figures = window.run("return document.querySelectorAll('.js-plotly-plot').length")
+        drawn = window.run("return document.querySelectorAll('.js-plotly-plot .main-svg').length")
+        assert drawn >= figures > 10
+        text = window.run("return document.body.innerText")
+        assert "Yes: captions in low-tier languages get 36% of rank 1" in text
+        _explore(window)
+        assert window.problems() == []
 
 
 def _explore(page):

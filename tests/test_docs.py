@@ -8,8 +8,6 @@ import io
 import os
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from equiview.audits import AUDITS, label_of
 from equiview.data import estimates, items
 from equiview.io.tables import Schema
 from equiview.report.published import papers, quantities
+from tests.processes import COMMAND, fresh
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -58,7 +57,6 @@ def spoken(text: str) -> str:
 def test_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
-    script = "import sys; from equiview.cli import main; sys.argv[0] = 'equiview'; main()"
     given = blocks(page)
     for block in given:
         if block.title.endswith(".toml"):
@@ -67,14 +65,14 @@ def test_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> N
         if block.title:
             (tmp_path / block.title).write_text(block.content)
         if block.language == "python":
-            run([sys.executable, "-c", block.content], tmp_path, environment)
+            run(block.content, [], tmp_path, environment)
         elif block.language == "console":
             commands = re.split(r"^\$ ", block.content, flags=re.MULTILINE)[1:]
             for command in commands:
                 line, _, expected = command.partition("\n")
                 program, *arguments = shlex.split(line)
                 assert program == "equiview", f"{line!r} cannot be tried: only equiview's commands can"
-                said = run([sys.executable, "-c", script, *arguments], tmp_path, environment)
+                said = run(COMMAND, arguments, tmp_path, environment)
                 for wanted in expected.splitlines():
                     assert spoken(wanted) in spoken(said), f"{line!r} does not say {wanted!r}"
 
@@ -91,9 +89,9 @@ def install_entry_points(project: dict[str, dict[str, dict[str, dict[str, str]]]
     (place / "entry_points.txt").write_text("\n".join(lines))
 
 
-def run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}{done.stderr}"
+def run(source: str, words: list[str], folder: Path, environment: dict[str, str]) -> str:
+    done = fresh(source, words, folder=folder, environment=environment)
+    assert done.returncode == 0, f"{words or source}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
@@ -109,7 +107,7 @@ def test_examples_of_a_page_give_what_they_show(page: Path) -> None:
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=named)
 def test_example_scripts_run(script: Path, tmp_path: Path) -> None:
-    run([sys.executable, str(script), str(tmp_path / "out")], tmp_path, dict(os.environ))
+    run(script.read_text("utf-8"), [str(tmp_path / "out")], tmp_path, dict(os.environ))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

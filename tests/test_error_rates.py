@@ -15,9 +15,9 @@ from labs.error_rates.running import rates, read_rates
 from equiview.audits import AUDITS
 from equiview.data.observations import Observations
 
-SEEDS, SIZE = 10, 100
-AT_MOST = 3
-"""Of 10 seeds: with 5% in the long run, 4 or more are seen once in 1,000 times."""
+SEEDS, SIZE = 6, 100
+AT_MOST = 2
+"""Of 6 seeds: with 5% in the long run, 3 or more are seen twice in 1,000 times."""
 WRITTEN = {audit for audit in AUDITS.all() if importlib.util.find_spec(f"{PACKAGE}.{audit}")}
 SYSTEMS = [(audit, system) for audit in sorted(WRITTEN) for system in systems_of(audit).values()]
 

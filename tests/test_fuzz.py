@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from labs.fuzz.damage import damaged, format_of, resaved
-from labs.fuzz.readers import READERS, Trial
+from labs.fuzz.readers import LOGGED, READERS, Trial
 
 from equiview.benchmarks import BENCHMARKS
 
@@ -65,3 +65,11 @@ def test_what_is_gone_is_refused(tmp_path, name):
     trial = Trial(name, tmp_path)
     for file in trial.files:
         assert trial.of({file: None}) is None
+
+
+def test_only_what_grpc_logs_is_taken_from_what_is_printed():
+    logged = (
+        b"WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+        b"I0000 00:00:1795399416.210718   81231 fork_posix.cc:71] Other threads are calling into gRPC\n"
+    )
+    assert LOGGED.sub(b"", b"libpng: bad\n" + logged + b"I am a reader\n") == b"libpng: bad\nI am a reader\n"

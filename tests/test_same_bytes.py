@@ -1,4 +1,4 @@
-"""The same input gives the same bytes, whatever the number of threads: 20 runs of all embedded audits."""
+"""The same input gives the same bytes, whatever the number of threads: 9 runs of all embedded audits."""
 
 import ast
 import json
@@ -12,10 +12,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "equiview"
 THREADS = (
     {"polars": 1, "blas": 1},
     {"polars": 2, "blas": 4},
-    {"polars": 5, "blas": 2},
     {"polars": 16, "blas": 3},
 )
-REPEATS = 5
+REPEATS = 3
 AUDITS = {
     "pictograms": ("prevalence", "individual", "parity"),
     "pictograms-culture": ("association",),
@@ -73,7 +72,7 @@ def run(threads, folder):
     return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 
 
-def test_twenty_runs_under_different_threads_have_the_same_bytes(tmp_path):
+def test_nine_runs_under_different_threads_have_the_same_bytes(tmp_path):
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         folders = [tmp_path / str(number) for number in range(len(THREADS))]
         files = [file for part in pool.map(run, THREADS, folders) for file in part]

@@ -14,8 +14,6 @@ from equiview.data.run import Run
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 from report_runs import audits_of_the_tests, make_run  # noqa: E402
 
-import browser  # noqa: E402
-
 
 @pytest.fixture(scope="module", autouse=True)
 def audits() -> Iterator[None]:
@@ -30,10 +28,3 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     folder = tmp_path_factory.mktemp("runs")
     skews = {"pictogram:skewed": 1.0, "pictogram:english": 0.6, "pictogram:aligned": 0.01}
     return [make_run(folder / name.split(":")[1], name, skew) for name, skew in skews.items()]
-
-
-@pytest.fixture(scope="session")
-def window() -> Iterator[browser.Page]:
-    """One browser for all tests of the page."""
-    with browser.browser() as page:
-        yield page

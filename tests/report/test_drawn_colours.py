@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,15 +50,28 @@ PAGES = {
 }
 
 
+Panels = list[tuple[str, dict[str, str]]]
+"""Of each panel drawn: its figure, and the colour of each category in its legend."""
+Heats = list[tuple[str, Any]]
+Read = tuple[list[Run], Panels, Heats]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Run]]:
+    """The runs of a page, made once."""
+    return cache(lambda name: PAGES[name](tmp_path_factory.mktemp(name)))
+
+
 @pytest.fixture(scope="module", params=PAGES)
-def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Run], Path]:
-    """The runs of one page, and the page."""
-    make: Callable[[Path], list[Run]] = PAGES[request.param]
-    folder = tmp_path_factory.mktemp(request.param)
-    runs = make(folder)
-    path = folder / "page.html"
-    path.write_bytes(page(runs))
-    return runs, path
+def shown(
+    request: pytest.FixtureRequest,
+    made: Callable[[str], list[Run]],
+    window: Page,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Read:
+    """The runs of one page, and what is drawn on it."""
+    runs = made(request.param)
+    return runs, *read(window, runs, tmp_path_factory.mktemp("page") / "page.html")
 
 
 def figures_of(run: Run) -> list[Figure]:
@@ -77,18 +91,19 @@ def hexadecimal(colour: str) -> str:
     return f"#{int(red):02x}{int(green):02x}{int(blue):02x}"
 
 
-def read(window: Page, path: Path) -> list[tuple[str, dict[str, str]]]:
-    """Of each panel drawn: its figure, and the colour of each category in its legend."""
+def read(window: Page, runs: list[Run], path: Path) -> tuple[Panels, Heats]:
+    """What is drawn on the page of these runs."""
+    path.write_bytes(page(runs))
     window.open(path)
     assert window.problems() == []
-    return [(name, {word: hexadecimal(c) for word, c in entries}) for name, entries in window.run(LEGENDS)]
+    legends = window.run(LEGENDS)
+    return [(name, {word: hexadecimal(c) for word, c in entries}) for name, entries in legends], window.run(
+        HEATS
+    )
 
 
-def test_a_category_has_one_colour_in_every_panel_and_figure(
-    window: Page, shown: tuple[list[Run], Path]
-) -> None:
-    runs, path = shown
-    panels = read(window, path)
+def test_a_category_has_one_colour_in_every_panel_and_figure(shown: Read) -> None:
+    runs, panels, _ = shown
     seen: dict[str, set[str]] = {}
     for _, legend in panels:
         for word, colour in legend.items():
@@ -101,13 +116,11 @@ def test_a_category_has_one_colour_in_every_panel_and_figure(
     assert min(drawn) == len(runs), "every panel of a coloured chart has its legend"
 
 
-def test_print_has_the_colours_of_the_page(window: Page, shown: tuple[list[Run], Path]) -> None:
-    runs, path = shown
+def test_print_has_the_colours_of_the_page(shown: Read) -> None:
+    runs, panels, _ = shown
     charts = [chart for chart in coloured(runs[-1]) if chart.mark != "scatter"]
     categories = {str(word) for chart in charts for word in chart.table[chart.color or ""]}
-    on_page = {
-        word: c for _, legend in read(window, path) for word, c in legend.items() if word in categories
-    }
+    on_page = {word: c for _, legend in panels for word, c in legend.items() if word in categories}
     # Drawing takes most of a second: one chart of each kind.
     for chart in {(chart.color, chart.domain, chart.mark): chart for chart in charts}.values():
         words = {str(word) for word in chart.table[chart.color or ""]}
@@ -117,11 +130,10 @@ def test_print_has_the_colours_of_the_page(window: Page, shown: tuple[list[Run],
         assert {colour for colour in others if colour in svg} == set(), chart.name
 
 
-def test_heat_maps_of_one_figure_share_one_scale(window: Page, shown: tuple[list[Run], Path]) -> None:
-    runs, path = shown
-    window.open(path)
+def test_heat_maps_of_one_figure_share_one_scale(shown: Read) -> None:
+    runs, _, heats = shown
     scales: dict[str, list[Any]] = {}
-    for name, scale in window.run(HEATS):
+    for name, scale in heats:
         scales.setdefault(name, []).append(scale)
     assert {name: found for name, found in scales.items() if found[1:] != found[:-1]} == {}
     for name, (low, high, first) in ((name, found[0]) for name, found in scales.items()):
@@ -131,11 +143,11 @@ def test_heat_maps_of_one_figure_share_one_scale(window: Page, shown: tuple[list
         assert len(scales[name]) == len(runs)
 
 
-def test_the_gap_that_is_beyond_the_tolerance_looks_so_in_every_panel(window: Page, tmp_path: Path) -> None:
-    runs = of_world(tmp_path, ("parity",))
-    path = tmp_path / "page.html"
-    path.write_bytes(page(runs))
-    panels = [legend for name, legend in read(window, path) if "gap-to-pivot-text-to-image" in name]
+def test_the_gap_that_is_beyond_the_tolerance_looks_so_in_every_panel(
+    window: Page, made: Callable[[str], list[Run]], tmp_path: Path
+) -> None:
+    drawn, _ = read(window, made("world"), tmp_path / "page.html")
+    panels = [legend for name, legend in drawn if "gap-to-pivot-text-to-image" in name]
     skewed, _, even = panels
     assert list(skewed) != list(even), "the systems are told apart"
     assert {word.split()[0] for word in even} == {"not"}
@@ -144,17 +156,8 @@ def test_the_gap_that_is_beyond_the_tolerance_looks_so_in_every_panel(window: Pa
         assert {word.split()[0]: colour for word, colour in legend.items()}.items() <= expected.items()
 
 
-def test_every_audit_that_comes_along_is_read_here(tmp_path: Path) -> None:
-    runs = [
-        *of_world(tmp_path / "a"),
-        *of_trials(tmp_path / "b"),
-        *of_quiz(tmp_path / "c"),
-        *of_people(tmp_path / "d"),
-        *of_places(tmp_path / "e"),
-        *of_captions(tmp_path / "f"),
-        *of_removals(tmp_path / "g"),
-    ]
-    read_here = {audit for run in runs for audit in run.manifest.audits}
+def test_every_audit_that_comes_along_is_read_here(made: Callable[[str], list[Run]]) -> None:
+    read_here = {audit for name in PAGES for run in made(name) for audit in run.manifest.audits}
     ours = {
         name for name, entry in AUDITS.all().items() if "equiview.audits" in entry.value.measure.__module__
     }

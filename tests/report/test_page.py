@@ -222,7 +222,7 @@ def test_hovering_over_a_mark_shows_its_picture_and_word(window: Page, one: Path
                     "return [r.x + r.width / 2, r.y + r.height / 2]")  # fmt: skip
     for step in (3, 1, 0):
         window.command("Input.dispatchMouseEvent", type="mouseMoved", x=at[0] + step, y=at[1] + step)
-    window.until("return !document.getElementById('card').hidden", 10)
+    window.until("return !document.getElementById('card').hidden")
     assert window.run("return document.querySelector('#card p').textContent").splitlines()[0] == WORDS["en"]
     assert window.run("return document.querySelector('#card img').naturalWidth") == 96
 

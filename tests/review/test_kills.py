@@ -41,7 +41,7 @@ class Reviewers:
     def wait_for(self, kept: int) -> None:
         """Wait until so many judgements are kept in all."""
         with self._news:
-            self._news.wait_for(lambda: len(self.kept) >= kept or self.failures, timeout=60)
+            self._news.wait_for(lambda: len(self.kept) >= kept or self.failures, timeout=600)
         assert not self.failures
         assert len(self.kept) >= kept
 

@@ -47,3 +47,11 @@ def test_too_few_images_are_not_judged():
     verdict = verdict_of(drawn(0, 12))
     assert verdict.finding == "unclear"
     assert "there are 12 synthetic images, at least 30 are needed" in verdict.answer
+
+
+def test_evidence_says_what_is_right_what_is_named_and_what_the_real_images_find(naming):
+    right, gone, real = verdict_of(naming).evidence
+    assert right.startswith("ODmAP@1 58.0% (captions at random 9.3%); ODmAP@5 44.6%")
+    assert right.endswith("a right caption names any of the objects still there, and nothing that is gone.")
+    assert gone.startswith("Most often named though gone: c09 with c08 (77% of captions, 3 images), ")
+    assert real == "R@1 on the real images: image to text 100.0%."

@@ -11,6 +11,7 @@ import pytest
 
 from equiview.data.requests import Request
 from equiview.subjects import load_subject
+from tests.faults.running import typed
 from tests.mitigation.connector import models
 
 CONFIG = """
@@ -24,7 +25,7 @@ precision = "fp32"
 captions = { batch = 8, learning_rate = 1e-2, steps = 30 }
 questions = { batch = 4, learning_rate = 1e-3, steps = 6 }
 """
-PATIENCE = 120.0
+PATIENCE = 1200.0
 WRITTEN = [
     "maker.json",
     "connector.json",
@@ -55,18 +56,33 @@ def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a training that was never stopped."""
     folder = tmp_path_factory.mktemp("whole") / "out"
     done = run([*command, str(folder)])
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == f"Connector: connector:{folder}"
+    assert done.splitlines()[-1] == f"Connector: connector:{folder}"
     return folder
 
 
-def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
+def run(command: list[str]) -> str:
+    """What a command prints in this process, which has imported torch; it has to end well."""
+    code, output, errors = typed(command[3:])
+    assert code == 0, errors
+    return output
+
+
+def refused(command: list[str]) -> str:
+    """The one line in which a command is refused."""
+    code, _, errors = typed(command[3:])
+    assert code == 1, errors
+    assert len(errors.strip().splitlines()) == 1, errors
+    return errors
 
 
 def kill_after(command: list[str], sign: Path) -> None:
     """Start it, and kill it with SIGKILL as soon as `sign` is there."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
     end = time.monotonic() + PATIENCE
     while not sign.exists():
         assert process.poll() is None, "it ended before it could be killed"
@@ -84,8 +100,7 @@ def test_a_killed_training_ends_in_the_same_bytes(sign, command, whole, tmp_path
     killed = tmp_path / "killed"
     kill_after([*command, str(killed)], killed / sign)
     assert not (killed / "connector.safetensors").exists()
-    done = run([*command, str(killed)])
-    assert done.returncode == 0, done.stderr
+    run([*command, str(killed)])
     assert [(killed / name).read_bytes() for name in WRITTEN] == [
         (whole / name).read_bytes() for name in WRITTEN
     ]
@@ -104,8 +119,5 @@ def test_mistakes_are_said_in_one_line(command, tmp_path):
     }.items():
         wrong = [*command, str(tmp_path / "out")]
         wrong[wrong.index(changes[0]) + 1] = changes[1]
-        done = run(wrong)
-        assert done.returncode == 1, (changes, done.stderr)
-        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-        assert said.removeprefix("no such ") in done.stderr or said in done.stderr
+        assert said.removeprefix("no such ") in refused(wrong)
         assert not (tmp_path / "out").exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from equiview.subjects import load_subject
-from tests.mitigation.connector.test_command import kill_after, run
+from tests.mitigation.connector.test_command import kill_after, refused, run
 from tests.mitigation.finetune import worlds
 
 CONFIG = """
@@ -51,8 +51,7 @@ def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a training that was never stopped."""
     folder = tmp_path_factory.mktemp("whole") / "out"
     done = run([*command, str(folder)])
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == f"Fine-tuned: finetuned:{folder}"
+    assert done.splitlines()[-1] == f"Fine-tuned: finetuned:{folder}"
     return folder
 
 
@@ -60,8 +59,7 @@ def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_killed_training_ends_in_the_same_bytes(sign, command, whole, tmp_path):
     killed = tmp_path / "killed"
     kill_after([*command, str(killed)], killed / sign)
-    done = run([*command, str(killed)])
-    assert done.returncode == 0, done.stderr
+    run([*command, str(killed)])
     assert [(killed / name).read_bytes() for name in WRITTEN] == [
         (whole / name).read_bytes() for name in WRITTEN
     ]
@@ -76,8 +74,5 @@ def test_mistakes_are_said_in_one_line(command, tmp_path):
     ):
         wrong = [*command, str(tmp_path / "out")]
         wrong[wrong.index(place) + 1] = value
-        done = run(wrong)
-        assert done.returncode == 1, (place, done.stderr)
-        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-        assert said in done.stderr
+        assert said in refused(wrong)
         assert not (tmp_path / "out").exists()

@@ -130,7 +130,8 @@ def test_what_fails_for_good_is_named_and_counted_and_the_rest_is_kept(kind, tmp
     asked = requests_of("en: a", "bad", "sw: b")
     given = {}
     with chat_server(reply) as server:
-        model = load_subject(server.subject(options=f"retries=1,timeout=1,logs={tmp_path}"))
+        timeout = 1 if kind == "silence" else 600  # on a busy machine an answer takes longer than a second
+        model = load_subject(server.subject(options=f"retries=1,timeout={timeout},logs={tmp_path}"))
         with pytest.raises(InputError, match=rf"1 of 3 requests failed.*'q1:en'.*{FOR_GOOD[kind]}") as error:
             given.update(model.replies(asked, None, silent))
     assert {place: reply.text for place, reply in given.items()} == {0: "Paris", 2: "Parisi"}
@@ -334,5 +335,5 @@ def test_an_interrupted_process_ends_although_requests_are_under_way(tmp_path):
         )  # fmt: skip
         server.wait_for(1)
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=30)
+        said, _ = process.communicate(timeout=600)
     assert said == "stopped"

@@ -1,0 +1,68 @@
+"""Processes that start at once: each is forked from one that has only imported what equiview imports."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from subprocess import CompletedProcess
+
+COMMAND = "from equiview.cli import main; main()"
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(
+    [
+        "equiview.api",
+        "equiview.cli",
+        "equiview.report",
+        "numpy",
+        "polars",
+        "pydantic",
+        "scipy.stats",
+        "PIL.Image",
+    ]
+)
+
+
+def fresh(
+    source: str,
+    words: Sequence[str] = (),
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> CompletedProcess[str]:
+    """Run Python code with `words` as its arguments, in a process in which nothing of equiview is in use yet.
+
+    It stands for `python -c`: PYTHONPATH of `environment` is searched first.
+    """
+    given = dict(os.environ if environment is None else environment)
+    with tempfile.TemporaryDirectory() as place:
+        said = [Path(place) / name for name in ("output", "errors")]
+        process = _FORKED.Process(
+            target=_run,
+            args=(
+                source,
+                ["equiview", *words],
+                str(folder or Path.cwd()),
+                given,
+                [str(path) for path in said],
+            ),
+        )
+        process.start()
+        process.join()
+        output, errors = (path.read_text("utf-8") for path in said)
+    assert process.exitcode is not None
+    return CompletedProcess(source, process.exitcode, output, errors)
+
+
+def _run(source: str, words: list[str], folder: str, environment: dict[str, str], said: list[str]) -> None:
+    for stream, path in zip((1, 2), said, strict=True):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), stream)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.path[:0] = [folder, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
+    sys.argv = words
+    exec(compile(source, "<string>", "exec"), {"__name__": "__main__"})

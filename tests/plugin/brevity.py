@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from equiview.audits import Audit, Settings, decide, largest, register
+from equiview.audits import Audit, Settings, decide, largest, once, register
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
@@ -95,6 +95,7 @@ def observe(
     return Observations({"rankings": rankings, "items": items.with_columns(longer=among)})
 
 
+@once
 def values(observations: Observations, settings: BrevitySettings) -> Values:
     """For each image: how long its first caption is, and how many of that language's are longer."""
     items = observations["items"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from equiview.audits.base import AUDITS, Audit, Settings
+from equiview.audits.base import AUDITS, AnyAudit, Settings
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import write_figure
@@ -52,7 +52,7 @@ def execute(
         run = Run.start(folder, manifest)
         for key, audit in chosen.items():
 
-            def observe(work: Path, audit: Audit[Any, Any] = audit, key: str = key) -> None:
+            def observe(work: Path, audit: AnyAudit = audit, key: str = key) -> None:
                 observations = audit.observe(subject, benchmark, configured[key], progress)
                 observations.write(work / "observations", key)
 
@@ -63,7 +63,7 @@ def execute(
 
 def configure(
     audits: Sequence[str], settings: Mapping[str, Mapping[str, Any]] | None, seed: int
-) -> list[tuple[str, Audit[Any, Any], Settings]]:
+) -> list[tuple[str, AnyAudit, Settings]]:
     """Audits by name with their settings; InputError for an unknown audit or setting, and where none is."""
     chosen = {audit: AUDITS.get(audit) for audit in audits}
     if not chosen:
@@ -93,7 +93,7 @@ def finish(run: Run, progress: Progress = silent) -> None:
         failures: list[Failure] = []
         for done, (key, audit, settings) in enumerate(_audits_of(run), start=1):
             try:
-                estimates = audit.measure(observations_of(run, key), settings)
+                estimates = audit.measure(view_of(run, key), settings)
                 verdicts.append(audit.judge(estimates, settings).stamped(key, audit.question))
                 parts.append(estimates.stamped(key))
             except Exception as error:  # an audit that fails must not cost the others
@@ -111,8 +111,8 @@ def finish(run: Run, progress: Progress = silent) -> None:
         for key, audit, settings in _audits_of(run):
             if key in failed:
                 continue
-            figures = audit.draw(observations_of(run, key), run.estimates.of(key), settings)
-            for index, figure in enumerate(figures, start=1):
+            figures = audit.draw(view_of(run, key), run.estimates.of(key), settings)
+            for index, figure in enumerate((entry for entry in figures if entry is not None), start=1):
                 write_figure(figure, work / "figures" / f"{key}.{index:02d}-{figure.name}.json")
 
     run.stage("measure", measure)
@@ -125,10 +125,23 @@ def observations_of(run: Run, audit: str) -> Observations:
     return Observations.read(run.folder / "observations", audit, AUDITS.get(audit).schemas)
 
 
-def _audits_of(run: Run) -> Iterator[tuple[str, Audit[Any, Any], Settings]]:
+def view_of(run: Run, audit: str) -> Any:
+    """The audit's view of what a run observed, made once; InputError as for `observations_of`."""
+    known = AUDITS.get(audit)
+    return run.kept(
+        f"observe.{audit}", "view", lambda: known.view(observations_of(run, audit), settings_of(run, audit))
+    )
+
+
+def settings_of(run: Run, audit: str) -> Settings:
+    """The settings by which an audit of a run was done."""
+    configured: Settings = AUDITS.get(audit).configure(run.manifest.settings[audit])
+    return configured
+
+
+def _audits_of(run: Run) -> Iterator[tuple[str, AnyAudit, Settings]]:
     for key in run.manifest.audits:
-        audit = AUDITS.get(key)
-        yield key, audit, audit.configure(run.manifest.settings[key])
+        yield key, AUDITS.get(key), settings_of(run, key)
 
 
 def _failure(audit: str, error: Exception) -> Failure:
@@ -156,7 +169,7 @@ def _manifest(
     name: str,
     subject: Subject,
     benchmark: Benchmark,
-    audits: Mapping[str, Audit[Any, Any]],
+    audits: Mapping[str, AnyAudit],
     configured: Mapping[str, Settings],
     seed: int,
 ) -> Manifest:

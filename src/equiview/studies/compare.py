@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits import AUDITS
-from equiview.audits.execute import observations_of
+from equiview.audits.execute import settings_of, view_of
 from equiview.data.comparison import AFTER, BASE, BEFORE
 from equiview.data.headline import Headline
 from equiview.data.metric import Quantity
@@ -96,9 +96,7 @@ def _pairs(runs: Sequence[Run], against: Run | None) -> list[tuple[int, int]]:
 
 def _check_settings(audit: str, a: Run, b: Run) -> None:
     """InputError when two runs of an audit differ in a setting that can change what a query's values mean."""
-    first, second = (
-        AUDITS.get(audit).configure(run.manifest.settings[audit]).model_dump(mode="json") for run in (a, b)
-    )
+    first, second = (settings_of(run, audit).model_dump(mode="json") for run in (a, b))
     for name in first:
         if name not in FREE and first[name] != second[name]:
             raise InputError(
@@ -108,8 +106,7 @@ def _check_settings(audit: str, a: Run, b: Run) -> None:
 
 
 def _values(run: Run, key: str) -> Values:
-    audit = AUDITS.get(key)
-    return audit.values(observations_of(run, key), audit.configure(run.manifest.settings[key]))
+    return AUDITS.get(key).values(view_of(run, key), settings_of(run, key))
 
 
 def _shared(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> tuple[Values, Values]:

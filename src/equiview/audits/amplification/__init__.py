@@ -10,7 +10,7 @@ from equiview.audits.amplification.ask import PEOPLE
 from equiview.audits.amplification.captions import group_by_words, known_words
 from equiview.audits.amplification.draw import draw
 from equiview.audits.amplification.judge import judge
-from equiview.audits.amplification.measure import AMPLIFICATION, LEAN, LIC, TESTED, measure, values
+from equiview.audits.amplification.measure import AMPLIFICATION, LEAN, LIC, TESTED, Replied, measure, values
 from equiview.audits.amplification.observe import SCHEMAS, observe, plan
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.audits.amplification.vqa import plain_answer, vqa_accuracy
@@ -67,7 +67,7 @@ METRICS = (
 
 
 AMPLIFICATION_AUDIT = register(
-    Audit[Answerer, AmplificationSettings](
+    Audit[Answerer, AmplificationSettings, Replied](
         name="amplification",
         question="Do answers or captions lean on who is shown more than what people say?",
         source='S: "From Global to Local: Social Bias Transfer in CLIP", section 3',
@@ -81,6 +81,7 @@ AMPLIFICATION_AUDIT = register(
             Headline(quantity("CIDEr")),
         ),
         observe=observe,
+        view=Replied,
         values=values,
         measure=measure,
         draw=draw,

@@ -7,12 +7,10 @@ import polars as pl
 
 from equiview.audits.amplification.leakage import SOURCES
 from equiview.audits.amplification.leaning import Tasks
-from equiview.audits.amplification.measure import groups_of, task_of
-from equiview.audits.amplification.observe import SCORES
+from equiview.audits.amplification.measure import Replied
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
-from equiview.data.observations import Observations
 
 WORDS = {"replies": "the subject", "humans": "people"}
 SIDES = ("true", "replied")
@@ -21,18 +19,16 @@ SHOWN = 40
 """Answers or nouns that are drawn, the most frequent."""
 
 
-def draw(observations: Observations, estimates: Estimates, settings: AmplificationSettings) -> list[Figure]:
+def draw(view: Replied, estimates: Estimates, settings: AmplificationSettings) -> list[Figure | None]:
     """The figures, for each attribute in turn."""
-    metric = SCORES[task_of(observations)]
-    figures: list[Chart | None] = []
-    for attribute, groups in groups_of(observations, settings).items():
-        tasks = Tasks.of(observations, attribute, groups)
+    figures: list[Figure | None] = []
+    for attribute, tasks in view.tasks.items():
         figures += [
             _leakage(estimates, attribute),
             None if tasks is None else _gaps(tasks, attribute),
-            _scores(estimates, metric, attribute),
+            _scores(estimates, view.metric, attribute),
         ]
-    return [figure for figure in figures if figure is not None]
+    return figures
 
 
 def _scores(estimates: Estimates, metric: str, attribute: str) -> Chart | None:

@@ -13,6 +13,7 @@ from equiview.audits.association.measure import (
     SHARED,
     SILHOUETTE,
     TOGETHER,
+    Trials,
     measure,
     self_preference_in,
     values,
@@ -81,7 +82,7 @@ METRICS = (
 )
 
 ASSOCIATION = register(
-    Audit[Encoder, AssociationSettings](
+    Audit[Encoder, AssociationSettings, Trials](
         name="association",
         question=QUESTION,
         source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", text to image',
@@ -99,6 +100,7 @@ ASSOCIATION = register(
             )
         ),
         observe=observe,
+        view=Trials,
         values=values,
         measure=measure,
         draw=draw,

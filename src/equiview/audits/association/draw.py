@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from equiview.audits.association.measure import RATES, SPACES, scored, sp_and_silhouette
+from equiview.audits.association.measure import RATES, SPACES, Trials, sp_and_silhouette
 from equiview.audits.association.observe import example_trials
 from equiview.audits.association.pull import PULL
 from equiview.audits.association.settings import AssociationSettings, Direction
@@ -13,7 +13,6 @@ from equiview.benchmarks.trials import ROLES
 from equiview.data.countries import countries
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
-from equiview.data.observations import Observations
 
 MAPPED = 2000
 """Points on a map of images without pictures; more would say no more."""
@@ -21,18 +20,18 @@ MAPPED = 2000
 OUTCOMES = dict(zip(RATES, ("semantic", "cultural", "non-relevant"), strict=True))
 
 
-def draw(observations: Observations, estimates: Estimates, settings: AssociationSettings) -> list[Figure]:
+def draw(view: Trials, estimates: Estimates, settings: AssociationSettings) -> list[Figure | None]:
     """Wins and SP by country, SP against silhouettes, the two maps, and example trials."""
     figures: list[Figure | None] = []
     for direction in settings.directions:
         figures += [_wins_by_country(estimates, direction), _sp_by_country(estimates, direction)]
         figures.append(_pull_by_language(estimates, direction, settings.tolerance))
     figures += [_sp_against(estimates, settings.directions[0], space) for space in SPACES]
-    maps = ["pca", "umap"] if "umap_x" in observations["images"].columns else ["pca"]
+    maps = ["pca", "umap"] if "umap_x" in view["images"].columns else ["pca"]
     for kind in maps:
-        figures += [_text_map(observations, kind), _image_map(observations, kind)]
-    figures.append(_examples(observations, settings))
-    return [figure for figure in figures if figure is not None]
+        figures += [_text_map(view, kind), _image_map(view, kind)]
+    figures.append(_examples(view, settings))
+    return figures
 
 
 def _by_country(estimates: Estimates, direction: Direction, *metrics: str) -> pl.DataFrame:
@@ -147,8 +146,8 @@ def _sp_against(estimates: Estimates, direction: Direction, space: str) -> Chart
     )
 
 
-def _text_map(observations: Observations, kind: str) -> Chart | None:
-    table = observations["texts"].filter(pl.col(f"{kind}_x").is_not_null())
+def _text_map(view: Trials, kind: str) -> Chart | None:
+    table = view["texts"].filter(pl.col(f"{kind}_x").is_not_null())
     if not len(table):
         return None
     names = dict(countries().select("language", "language_name").iter_rows())
@@ -170,8 +169,8 @@ def _text_map(observations: Observations, kind: str) -> Chart | None:
     )
 
 
-def _image_map(observations: Observations, kind: str) -> Chart:
-    images = observations["images"]
+def _image_map(view: Trials, kind: str) -> Chart:
+    images = view["images"]
     shown = images.filter(pl.col("picture").is_not_null())
     if not len(shown):
         sample = np.random.default_rng(0).permutation(len(images))[:MAPPED]
@@ -196,13 +195,11 @@ def _image_map(observations: Observations, kind: str) -> Chart:
     )  # fmt: skip
 
 
-def _examples(observations: Observations, settings: AssociationSettings) -> Gallery:
+def _examples(view: Trials, settings: AssociationSettings) -> Gallery:
     """Trials as pictures, the winner marked."""
-    trials = scored(observations, settings)
-    direction = settings.directions[0]
-    chosen = example_trials(trials.filter(direction=direction))
-    texts = dict(observations["texts"].select("text_id", "text").iter_rows())
-    images = {row["image_id"]: row for row in observations["images"].iter_rows(named=True)}
+    chosen = example_trials(view.scored.filter(direction=settings.directions[0]))
+    texts = dict(view["texts"].select("text_id", "text").iter_rows())
+    images = {row["image_id"]: row for row in view["images"].iter_rows(named=True)}
     rows = []
     for trial in chosen.iter_rows(named=True):
         for rank, (role, metric) in enumerate(zip(ROLES, RATES, strict=True), start=1):

@@ -9,7 +9,7 @@ nothing of what usually comes with it, would name it just as often.
 from equiview.audits.base import Audit, register
 from equiview.audits.decorrelation.draw import draw
 from equiview.audits.decorrelation.judge import judge
-from equiview.audits.decorrelation.measure import EXCESS, KEPT, NAMED, ODMAP, RECALL, measure, values
+from equiview.audits.decorrelation.measure import EXCESS, KEPT, NAMED, ODMAP, RECALL, Ranked, measure, values
 from equiview.audits.decorrelation.observe import DIRECTIONS, SCHEMAS, explore, observe
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.audits.decorrelation.tables import TABLES
@@ -50,7 +50,7 @@ METRICS = (
 )
 
 DECORRELATION = register(
-    Audit[Encoder | ResultLists, DecorrelationSettings](
+    Audit[Encoder | ResultLists, DecorrelationSettings, Ranked](
         name="decorrelation",
         question="Does it name objects that are not there because they usually are?",
         source='O: "Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval", section 3.2',
@@ -64,6 +64,7 @@ DECORRELATION = register(
             *(Headline(quantity(RECALL, 1, direction=direction)) for direction in DIRECTIONS),
         ),
         observe=observe,
+        view=Ranked,
         values=values,
         measure=measure,
         draw=draw,

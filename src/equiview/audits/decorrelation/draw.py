@@ -6,13 +6,12 @@ from itertools import chain
 
 import polars as pl
 
-from equiview.audits.decorrelation.measure import NAMED, ODMAP
+from equiview.audits.decorrelation.measure import NAMED, ODMAP, Ranked
 from equiview.audits.decorrelation.observe import IMAGES
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.items import blind_order
-from equiview.data.observations import Observations
 
 MOST_PAIRS = 15
 """Pairs in the ranked list."""
@@ -22,20 +21,19 @@ EXAMPLES, EXAMPLE_DEPTH = 3, 5
 ASKED = {IMAGES[0]: "object taken away", IMAGES[1]: "unchanged image"}
 
 
-def draw(observations: Observations, estimates: Estimates, settings: DecorrelationSettings) -> list[Figure]:
+def draw(view: Ranked, estimates: Estimates, settings: DecorrelationSettings) -> list[Figure | None]:
     """The figures, first what removal changes."""
     pairs = estimates.by(("removed", "kept"), NAMED, settings.judged_at).table
     if len(pairs):
         pairs = pairs.sort("value", "n", "removed", "kept", descending=[True, True, False, False])
-    figures: list[Figure | None] = [
+    return [
         _by_cutoff(estimates),
         _named(estimates),
         _ranked(pairs, settings),
         _matrix(pairs, settings),
         _by_class(estimates, settings),
-        _examples(observations, settings),
+        _examples(view, settings),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _by_cutoff(estimates: Estimates) -> Chart:
@@ -167,10 +165,10 @@ def _by_class(estimates: Estimates, settings: DecorrelationSettings) -> Chart | 
     )
 
 
-def _examples(observations: Observations, settings: DecorrelationSettings) -> Gallery | None:
+def _examples(view: Ranked, settings: DecorrelationSettings) -> Gallery | None:
     """Lists that name what is gone, drawn by lot among images with pictures, each after that of before."""
-    queries = observations["queries"].filter(pl.col("picture").is_not_null(), pl.col("before").is_not_null())
-    ranked = observations["rankings"].filter(pl.col("rank") <= EXAMPLE_DEPTH)
+    queries = view["queries"].filter(pl.col("picture").is_not_null(), pl.col("before").is_not_null())
+    ranked = view["rankings"].filter(pl.col("rank") <= EXAMPLE_DEPTH)
     naming = ranked.filter("removed", image=IMAGES[0])["query_id"].unique()
     queries = queries.filter(pl.col("query_id").is_in(naming.implode()))
     if not len(queries):
@@ -182,7 +180,7 @@ def _examples(observations: Observations, settings: DecorrelationSettings) -> Ga
     synthetic = pl.col("image") == IMAGES[0]
     table = (
         ranked.join(chosen.drop("before", "picture"), on="query_id")
-        .join(observations["items"], on="item_id")
+        .join(view["items"], on="item_id")
         .sort("order", synthetic, "rank", maintain_order=True)
         .select(
             "rank",

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits import base
 from equiview.audits.decorrelation.naming import Pool, View
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.benchmarks import Benchmark
@@ -117,17 +118,17 @@ def observe(
     )
 
 
-def explore(observations: Observations) -> RankedLists:
+def explore(view: base.View[DecorrelationSettings]) -> RankedLists:
     """The captions of each synthetic image, right ones marked."""
     named = pl.format(
         "without {}, with {}", pl.col("removed").list.join(", "), pl.col("kept").list.join(", ")
     )
-    queries = observations["queries"].select("query_id", "picture", label=named)
-    rankings = observations["rankings"].filter(pl.col("image") == IMAGES[0])
+    queries = view["queries"].select("query_id", "picture", label=named)
+    rankings = view["rankings"].filter(pl.col("image") == IMAGES[0])
     marked = rankings.select(
         "query_id", "rank", "item_id", "score", relevant=~pl.col("removed") & (pl.col("kept") > 0)
     )
-    return RankedLists(queries, observations["items"].drop("objects"), marked)
+    return RankedLists(queries, view["items"].drop("objects"), marked)
 
 
 def _check(removals: pl.DataFrame, benchmark: Benchmark, settings: DecorrelationSettings) -> None:

@@ -24,12 +24,14 @@ LEAST = 3
 """With fewer languages, or pairs of them, neither a matrix nor extremes say anything."""
 
 
-def draw(observations: Observations, estimates: Estimates, settings: IndividualSettings) -> list[Figure]:
+def draw(
+    observations: Observations, estimates: Estimates, settings: IndividualSettings
+) -> list[Figure | None]:
     """The figures, first those of raw vectors unless these have length 1 anyway."""
     pairs = observations["pairs"]
     lengths = pl.concat([pairs["length"], pairs["other_length"]])
     is_unit = ((lengths - 1).abs() <= EQUAL).all()
-    figures = [
+    return [
         None if is_unit else _slopes(pairs, estimates, settings, "raw"),
         _slopes(pairs, estimates, settings, "unit"),
         _matrix(estimates),
@@ -58,7 +60,6 @@ def draw(observations: Observations, estimates: Estimates, settings: IndividualS
             "lies low loses against all others wherever languages share one pool.",
         ),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _slopes(

@@ -7,6 +7,7 @@ same knowledge in every language would give.
 """
 
 from equiview.audits.base import Audit, register
+from equiview.audits.knowledge.answers import Answered
 from equiview.audits.knowledge.consistency import BOTH, CONSISTENCY, LOST, OVER_PAIRS, SAME, UNDEFINED
 from equiview.audits.knowledge.draw import draw
 from equiview.audits.knowledge.judge import judge
@@ -74,7 +75,7 @@ METRICS = (
 )
 
 KNOWLEDGE = register(
-    Audit[Answerer, KnowledgeSettings](
+    Audit[Answerer, KnowledgeSettings, Answered](
         name="knowledge",
         question="Does what the model knows depend on the language it is asked in?",
         source='T: "Traveling Across Languages: Benchmarking Cross-Lingual Consistency in Multimodal LLMs"',
@@ -98,6 +99,7 @@ KNOWLEDGE = register(
             "rule": "by {}",
         },
         observe=observe,
+        view=Answered,
         values=values,
         measure=measure,
         draw=draw,

@@ -18,7 +18,6 @@ from equiview.audits.knowledge.tables import SETTINGS
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.languages import known_languages, language_names
-from equiview.data.observations import Observations
 
 LEAST = 3
 """With fewer languages a matrix says nothing."""
@@ -26,10 +25,9 @@ LONGEST = 300
 """Letters of a reply that are shown."""
 
 
-def draw(observations: Observations, estimates: Estimates, settings: KnowledgeSettings) -> list[Figure]:
+def draw(answered: Answered, estimates: Estimates, settings: KnowledgeSettings) -> list[Figure | None]:
     """The figures; those that a quiz without regions has nothing for are left out."""
-    answered = Answered.of(observations)
-    figures = [
+    return [
         _by_setting(estimates),
         _accuracy(estimates, answered),
         _shifts(estimates, settings),
@@ -37,10 +35,9 @@ def draw(observations: Observations, estimates: Estimates, settings: KnowledgeSe
         _by_pair(estimates),
         _lost(estimates, settings),
         _in_how_many(answered),
-        _one_language(observations),
-        _unread(observations),
+        _one_language(answered),
+        _unread(answered),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _by_setting(estimates: Estimates) -> Chart | None:
@@ -196,12 +193,12 @@ def _in_how_many(answered: Answered) -> Chart:
     )
 
 
-def _one_language(observations: Observations) -> Gallery | None:
-    rows = known_in_one(observations["answers"])
+def _one_language(answered: Answered) -> Gallery | None:
+    rows = known_in_one(answered["answers"])
     if not len(rows):
         return None
     return _gallery(
-        observations,
+        answered,
         rows,
         name="known-in-few",
         title="Questions that the fewest languages know",
@@ -210,12 +207,12 @@ def _one_language(observations: Observations) -> Gallery | None:
     )
 
 
-def _unread(observations: Observations) -> Gallery | None:
-    rows = unread(observations["answers"])
+def _unread(answered: Answered) -> Gallery | None:
+    rows = unread(answered["answers"])
     if not len(rows):
         return None
     return _gallery(
-        observations,
+        answered,
         rows,
         name="unread",
         title="Replies that no rule could read",
@@ -223,10 +220,10 @@ def _unread(observations: Observations) -> Gallery | None:
     )
 
 
-def _gallery(observations: Observations, rows: pl.DataFrame, *, name: str, title: str, see: str) -> Gallery:
+def _gallery(answered: Answered, rows: pl.DataFrame, *, name: str, title: str, see: str) -> Gallery:
     """A list for each question: the option chosen in each language, or the reply where none could be read."""
-    pictures = dict(observations["pictures"].select("image_id", "picture").iter_rows())
-    headings = _headings(observations["answers"])
+    pictures = dict(answered["pictures"].select("image_id", "picture").iter_rows())
+    headings = _headings(answered["answers"])
     tiers = dict(known_languages().select("code", "tier").iter_rows())
     table: list[dict[str, object]] = []
     shown: dict[str, bytes] = {}

@@ -20,6 +20,7 @@ from equiview.audits.memory.measure import (
     SCORE,
     SHIFT,
     TESTED,
+    Described,
     measure,
     values,
 )
@@ -106,7 +107,7 @@ METRICS = (
 )
 
 MEMORY = register(
-    Audit[Answerer, MemorySettings](
+    Audit[Answerer, MemorySettings, Described](
         name="memory",
         question="Does the model describe a place better in some languages than in others?",
         source='T: "Traveling Across Languages: Benchmarking Cross-Lingual Consistency in Multimodal LLMs", '
@@ -124,6 +125,7 @@ MEMORY = register(
             Headline(quantity(ADHERENCE)),
         ),
         observe=observe,
+        view=Described,
         values=values,
         measure=measure,
         draw=draw,

@@ -10,7 +10,7 @@ import polars as pl
 
 from equiview.audits.charts import by_family, named, points_by_language
 from equiview.audits.memory.consistency import CONSISTENCY
-from equiview.audits.memory.measure import SCORE, SHIFT, TESTED
+from equiview.audits.memory.measure import SCORE, SHIFT, TESTED, Described
 from equiview.audits.memory.reading import CATEGORIES, SCORED
 from equiview.audits.memory.replies import ADHERENCE, SHARE
 from equiview.audits.memory.settings import MemorySettings
@@ -18,7 +18,6 @@ from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.items import blind_order
 from equiview.data.languages import language_names
-from equiview.data.observations import Observations
 
 POINTS = 900
 """Descriptions drawn as points; more would say no more."""
@@ -29,26 +28,25 @@ LONGEST = 600
 ASKED = ("in English", "in the region's language", "in another language")
 
 
-def draw(observations: Observations, estimates: Estimates, settings: MemorySettings) -> list[Figure]:
+def draw(view: Described, estimates: Estimates, settings: MemorySettings) -> list[Figure | None]:
     """The figures, those that have nothing to show left out."""
-    figures = [
-        _scores(observations, estimates),
+    return [
+        _scores(view, estimates),
         _shifts(estimates, settings),
         _consistency(estimates),
         _adherence(estimates),
         _categories(estimates),
-        _lengths(observations, settings),
-        _examples(observations),
-        _unscored(observations),
+        _lengths(view, settings),
+        _examples(view),
+        _unscored(view),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
-def _scores(observations: Observations, estimates: Estimates) -> Chart | None:
+def _scores(view: Described, estimates: Estimates) -> Chart | None:
     rows = estimates.by("language", SCORE).table
     if not len(rows):
         return None
-    audited = observations["models"]["audited"].drop_nulls()
+    audited = view["models"]["audited"].drop_nulls()
     beside = f" The scorer was audited itself: {audited[0]}" if len(audited) else ""
     return replace(
         points_by_language(
@@ -151,11 +149,11 @@ def _categories(estimates: Estimates) -> Chart | None:
     )
 
 
-def _lengths(observations: Observations, settings: MemorySettings) -> Chart | None:
-    scores = observations["scores"].filter(translator="first", scorer="first").drop_nulls("score")
+def _lengths(view: Described, settings: MemorySettings) -> Chart | None:
+    scores = view["scores"].filter(translator="first", scorer="first").drop_nulls("score")
     if not len(scores):
         return None
-    regions = observations["landmarks"].select("landmark_id", "region")
+    regions = view["landmarks"].select("landmark_id", "region")
     table = scores.join(regions, on="landmark_id", how="left", maintain_order="left")
     chosen = np.random.default_rng(settings.seed_of("figure")).permutation(len(table))[:POINTS]
     english, local = pl.col("language") == "en", pl.col("language") == pl.col("region")
@@ -181,17 +179,17 @@ def _lengths(observations: Observations, settings: MemorySettings) -> Chart | No
     )
 
 
-def _examples(observations: Observations) -> Gallery | None:
+def _examples(view: Described) -> Gallery | None:
     """What was said of a few landmarks by the first prompt, in every language, best first."""
-    descriptions = observations["descriptions"].filter(prompt=0)
-    scores = observations["scores"].filter(translator="first", scorer="first", prompt=0)
+    descriptions = view["descriptions"].filter(prompt=0)
+    scores = view["scores"].filter(translator="first", scorer="first", prompt=0)
     rows = descriptions.join(
         scores.select("landmark_id", "language", "score"),
         on=["landmark_id", "language"],
         maintain_order="left",
     )
     described = rows.filter(pl.col("score").is_not_null())
-    landmarks = observations["landmarks"].filter(
+    landmarks = view["landmarks"].filter(
         pl.col("landmark_id").is_in(described["landmark_id"].unique().to_list())
     )
     if not len(landmarks):
@@ -215,9 +213,9 @@ def _examples(observations: Observations) -> Gallery | None:
     )
 
 
-def _unscored(observations: Observations) -> Gallery | None:
+def _unscored(view: Described) -> Gallery | None:
     """Some of the replies that have no score, so that a reader sees whether they were read rightly."""
-    replies = observations["descriptions"].filter(~pl.col("category").is_in(SCORED))
+    replies = view["descriptions"].filter(~pl.col("category").is_in(SCORED))
     if not len(replies):
         return None
     order = blind_order(replies["landmark_id"] + ":" + replies["language"])[:UNSCORED]

@@ -6,6 +6,7 @@ prompt of which value is most similar, in each language and paraphrase of the pr
 """
 
 from equiview.audits.base import Audit, register
+from equiview.audits.parity.answers import Answers
 from equiview.audits.parity.coverage import COVERAGE
 from equiview.audits.parity.draw import draw
 from equiview.audits.parity.judge import judge
@@ -110,7 +111,7 @@ METRICS = (
 )
 
 PARITY = register(
-    Audit[Encoder, ParitySettings](
+    Audit[Encoder, ParitySettings, Answers](
         name="parity",
         question="Does accuracy differ across languages, or across people within and across languages?",
         source='F: "Assessing Multilingual Fairness in Pre-trained Multimodal Representations", section 4',
@@ -150,6 +151,7 @@ PARITY = register(
             "part": "{}",
         },
         observe=observe,
+        view=Answers,
         values=values,
         measure=measure,
         draw=draw,

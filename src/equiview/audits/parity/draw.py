@@ -8,6 +8,7 @@ import polars as pl
 
 from equiview.audits.charts import named, points_by_language, square
 from equiview.audits.judging import ALPHA
+from equiview.audits.parity.answers import Answers
 from equiview.audits.parity.groups import PARTS, value_order
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
@@ -22,14 +23,13 @@ from equiview.audits.parity.tasks import (
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
 from equiview.data.languages import language_name
-from equiview.data.observations import Observations
 
 MANY_LANGUAGES = 12
 
 
-def draw(observations: Observations, estimates: Estimates, settings: ParitySettings) -> list[Figure]:
+def draw(answers: Answers, estimates: Estimates, settings: ParitySettings) -> list[Figure | None]:
     """Accuracy and gaps by language (F, Fig. 1c, 2), then groups (Fig. 3, 4) and what gaps are made of."""
-    order = value_order(observations["groups"], observations["prompts"])
+    order = value_order(answers["groups"], answers["prompts"])
     tasks = tasks_of(estimates)
     figures: list[Figure | None] = [_accuracy(estimates, task) for task in tasks if task in DIRECTIONS]
     figures.append(_classified(estimates, classified(tasks)))
@@ -46,7 +46,7 @@ def draw(observations: Observations, estimates: Estimates, settings: ParitySetti
                         figures.append(_within(estimates, task, attribute, values[0], other, within))
                 figures.append(_parts(estimates, task, attribute, values[0]))
     figures.append(_paraphrases(estimates, classified(tasks)))
-    return [figure for figure in figures if figure is not None]
+    return figures
 
 
 def _accuracy(estimates: Estimates, task: str) -> Chart | None:

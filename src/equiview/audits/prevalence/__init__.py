@@ -10,6 +10,7 @@ from __future__ import annotations
 from equiview.audits.base import Audit, register
 from equiview.audits.prevalence.draw import draw
 from equiview.audits.prevalence.judge import judge
+from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.measure import measure, values
 from equiview.audits.prevalence.observe import SCHEMAS, explore, observe
 from equiview.audits.prevalence.settings import PrevalenceSettings
@@ -86,7 +87,7 @@ METRICS = (
 )
 
 PREVALENCE = register(
-    Audit[Encoder | ResultLists, PrevalenceSettings](
+    Audit[Encoder | ResultLists, PrevalenceSettings, Lists](
         name="prevalence",
         question="Do captions in much-written languages crowd out equally right ones in other languages?",
         source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", image to text',
@@ -112,6 +113,7 @@ PREVALENCE = register(
             Headline(quantity("R", k=1, tier="low")),
         ),
         observe=observe,
+        view=Lists,
         values=values,
         measure=measure,
         draw=draw,

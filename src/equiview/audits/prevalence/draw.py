@@ -7,13 +7,13 @@ from dataclasses import replace
 import polars as pl
 
 from equiview.audits.charts import named, points_by_language
+from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.measure import values
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.items import blind_order
 from equiview.data.languages import TIERS
-from equiview.data.observations import Observations
 
 HEADLINE_K = 10
 FEW_GROUPS = 8
@@ -22,18 +22,17 @@ EXAMPLE_DEPTH = 10
 EXAMPLES = 3
 
 
-def draw(observations: Observations, estimates: Estimates, settings: PrevalenceSettings) -> list[Figure]:
+def draw(lists: Lists, estimates: Estimates, settings: PrevalenceSettings) -> list[Figure | None]:
     """Exposure against its expectation, the figures of P's image-to-text half, the depth curve, examples."""
-    figures: list[Figure | None] = [
+    return [
         _exposure_by_depth(estimates, settings),
         _exposure_by_group(estimates, settings),
-        _tier_by_rank(observations),
+        _tier_by_rank(lists),
         _language_histogram(estimates),
         _recall_by_language(estimates),
         _divergence_by_depth(estimates, settings),
-        _examples(observations, settings),
+        _examples(lists, settings),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _nearest_cutoff(estimates: Estimates, metric: str) -> int | None:
@@ -111,11 +110,11 @@ def _exposure_by_group(estimates: Estimates, settings: PrevalenceSettings) -> Ch
     )
 
 
-def _tier_by_rank(observations: Observations) -> Chart | None:
-    if observations["items"]["tier"].null_count():
+def _tier_by_rank(lists: Lists) -> Chart | None:
+    if lists["items"]["tier"].null_count():
         return None
-    ranked = observations["rankings"].join(observations["items"].select("item_id", "tier"), on="item_id")
-    total = len(observations["queries"])
+    ranked = lists["rankings"].join(lists["items"].select("item_id", "tier"), on="item_id")
+    total = len(lists["queries"])
     counts = (
         ranked.group_by("rank", "tier", maintain_order=True).len().with_columns(share=pl.col("len") / total)
     )
@@ -126,7 +125,7 @@ def _tier_by_rank(observations: Observations) -> Chart | None:
         .sort("rank", "order")
         .drop("order")
     )
-    pool = observations["items"]["tier"].value_counts(normalize=True)
+    pool = lists["items"]["tier"].value_counts(normalize=True)
     even = ", ".join(
         f"{row['tier']} {row['proportion']:.0%}"
         for row in pool.sort(pl.col("tier").cast(pl.Enum(TIERS))).iter_rows(named=True)
@@ -228,9 +227,9 @@ def _divergence_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> 
     )
 
 
-def _examples(observations: Observations, settings: PrevalenceSettings) -> Gallery | None:
+def _examples(lists: Lists, settings: PrevalenceSettings) -> Gallery | None:
     """The lists of a few queries drawn by lot, the same ones for every system."""
-    measured = values(observations, settings)
+    measured = values(lists, settings)
     at = [q for q in measured.quantities if q.metric == "DLBKL" and q.keys["grouping"] == settings.by]
     if not at:
         return None
@@ -239,7 +238,7 @@ def _examples(observations: Observations, settings: PrevalenceSettings) -> Galle
         evener=pl.col("score").rank("max", descending=True).sub(1) / pl.len()
     )
     chosen = scores[blind_order(scores["query_id"])[:EXAMPLES]].with_row_index("place")
-    labels = observations["queries"].join(chosen, on="query_id", maintain_order="left").with_columns(
+    labels = lists["queries"].join(chosen, on="query_id", maintain_order="left").with_columns(
         heading=pl.concat_str(
             pl.col("label").fill_null(pl.col("query_id")),
             pl.format(
@@ -249,10 +248,10 @@ def _examples(observations: Observations, settings: PrevalenceSettings) -> Galle
         )
     )  # fmt: skip
     table = (
-        observations["rankings"]
+        lists["rankings"]
         .filter(pl.col("rank") <= EXAMPLE_DEPTH)
         .join(labels.select("query_id", "heading", order="place"), on="query_id")
-        .join(observations["items"], on="item_id")
+        .join(lists["items"], on="item_id")
         .sort("order", "query_id", "rank", maintain_order=True)
         .select("heading", "rank", "text", "language", "tier", "score", group="query_id", correct="relevant")
     )

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items, blind_order
@@ -76,10 +77,10 @@ def observe(
     return _of_encoder(subject, benchmark, settings, progress)
 
 
-def explore(observations: Observations) -> RankedLists:
+def explore(lists: Lists) -> RankedLists:
     """The ranked captions of each image."""
-    queries = observations["queries"].with_columns(label=pl.coalesce("label", "query_id"))
-    return RankedLists(queries, observations["items"], observations["rankings"])
+    queries = lists["queries"].with_columns(label=pl.coalesce("label", "query_id"))
+    return RankedLists(queries, lists["items"], lists["rankings"])
 
 
 def _of_encoder(

@@ -8,6 +8,7 @@ would show: groups are exchanged among the images. Where images have captions, R
 
 from equiview.audits.base import Audit, Space, register
 from equiview.audits.social.draw import draw
+from equiview.audits.social.gallery import Gallery
 from equiview.audits.social.judge import judge
 from equiview.audits.social.measure import (
     BEYOND,
@@ -75,7 +76,7 @@ METRICS = (
 )
 
 SOCIAL = register(
-    Audit[Encoder, SocialSettings](
+    Audit[Encoder, SocialSettings, Gallery](
         name="social",
         question="Are people of some groups shown more for prompts that name no group, or matched better?",
         source='S: "From Global to Local: Social Bias Transfer in CLIP", sections 3 and 4',
@@ -89,6 +90,7 @@ SOCIAL = register(
             *(Headline(quantity(LEVEL, 5, direction=direction)) for direction in DIRECTIONS),
         ),
         observe=observe,
+        view=Gallery,
         values=values,
         measure=measure,
         draw=draw,

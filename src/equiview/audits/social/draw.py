@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.audits.social.groups import Grouping, groupings
+from equiview.audits.social.gallery import Gallery as People
+from equiview.audits.social.groups import Grouping
 from equiview.audits.social.judge import in_words, worst_prompts
 from equiview.audits.social.measure import CHANCE_END, MAX_SKEW, SHOWN
 from equiview.audits.social.observe import DIRECTIONS, PICTURED
@@ -12,20 +13,18 @@ from equiview.audits.social.recall import LEVEL
 from equiview.audits.social.settings import SocialSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
-from equiview.data.observations import Observations
 
 
-def draw(observations: Observations, estimates: Estimates, settings: SocialSettings) -> list[Figure]:
+def draw(people: People, estimates: Estimates, settings: SocialSettings) -> list[Figure | None]:
     """The figures, those of pictures after who is shown by group."""
-    groups = groupings(observations, settings)
-    figures: list[Figure | None] = [
+    groups = people.groups
+    return [
         _shares(estimates, groups),
-        _gallery(observations, estimates, groups),
+        _gallery(people, estimates),
         _worst(estimates, groups),
         *(_curve(estimates, grouping) for grouping in groups if not grouping.is_intersection),
         *(_levels(estimates, direction) for direction in DIRECTIONS),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _shares(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
@@ -117,14 +116,14 @@ def _levels(estimates: Estimates, direction: str) -> Chart | None:
     )  # fmt: skip
 
 
-def _gallery(observations: Observations, estimates: Estimates, groups: list[Grouping]) -> Gallery | None:
+def _gallery(people: People, estimates: Estimates) -> Gallery | None:
     """The first results of the most unequal prompts, with the group of each."""
-    pictures = dict(observations["images"].select("image_id", "picture").iter_rows())
-    texts = dict(observations["prompts"].select("text", "prompt_id").iter_rows())
-    ids = observations["images"]["image_id"]
-    rankings = observations["rankings"].filter(pl.col("rank") <= PICTURED)
+    pictures = dict(people["images"].select("image_id", "picture").iter_rows())
+    texts = dict(people["prompts"].select("text", "prompt_id").iter_rows())
+    ids = people["images"]["image_id"]
+    rankings = people["rankings"].filter(pl.col("rank") <= PICTURED)
     rows = []
-    for grouping in groups:
+    for grouping in people.groups:
         if grouping.is_intersection:
             continue
         group_of = {

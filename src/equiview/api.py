@@ -32,7 +32,7 @@ from equiview.report.domains import with_domains
 from equiview.report.neighbourhoods import neighbourhoods_page
 from equiview.report.paper import FORMATS, render
 from equiview.store import Store, StoredAnswerer, readable_part, stored, stored_answers
-from equiview.studies import Neighbourhoods, compare, neighbourhoods, runs_against
+from equiview.studies import Neighbourhoods, neighbourhoods, paired, runs_against
 from equiview.subjects import SUBJECTS, Answerer, Encoder, Subject, load_subject
 from equiview.subjects.chat.base import Budget
 from equiview.subjects.chat.connector import as_encoder
@@ -96,7 +96,7 @@ def audit(
         run = execute(subject, items, audits, out, name=name, seed=seed, settings=settings, progress=progress)
         if left_out is not None and len(left_out):
             write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
-        write_report(run)
+        _write_page(run)
     return run
 
 
@@ -150,6 +150,10 @@ def verify(subject: str | Subject, progress: Progress = silent) -> pl.DataFrame:
 def write_report(run: Run, progress: Progress = silent) -> Path:
     """Make whatever of a run's numbers, figures and page is missing; returns the page's path."""
     finish(run, progress)
+    return _write_page(run)
+
+
+def _write_page(run: Run) -> Path:
     run.stage("report", lambda work: write_bytes(page([run], None), work / "report.html"))
     return run.folder / "report.html"
 
@@ -172,8 +176,10 @@ def write_figures(run: Run) -> list[Path]:
 
 def write_comparison(
     runs: Sequence[Run], out: Path, progress: Progress = silent, *, against: Run | None = None
-) -> pl.DataFrame:
-    """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out` and returns the table.
+) -> tuple[list[Run], pl.DataFrame]:
+    """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out`.
+
+    Returns the runs that were compared, in order, and the table.
 
     With `against` each of the others is compared with that run alone. InputError when `out` is a run: its
     page would be lost.
@@ -182,8 +188,14 @@ def write_comparison(
     runs = runs_against(runs, against)
     for run in runs:
         finish(run, progress)
+    return runs, _write_compared(runs, out, progress, against)
+
+
+def _write_compared(
+    runs: Sequence[Run], out: Path, progress: Progress, against: Run | None = None
+) -> pl.DataFrame:
     progress("comparing", 0, 1)
-    table = compare(runs, against=against)
+    table = paired(runs, against)
     write_parquet(table, out / "comparison.parquet")
     write_bytes(page(runs, table), out / "report.html")
     progress("comparing", 1, 1)
@@ -235,7 +247,7 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
                     audit(subject, items, audits, out / short, seed=seed, cache=False, progress=named)
                 )
                 progress("runs", len(runs), sum(len(entry[-1]) for entry in DEMO))
-    return runs, write_comparison(runs, out, progress)
+    return runs, _write_compared(runs, out, progress)
 
 
 def write_transfer(

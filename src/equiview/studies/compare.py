@@ -47,7 +47,11 @@ def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
     corrected over the whole table. InputError when no two runs are over the same items and share an audit,
     two are of one subject, or two answer an audit's question with different settings (but for `FREE`).
     """
-    runs = runs_against(runs, against)
+    return paired(runs_against(runs, against), against)
+
+
+def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
+    """The same of runs that `runs_against` put in order."""
     if len(runs) < 2:
         raise InputError("comparing needs at least two runs")
     groups: dict[tuple[str, str], list[Run]] = {}

@@ -27,7 +27,7 @@ from equiview.making import MAKERS, Maker, Settings
 from equiview.making.make import Made
 from equiview.making.make import make as make_in
 from equiview.making.plan import dollars, planned
-from equiview.report import page
+from equiview.report import page, page_of
 from equiview.report.domains import with_domains
 from equiview.report.neighbourhoods import neighbourhoods_page
 from equiview.report.paper import FORMATS, render
@@ -93,10 +93,12 @@ def audit(
     with locked(out):
         if on_error == "skip":
             items, left_out = readable_part(subject, items, progress)
-        run = execute(subject, items, audits, out, name=name, seed=seed, settings=settings, progress=progress)
+        run = execute(
+            subject, items, audits, out,
+            name=name, seed=seed, settings=settings, report=page_of, progress=progress,
+        )  # fmt: skip
         if left_out is not None and len(left_out):
             write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
-        _write_page(run)
     return run
 
 
@@ -149,12 +151,7 @@ def verify(subject: str | Subject, progress: Progress = silent) -> pl.DataFrame:
 
 def write_report(run: Run, progress: Progress = silent) -> Path:
     """Make whatever of a run's numbers, figures and page is missing; returns the page's path."""
-    finish(run, progress)
-    return _write_page(run)
-
-
-def _write_page(run: Run) -> Path:
-    run.stage("report", lambda work: write_bytes(page([run], None), work / "report.html"))
+    finish(run, progress, page_of)
     return run.folder / "report.html"
 
 

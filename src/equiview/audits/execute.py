@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from equiview.audits.base import AUDITS, AnyAudit, Settings
 from equiview.benchmarks import Benchmark
@@ -22,6 +22,9 @@ from equiview.io.secrets import redacted
 from equiview.io.tables import write_bytes, write_parquet
 from equiview.subjects import Subject
 
+Report: TypeAlias = Callable[[Run], bytes]
+"""What makes the page of a run of which everything else is finished."""
+
 
 def execute(
     subject: Subject,
@@ -32,13 +35,15 @@ def execute(
     name: str | None = None,
     seed: int = 0,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    report: Report | None = None,
     progress: Progress = silent,
 ) -> Run:
-    """Observe, measure and draw, doing only what is not done yet; returns the run, its report still to write.
+    """Observe, measure, draw and report, doing only what is not done yet.
 
-    `settings` gives, by audit, what differs from its defaults. Raises InputError for an unknown audit or
-    setting, for a subject of a kind that an audit is not about, and for a folder that holds another run. An
-    audit that cannot be measured is named in `Run.failures`; the others are kept.
+    `settings` gives, by audit, what differs from its defaults; without `report` no page is written. Raises
+    InputError for an unknown audit or setting, for a subject of a kind that an audit is not about, and for a
+    folder that holds another run. An audit that cannot be measured is named in `Run.failures`; the others are
+    kept.
     """
     ready = configure(audits, settings, seed)
     for _, audit, _ in ready:
@@ -57,7 +62,7 @@ def execute(
                 observations.write(work / "observations", key)
 
             run.stage(f"observe.{key}", observe)
-        finish(run, progress)
+        finish(run, progress, report)
     return run
 
 
@@ -77,8 +82,8 @@ def configure(
     ]
 
 
-def finish(run: Run, progress: Progress = silent) -> None:
-    """Measure and draw what is observed: everything here can be redone without the subject.
+def finish(run: Run, progress: Progress = silent, report: Report | None = None) -> None:
+    """Measure and draw what is observed, and report it: all of this can be redone without the subject.
 
     An audit whose measuring fails costs only itself; InputError when all of them fail, and when an audit's
     observing is not finished or its observations were changed since.
@@ -117,20 +122,23 @@ def finish(run: Run, progress: Progress = silent) -> None:
 
     run.stage("measure", measure)
     run.stage("draw", draw)
+    if report is not None:
+        run.stage("report", lambda work: write_bytes(report(run), work / "report.html"))
 
 
 def observations_of(run: Run, audit: str) -> Observations:
     """What one audit of a run observed; InputError for a table that is not as it was observed."""
-    run.check(f"observe.{audit}")
-    return Observations.read(run.folder / "observations", audit, AUDITS.get(audit).schemas)
+    return run.observations(audit, AUDITS.get(audit).schemas)
 
 
 def view_of(run: Run, audit: str) -> Any:
     """The audit's view of what a run observed, made once; InputError as for `observations_of`."""
-    known = AUDITS.get(audit)
-    return run.kept(
-        f"observe.{audit}", "view", lambda: known.view(observations_of(run, audit), settings_of(run, audit))
-    )
+    known, settings = AUDITS.get(audit), settings_of(run, audit)
+
+    def view() -> Any:
+        return known.view(run.observations(audit, known.schemas), settings)
+
+    return run.kept(f"observe.{audit}", "view", view)
 
 
 def settings_of(run: Run, audit: str) -> Settings:
@@ -176,7 +184,7 @@ def _manifest(
     packages = sorted({package for audit in audits.values() for package in audit.packages})
     return Manifest(
         subject=SubjectCard(
-            name=redacted(name), fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
+            name=name, fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
         ),
         benchmark=BenchmarkCard(
             name=benchmark.name,

@@ -20,22 +20,24 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
+from equiview.data.observations import Observations
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.lock import locked
-from equiview.io.stages import is_whole, left_in, sweep, write_stage
-from equiview.io.tables import checksum, read_table, write_bytes
+from equiview.io.secrets import redacted
+from equiview.io.stages import left_in, sweep, write_stage
+from equiview.io.tables import Schema, checksum, read_table, write_bytes
 
 LAYOUT = 2
 R = TypeVar("R", bound=Frozen)
@@ -48,7 +50,7 @@ CORE_PACKAGES = ("equiview", "numpy", "pillow", "polars", "scipy")
 class SubjectCard(Frozen):
     """What was audited. `parent` is the fingerprint of the subject it was derived from, if it was."""
 
-    name: str
+    name: Annotated[str, AfterValidator(redacted)]
     fingerprint: str
     about: str = ""
     parent: str | None = None
@@ -247,6 +249,11 @@ class Run:
     def name(self) -> str:
         """What to call the run beside others: its subject."""
         return self.manifest.subject.name
+
+    def observations(self, audit: str, schemas: Mapping[str, Schema]) -> Observations:
+        """What one audit observed, read anew; InputError for a table that is not as it was observed."""
+        self.check(f"observe.{audit}")
+        return Observations.read(self.folder / "observations", audit, schemas)
 
     @property
     def estimates(self) -> Estimates:

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from equiview.audits.individual import INDIVIDUAL
-from equiview.audits.individual.measure import RELATIVE_GAP, over_margin
+from equiview.audits.individual.measure import RELATIVE_GAP
+from equiview.audits.margin import over_margin
 from equiview.data.observations import Observations
 from equiview.errors import InputError
 from equiview.metrics import fairness_ratio, similarity_gap, text_distance

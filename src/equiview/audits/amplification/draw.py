@@ -9,6 +9,7 @@ from equiview.audits.amplification.leakage import SOURCES
 from equiview.audits.amplification.leaning import Tasks
 from equiview.audits.amplification.measure import Replied
 from equiview.audits.amplification.settings import AmplificationSettings
+from equiview.audits.charts import intervals
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
 
@@ -35,20 +36,15 @@ def _scores(estimates: Estimates, metric: str, attribute: str) -> Chart | None:
     rows = estimates.by("group", metric, attribute=attribute).table
     if not len(rows):
         return None
-    return Chart(
+    return intervals(
         name=f"score-by-{attribute}",
         title=f"{metric} of replies, by {attribute}",
         see="Level points say that the subject serves all groups alike. How hard the images of a group are "
         "counts too: people's captions and questions about them may be harder to meet.",
         table=rows.select("group", "value", "low", "high", "n"),
-        mark="points",
-        x="group",
-        y="value",
-        low="low",
-        high="high",
-        label="group",
-        x_title=attribute,
+        x=("group", attribute),
         y_title=metric,
+        label="group",
         percent=metric == "accuracy",
     )
 
@@ -97,20 +93,15 @@ def _leakage(estimates: Estimates, attribute: str) -> Chart | None:
     if len(rows) < len(SOURCES):
         return None
     table = rows.select("value", "low", "high", "n", "chance", source=pl.col("of").replace(WORDS))
-    return Chart(
+    return intervals(
         name=f"leakage-of-{attribute}",
         title=f"How well {attribute} is guessed from captions without the words that say it",
         see="Confidence of a classifier where it guesses right, else 0, on average. What lies above people's "
         "captions is what the subject adds; the tick is what is guessed where people are shuffled.",
         table=table,
-        mark="points",
-        x="source",
-        y="value",
-        low="low",
-        high="high",
+        x=("source", "captions by"),
+        y_title="leakage",
         marker="chance" if table["chance"].null_count() == 0 else None,
         label="source",
-        x_title="captions by",
-        y_title="leakage",
         percent=True,
     )

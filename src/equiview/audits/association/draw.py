@@ -9,6 +9,7 @@ from equiview.audits.association.measure import RATES, SPACES, Trials, sp_and_si
 from equiview.audits.association.observe import example_trials
 from equiview.audits.association.pull import PULL
 from equiview.audits.association.settings import AssociationSettings, Direction
+from equiview.audits.charts import intervals
 from equiview.benchmarks.trials import ROLES
 from equiview.data.countries import countries
 from equiview.data.estimates import Estimates
@@ -84,18 +85,13 @@ def _sp_by_country(estimates: Estimates, direction: Direction) -> Chart | None:
         low=pl.when(pl.col("low") > 0).then("low").otherwise("value"),
         high=pl.when(pl.col("high").is_finite()).then("high").otherwise("value"),
     )
-    return Chart(
+    return intervals(
         name=f"sp-by-country-{direction}",
         title=f"Self-preference (SP) by the country of the query ({direction.replace('-', ' ')})",
         see="SP is cultural wins over semantic wins, on a log scale: at 1 culture wins as often as meaning. "
         "Countries that never lost a trial to culture have no point.",
         table=finite,
-        mark="points",
-        x="country",
-        y="value",
-        low="low",
-        high="high",
-        x_title="country of the query",
+        x=("country", "country of the query"),
         y_title="SP = M_cul / M_sem",
         log=True,
         reference={"as often as meaning": 1.0},
@@ -105,7 +101,7 @@ def _sp_by_country(estimates: Estimates, direction: Direction) -> Chart | None:
 def _pull_by_language(estimates: Estimates, direction: Direction, tolerance: float) -> Chart:
     rows = estimates.by("language", PULL, direction=direction).table
     names = dict(countries().select("language", "language_name").iter_rows())
-    return Chart(
+    return intervals(
         name=f"pull-by-language-{direction}",
         title=f"What culture wins beyond a random mistake, by language ({direction.replace('-', ' ')})",
         see="M_cul - M_non of each language's trials. Points on both sides of 0 are languages that lie this "
@@ -113,12 +109,7 @@ def _pull_by_language(estimates: Estimates, direction: Direction, tolerance: flo
         table=rows.select("value", "low", "high", "n", language=pl.col("language").replace(names)).sort(
             "value", "language", descending=[True, False]
         ),
-        mark="points",
-        x="language",
-        y="value",
-        low="low",
-        high="high",
-        x_title="language of the query",
+        x=("language", "language of the query"),
         y_title="M_cul - M_non",
         points=True,
         reference={"no pull": 0.0, "tolerance": tolerance},

@@ -14,39 +14,25 @@ from equiview.audits.decorrelation.observe import DIRECTIONS, SCHEMAS, explore, 
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.audits.decorrelation.tables import TABLES
 from equiview.data.headline import Headline
-from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
+from equiview.data.metric import points, quantity, share
 from equiview.subjects import Encoder, ResultLists
 
 METRICS = (
-    Metric(
+    share(
         ODMAP,
         "mean over synthetic images of precision times correctness of the first captions; a right caption "
         "names what is still there and nothing that was taken away",
         "higher",
-        "share",
-        SHARE,
     ),
-    Metric(
+    points(
         EXCESS,
         "how much more often captions name what is gone than captions of the same remaining objects do; 0 is "
         "no more",
         "lower",
-        "points",
-        DIFFERENCE,
     ),
-    Metric(
-        NAMED, "share of the first captions that name an object that was taken away", None, "share", SHARE
-    ),
-    Metric(
-        KEPT, "share of the first captions that name an object that is still there", "higher", "share", SHARE
-    ),
-    Metric(
-        RECALL,
-        "share of real images or captions with a right result among the first",
-        "higher",
-        "share",
-        SHARE,
-    ),
+    share(NAMED, "share of the first captions that name an object that was taken away"),
+    share(KEPT, "share of the first captions that name an object that is still there", "higher"),
+    share(RECALL, "share of real images or captions with a right result among the first", "higher"),
 )
 
 DECORRELATION = register(

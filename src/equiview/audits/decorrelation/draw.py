@@ -6,6 +6,7 @@ from itertools import chain
 
 import polars as pl
 
+from equiview.audits.charts import intervals
 from equiview.audits.decorrelation.measure import NAMED, ODMAP, Ranked
 from equiview.audits.decorrelation.observe import IMAGES
 from equiview.audits.decorrelation.settings import DecorrelationSettings
@@ -75,21 +76,16 @@ def _of_both(estimates: Estimates, metric: str, *, name: str, title: str, see: s
         "n",
         "chance",
     )
-    return Chart(
+    return intervals(
         name=name,
         title=title,
         see=see,
         table=table,
-        mark="points",
-        x="k",
-        y="value",
-        low="low",
-        high="high",
+        x=("k", "cutoff k"),
+        y_title=y_title,
         color="image",
         domain=tuple(ASKED.values()),
         marker="chance",
-        x_title="cutoff k",
-        y_title=y_title,
         percent=True,
     )
 
@@ -101,18 +97,13 @@ def _ranked(pairs: pl.DataFrame, settings: DecorrelationSettings) -> Chart | Non
     table = pairs.head(MOST_PAIRS).select(
         pl.format("{} ({})", "removed", "kept").alias("pair"), "value", "low", "high", "n"
     )
-    return Chart(
+    return intervals(
         name="pairs",
         title="Which object is named though it is gone, and beside which",
         see=f"Share of the first {settings.judged_at} captions that name the object taken away, over the "
         "images where the other is left: the pairs with the most. Few images make a share uncertain.",
         table=table,
-        mark="points",
-        x="pair",
-        y="value",
-        low="low",
-        high="high",
-        x_title="taken away (still there)",
+        x=("pair", "taken away (still there)"),
         y_title="captions naming it",
         percent=True,
     )
@@ -147,20 +138,15 @@ def _by_class(estimates: Estimates, settings: DecorrelationSettings) -> Chart | 
     rows = estimates.by("removed", ODMAP, settings.judged_at).table
     if not len(rows):
         return None
-    return Chart(
+    return intervals(
         name="odmap-by-class",
         title=f"ODmAP@{settings.judged_at} by the object taken away",
         see="The lower, the more often captions still name the object once it is gone, or nothing that is "
         "there. Ticks are captions at random.",
         table=rows.sort("value", "removed").select("removed", "value", "low", "high", "n", "chance"),
-        mark="points",
-        x="removed",
-        y="value",
-        low="low",
-        high="high",
-        marker="chance",
-        x_title="object taken away",
+        x=("removed", "object taken away"),
         y_title=f"ODmAP@{settings.judged_at}",
+        marker="chance",
         percent=True,
     )
 

@@ -20,7 +20,7 @@ from equiview.data.relevance import Relevance
 from equiview.data.vectors import taken
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.search import comparable, top_k
 from equiview.subjects import Encoder, ResultLists
 
@@ -28,60 +28,46 @@ IMAGES = ("synthetic", "unchanged")
 DIRECTIONS = ("image-to-text", "text-to-image")
 PICTURED = 300
 """Images kept as pictures, drawn by lot."""
-SCHEMAS = {
-    "queries": Schema(
-        "queries",
-        (
-            Column("query_id", pl.String, "the synthetic image", unique=True),
-            Column("source_id", pl.String, "the real image that it was made of"),
-            Column("target", pl.String, "the class chosen to be removed"),
-            Column("removed", pl.List(pl.String), "all classes that were removed"),
-            Column("kept", pl.List(pl.String), "the classes that are still there"),
-            Column("pool", pl.Int64, "captions in the gallery"),
-            Column("right_any", pl.Int64, "of these, naming a kept class and no removed one"),
-            Column("right_all", pl.Int64, "of these, naming all kept classes and no removed one"),
-            Column("naming_removed", pl.Int64, "of these, naming a removed class"),
-            Column("naming_kept", pl.Int64, "of these, naming a kept class"),
-            Column("before", pl.Binary, "a small picture of the real image, for a sample", nullable=True),
-            Column("picture", pl.Binary, "a small picture of the synthetic one, likewise", nullable=True),
-        ),
+SCHEMAS = schemas(
+    queries=(
+        Column("query_id", pl.String, "the synthetic image", unique=True),
+        Column("source_id", pl.String, "the real image that it was made of"),
+        Column("target", pl.String, "the class chosen to be removed"),
+        Column("removed", pl.List(pl.String), "all classes that were removed"),
+        Column("kept", pl.List(pl.String), "the classes that are still there"),
+        Column("pool", pl.Int64, "captions in the gallery"),
+        Column("right_any", pl.Int64, "of these, naming a kept class and no removed one"),
+        Column("right_all", pl.Int64, "of these, naming all kept classes and no removed one"),
+        Column("naming_removed", pl.Int64, "of these, naming a removed class"),
+        Column("naming_kept", pl.Int64, "of these, naming a kept class"),
+        Column("before", pl.Binary, "a small picture of the real image, for a sample", nullable=True),
+        Column("picture", pl.Binary, "a small picture of the synthetic one, likewise", nullable=True),
     ),
-    "items": Schema(
-        "items",
-        (
-            Column("item_id", pl.String, "a caption that stands in a list", unique=True),
-            Column("text", pl.String, "its words"),
-            Column("language", pl.String, "its language"),
-            Column("objects", pl.List(pl.String), "the classes that it names"),
-        ),
+    items=(
+        Column("item_id", pl.String, "a caption that stands in a list", unique=True),
+        Column("text", pl.String, "its words"),
+        Column("language", pl.String, "its language"),
+        Column("objects", pl.List(pl.String), "the classes that it names"),
     ),
-    "rankings": Schema(
-        "rankings",
-        (
-            Column("query_id", pl.String, "the synthetic image"),
-            Column("image", pl.String, "which image was asked: " + " or ".join(IMAGES)),
-            Column("rank", pl.Int32, "place in the list, from 1"),
-            Column("item_id", pl.String, "the caption there"),
-            Column("score", pl.Float32, "similarity"),
-            Column("removed", pl.Boolean, "whether it names a removed class"),
-            Column("kept", pl.Int32, "how many of the kept classes it names"),
-            Column("expected", pl.Float64, "share of the captions of its kind that name a removed class"),
-        ),
+    rankings=(
+        Column("query_id", pl.String, "the synthetic image"),
+        Column("image", pl.String, "which image was asked: " + " or ".join(IMAGES)),
+        Column("rank", pl.Int32, "place in the list, from 1"),
+        Column("item_id", pl.String, "the caption there"),
+        Column("score", pl.Float32, "similarity"),
+        Column("removed", pl.Boolean, "whether it names a removed class"),
+        Column("kept", pl.Int32, "how many of the kept classes it names"),
+        Column("expected", pl.Float64, "share of the captions of its kind that name a removed class"),
     ),
-    "recall": Schema(
-        "recall",
-        (
-            Column("query_id", pl.String, "a real image, or one of its captions"),
-            Column("image_id", pl.String, "the real image"),
-            Column("direction", pl.String, " or ".join(DIRECTIONS)),
-            Column(
-                "rank", pl.Int32, "place of the first right result; null beyond the cutoffs", nullable=True
-            ),
-            Column("right", pl.Int64, "right results in the gallery"),
-            Column("gallery", pl.Int64, "how many results there are"),
-        ),
+    recall=(
+        Column("query_id", pl.String, "a real image, or one of its captions"),
+        Column("image_id", pl.String, "the real image"),
+        Column("direction", pl.String, " or ".join(DIRECTIONS)),
+        Column("rank", pl.Int32, "place of the first right result; null beyond the cutoffs", nullable=True),
+        Column("right", pl.Int64, "right results in the gallery"),
+        Column("gallery", pl.Int64, "how many results there are"),
     ),
-}
+)
 
 
 def observe(

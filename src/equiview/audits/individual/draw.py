@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import named, points_by_language, square
+from equiview.audits.charts import matrix, named, points_by_language, square
 from equiview.audits.individual.measure import RELATIVE_SHIFT
 from equiview.audits.individual.pairs import EQUAL, IMAGES, VECTORS
 from equiview.audits.individual.settings import IndividualSettings
@@ -135,18 +135,14 @@ def _matrix(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("language", "other"), "similarity gap", images="matched").table
     if len(rows) < LEAST:
         return None
-    return Chart(
+    return matrix(
         name="gap-by-pair",
         title="Mean similarity gap of every two languages, families together",
         see="Dark blocks along the diagonal say that languages of one family are treated alike; a bright row "
         "or column is a language that stands apart from all others.",
         table=square(rows.select("language", "other", "value", "low", "high", "n"), sign=1),
-        mark="heatmap",
-        x="language",
-        y="other",
-        color="value",
-        x_title="language",
-        y_title="other language",
+        x=("language", "language"),
+        y=("other", "other language"),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import by_family, named, points_by_language, square
+from equiview.audits.charts import by_family, intervals, matrix, named, points_by_language, square
 from equiview.audits.knowledge.answers import Answered
 from equiview.audits.knowledge.consistency import CONSISTENCY, LOST
 from equiview.audits.knowledge.examples import known_in_one, unread
@@ -47,25 +47,25 @@ def _by_setting(estimates: Estimates) -> Chart | None:
     words = dict(
         zip(SETTINGS, ("in English", "in the place's own language", "in any other language"), strict=True)
     )
-    return Chart(
+    return intervals(
+        mark="bars",
         name="accuracy-by-setting",
         title="Right answers by how the language of the question relates to what is shown",
         see="EN, LOC and GLO of T. The tick is what guessing scores. What a language is good or bad at "
         "everywhere is part of LOC and GLO; the local advantage in the table is without it.",
         table=rows.select(
             pl.concat_str("setting", pl.lit(": "), pl.col("setting").replace(words)).alias("asked"),
-            "value", "low", "high", "n", "chance",
+            "value",
+            "low",
+            "high",
+            "n",
+            "chance",
         ),
-        mark="bars",
-        x="asked",
-        y="value",
-        low="low",
-        high="high",
-        marker="chance",
-        x_title="asked in",
+        x=("asked", "asked in"),
         y_title="right answers",
+        marker="chance",
         percent=True,
-    )  # fmt: skip
+    )
 
 
 def _accuracy(estimates: Estimates, answered: Answered) -> Chart:
@@ -107,7 +107,7 @@ def _by_region(estimates: Estimates) -> Chart | None:
     cells = pl.concat(
         [rows.select("region", "language", "value", "low", "high", "n", "chance"), own], how="diagonal"
     )
-    return Chart(
+    return matrix(
         name="consistency-by-region",
         title="Consistency of a region's own language with the others, on questions about the region",
         see="As T's Figure 2: each row is a region, named by its language. A column that stands out is a "
@@ -115,12 +115,8 @@ def _by_region(estimates: Estimates) -> Chart | None:
         table=cells.sort(at[0], "region", at[1], "language").with_columns(
             pl.col("region", "language").replace(names)
         ),
-        mark="heatmap",
-        x="language",
-        y="region",
-        color="value",
-        x_title="language",
-        y_title="region, by its language",
+        x=("language", "language"),
+        y=("region", "region, by its language"),
         percent=True,
     )
 
@@ -129,18 +125,14 @@ def _by_pair(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("language", "other"), CONSISTENCY).table
     if len(rows) < LEAST:
         return None
-    return Chart(
+    return matrix(
         name="consistency-by-pair",
         title="Consistency of every two languages over all questions",
         see="Of what is right in one of two languages, how much is right in the other. Blocks along the "
         "diagonal are families that know the same things.",
         table=square(rows.select("language", "other", "value", "low", "high", "n"), sign=1),
-        mark="heatmap",
-        x="language",
-        y="other",
-        color="value",
-        x_title="language",
-        y_title="other language",
+        x=("language", "language"),
+        y=("other", "other language"),
         percent=True,
     )
 

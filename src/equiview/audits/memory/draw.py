@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import by_family, named, points_by_language
+from equiview.audits.charts import BY_WEB, by_family, matrix, named, points_by_language
 from equiview.audits.memory.consistency import CONSISTENCY
 from equiview.audits.memory.measure import SCORE, SHIFT, TESTED, Described
 from equiview.audits.memory.reading import CATEGORIES, SCORED
@@ -89,7 +89,7 @@ def _consistency(estimates: Estimates) -> Chart | None:
     diagonal = rows.select("region", language="region").unique(maintain_order=True)
     rows = pl.concat([rows, diagonal.join(rows, on=["region", "language"], how="anti")], how="diagonal")
     rows = rows.sort(order[0], "region", order[1], "language")
-    return Chart(
+    return matrix(
         name="consistency",
         title="Consistency of each region's language with every other, on the landmarks of the region",
         see="As T's Figure 2, which is of questions. 1: both languages score alike on every landmark. A high "
@@ -104,12 +104,8 @@ def _consistency(estimates: Estimates) -> Chart | None:
             "chance",
             "n",
         ),
-        mark="heatmap",
-        x="language",
-        y="region",
-        color="value",
-        x_title="language",
-        y_title="language of the region",
+        x=("language", "language"),
+        y=("region", "language of the region"),
     )
 
 
@@ -143,7 +139,7 @@ def _categories(estimates: Estimates) -> Chart | None:
         y="value",
         color="category",
         domain=CATEGORIES,
-        x_title="language, from most to least written on the web",
+        x_title=BY_WEB,
         y_title="share of replies",
         percent=True,
     )

@@ -19,7 +19,7 @@ from equiview.data.requests import Reply
 from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.subjects import Answerer
 from equiview.subjects.chat.spoken import Detector
 
@@ -29,62 +29,47 @@ _CELL = (
     Column("prompt", pl.Int32, "which prompt of the language, from 0"),
 )
 _TRANSLATOR = Column("translator", pl.String, "first or second")
-SCHEMAS = {
-    "landmarks": Schema(
-        "landmarks",
-        (
-            Column("landmark_id", pl.String, "the landmark", unique=True),
-            Column("region", pl.String, "the language of its region"),
-            Column("name", pl.String, "what it is called, in English where it has such a name"),
-            Column("images", pl.Int64, "how many pictures it is scored with"),
-            Column("picture", pl.Binary, "one of them, small", nullable=True),
-        ),
+SCHEMAS = schemas(
+    landmarks=(
+        Column("landmark_id", pl.String, "the landmark", unique=True),
+        Column("region", pl.String, "the language of its region"),
+        Column("name", pl.String, "what it is called, in English where it has such a name"),
+        Column("images", pl.Int64, "how many pictures it is scored with"),
+        Column("picture", pl.Binary, "one of them, small", nullable=True),
     ),
-    "models": Schema(
-        "models",
-        (
-            Column("role", pl.String, "translator or scorer"),
-            Column("place", pl.String, "first or second"),
-            Column("name", pl.String, "the model"),
-            Column("audited", pl.String, "what its own run found, as far as one was given", nullable=True),
-        ),
+    models=(
+        Column("role", pl.String, "translator or scorer"),
+        Column("place", pl.String, "first or second"),
+        Column("name", pl.String, "the model"),
+        Column("audited", pl.String, "what its own run found, as far as one was given", nullable=True),
     ),
-    "descriptions": Schema(
-        "descriptions",
-        (
-            *_CELL,
-            Column("region", pl.String, "the language of the landmark's region"),
-            Column("text", pl.String, "what was replied"),
-            Column("stopped", pl.String, "why the reply ended: stop, length or refused"),
-            Column("detected", pl.String, "its language; null: none was recognised", nullable=True),
-            Column("known", pl.Boolean, "whether the language asked in is known to the detector"),
-            Column("category", pl.String, ", ".join(CATEGORIES[:-1]) + f" or {CATEGORIES[-1]}"),
-            Column("characters", pl.Int64, "its length in characters"),
-            Column("words", pl.Int64, "its length in words; in characters for Chinese, Japanese and Thai"),
-        ),
+    descriptions=(
+        *_CELL,
+        Column("region", pl.String, "the language of the landmark's region"),
+        Column("text", pl.String, "what was replied"),
+        Column("stopped", pl.String, "why the reply ended: stop, length or refused"),
+        Column("detected", pl.String, "its language; null: none was recognised", nullable=True),
+        Column("known", pl.Boolean, "whether the language asked in is known to the detector"),
+        Column("category", pl.String, ", ".join(CATEGORIES[:-1]) + f" or {CATEGORIES[-1]}"),
+        Column("characters", pl.Int64, "its length in characters"),
+        Column("words", pl.Int64, "its length in words; in characters for Chinese, Japanese and Thai"),
     ),
-    "translations": Schema(
-        "translations",
-        (
-            *_CELL,
-            _TRANSLATOR,
-            Column("text", pl.String, "the translation; null: there is none", nullable=True),
-            Column("problem", pl.String, "why there is none", nullable=True),
-        ),
+    translations=(
+        *_CELL,
+        _TRANSLATOR,
+        Column("text", pl.String, "the translation; null: there is none", nullable=True),
+        Column("problem", pl.String, "why there is none", nullable=True),
     ),
-    "scores": Schema(
-        "scores",
-        (
-            *_CELL,
-            _TRANSLATOR,
-            Column("scorer", pl.String, "first or second"),
-            Column("words", pl.Int64, "words of the English text that is scored", nullable=True),
-            Column("cut", pl.Boolean, "whether the scorer reads only its beginning", nullable=True),
-            Column("score", pl.Float64, "CLIPScore, the mean over the landmark's pictures", nullable=True),
-            Column("other", pl.Float64, "the mean over the other landmarks of that score", nullable=True),
-        ),
+    scores=(
+        *_CELL,
+        _TRANSLATOR,
+        Column("scorer", pl.String, "first or second"),
+        Column("words", pl.Int64, "words of the English text that is scored", nullable=True),
+        Column("cut", pl.Boolean, "whether the scorer reads only its beginning", nullable=True),
+        Column("score", pl.Float64, "CLIPScore, the mean over the landmark's pictures", nullable=True),
+        Column("other", pl.Float64, "the mean over the other landmarks of that score", nullable=True),
     ),
-}
+)
 Text = tuple[str, str | None]
 """A text and the language that was detected."""
 

@@ -22,7 +22,7 @@ from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors, taken
 from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.search import comparable, score_blocks
 from equiview.subjects import Encoder
 
@@ -30,63 +30,46 @@ GROUPED = ("gender", "race", "age", "skin", "group")
 """Attributes by which accuracy is broken down when images have them and nothing else is asked for."""
 MANY_VALUES = 40
 
-SCHEMAS = {
-    "matches": Schema(
-        "matches",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("direction", pl.String, " or ".join(DIRECTIONS)),
-            Column("language", pl.String, "language of the captions"),
-            Column("round", pl.Int32, "which caption of the image, from 1"),
-            Column("rank", pl.Int32, "place of the right one among the candidates, from 1"),
-            Column("candidates", pl.Int32, "how many candidates there were"),
-        ),
+SCHEMAS = schemas(
+    matches=(
+        Column("query_id", pl.String, "the image"),
+        Column("direction", pl.String, " or ".join(DIRECTIONS)),
+        Column("language", pl.String, "language of the captions"),
+        Column("round", pl.Int32, "which caption of the image, from 1"),
+        Column("rank", pl.Int32, "place of the right one among the candidates, from 1"),
+        Column("candidates", pl.Int32, "how many candidates there were"),
     ),
-    "ahead": Schema(
-        "ahead",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("language", pl.String, "language of the captions"),
-            Column("round", pl.Int32, "which caption of the image, from 1"),
-            Column("attribute", pl.String, "an attribute of images"),
-            Column("value", pl.String, "a value of it"),
-            Column(
-                "ahead", pl.Int32, "captions of images of that value ranked before the right one, above 0"
-            ),
-        ),
+    ahead=(
+        Column("query_id", pl.String, "the image"),
+        Column("language", pl.String, "language of the captions"),
+        Column("round", pl.Int32, "which caption of the image, from 1"),
+        Column("attribute", pl.String, "an attribute of images"),
+        Column("value", pl.String, "a value of it"),
+        Column("ahead", pl.Int32, "captions of images of that value ranked before the right one, above 0"),
     ),
-    "predictions": Schema(
-        "predictions",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("task", pl.String, "the attribute that was asked for"),
-            Column("language", pl.String, "language of the prompts"),
-            Column("paraphrase", pl.String, "how it was asked"),
-            Column("truth", pl.String, "its label"),
-            Column("predicted", pl.String, "the value whose prompt is most similar"),
-        ),
+    predictions=(
+        Column("query_id", pl.String, "the image"),
+        Column("task", pl.String, "the attribute that was asked for"),
+        Column("language", pl.String, "language of the prompts"),
+        Column("paraphrase", pl.String, "how it was asked"),
+        Column("truth", pl.String, "its label"),
+        Column("predicted", pl.String, "the value whose prompt is most similar"),
     ),
-    "prompts": Schema(
-        "prompts",
-        (
-            Column("task", pl.String, "the attribute that was asked for"),
-            Column("language", pl.String, "language of the prompt"),
-            Column("paraphrase", pl.String, "how it was asked"),
-            Column("value", pl.String, "the value it stands for"),
-            Column("text", pl.String, "its words"),
-            Column("checked", pl.String, "who checked it"),
-        ),
+    prompts=(
+        Column("task", pl.String, "the attribute that was asked for"),
+        Column("language", pl.String, "language of the prompt"),
+        Column("paraphrase", pl.String, "how it was asked"),
+        Column("value", pl.String, "the value it stands for"),
+        Column("text", pl.String, "its words"),
+        Column("checked", pl.String, "who checked it"),
     ),
-    "coverage": COVERAGE_SCHEMA,
-    "groups": Schema(
-        "groups",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("attribute", pl.String, "an attribute of it"),
-            Column("value", pl.String, "its value"),
-        ),
+    coverage=COVERAGE_SCHEMA.columns,
+    groups=(
+        Column("query_id", pl.String, "the image"),
+        Column("attribute", pl.String, "an attribute of it"),
+        Column("value", pl.String, "its value"),
     ),
-}
+)
 
 
 def observe(

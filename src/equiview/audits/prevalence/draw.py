@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from equiview.audits.charts import named, points_by_language
+from equiview.audits.charts import BY_WEB, intervals, named, points_by_language
 from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.measure import values
 from equiview.audits.prevalence.settings import PrevalenceSettings
@@ -53,21 +53,16 @@ def _exposure_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> Ch
         return None
     order = pl.col(key).cast(pl.Enum(TIERS)) if key == "tier" else pl.col(key)
     table = rows.sort(order, "k", maintain_order=True)
-    return Chart(
+    return intervals(
         name="exposure-by-depth",
         title=f"Exposure against what a retriever blind to {settings.by} would give",
         see="1 is what would be shown if labels were exchanged among the captions of each image. Below it "
         "captions are crowded out, above it they crowd out others. Bars are 95% intervals.",
         table=table.select(pl.col("k").cast(pl.String), key, "value", "low", "high", "n", "p"),
-        mark="points",
-        x="k",
-        y="value",
-        low="low",
-        high="high",
+        x=("k", "cutoff k"),
+        y_title="exposure over its expectation",
         color=key,
         palette="tier" if key == "tier" else "group",
-        x_title="cutoff k",
-        y_title="exposure over its expectation",
         reference={"blind": 1.0},
     )
 
@@ -94,17 +89,12 @@ def _exposure_by_group(estimates: Estimates, settings: PrevalenceSettings) -> Ch
             percent=False,
         )
         return replace(chart, reference={"blind": 1.0})
-    return Chart(
+    return intervals(
         name="exposure-by-group",
         title=title,
         see=see,
         table=rows.sort("value", key).select(key, "value", "low", "high", "n", "p"),
-        mark="points",
-        x=key,
-        y="value",
-        low="low",
-        high="high",
-        x_title=settings.by,
+        x=(key, settings.by),
         y_title="exposure over its expectation",
         reference={"blind": 1.0},
     )
@@ -156,23 +146,19 @@ def _language_histogram(estimates: Estimates) -> Chart | None:
     table = shares.with_columns(web_share=pl.col("commoncrawl_percent") / 100)
     pool = table["chance"]
     even = pool.max() == pool.min()
-    return Chart(
+    return intervals(
+        mark="bars",
         name="language-share",
         title=f"Languages of the captions returned, top {k}",
         see="Bars are what was returned, ticks each language's share of the web (CommonCrawl). "
         "Bars that follow the ticks rather than the line of equal shares follow prevalence.",
         table=table.select("name", "language", "tier", "value", "low", "high", "n", "chance", "web_share"),
-        mark="bars",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
+        x=("name", BY_WEB),
+        y_title="share of returned captions",
         color="tier",
         palette="tier",
         marker="web_share",
         label="language",
-        x_title="language, from most to least written on the web",
-        y_title="share of returned captions",
         percent=True,
         reference={"share of the pool": float(pool[0])} if even else {},
     )

@@ -16,56 +16,44 @@ from equiview.data.observations import Observations
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.search import best, comparable, ranks_within, score_blocks
 from equiview.subjects import Encoder, ResultLists
 
 Rows = NDArray[np.int64]
 MOST_GROUPS = 100
 BY = "--setting prevalence.by=language"
-SCHEMAS = {
-    "queries": Schema(
-        "queries",
-        (
-            Column("query_id", pl.String, "the image", unique=True),
-            Column("label", pl.String, "what it shows, in words", nullable=True),
-            Column("picture", pl.Binary, "a small picture of it", nullable=True),
+SCHEMAS = schemas(
+    queries=(
+        Column("query_id", pl.String, "the image", unique=True),
+        Column("label", pl.String, "what it shows, in words", nullable=True),
+        Column("picture", pl.Binary, "a small picture of it", nullable=True),
+    ),
+    items=(
+        Column("item_id", pl.String, "the caption", unique=True),
+        Column("text", pl.String, "its words"),
+        Column("language", pl.String, "its language"),
+        Column("tier", pl.String, "high, medium or low; empty where it is not known", nullable=True),
+        Column("group", pl.String, "its value in the column that `by` names", optional=True),
+    ),
+    rankings=(
+        Column("query_id", pl.String, "the image"),
+        Column("rank", pl.Int32, "place in the list, from 1"),
+        Column("item_id", pl.String, "the caption there"),
+        Column("score", pl.Float32, "similarity"),
+        Column("relevant", pl.Boolean, "whether the caption is of the image"),
+    ),
+    targets=(
+        Column("query_id", pl.String, "the image"),
+        Column("item_id", pl.String, "one of its captions"),
+        Column(
+            "language_rank",
+            pl.Int32,
+            "its place among captions of its language alone, from 1; not known of a finished run",
+            nullable=True,
         ),
     ),
-    "items": Schema(
-        "items",
-        (
-            Column("item_id", pl.String, "the caption", unique=True),
-            Column("text", pl.String, "its words"),
-            Column("language", pl.String, "its language"),
-            Column("tier", pl.String, "high, medium or low; empty where it is not known", nullable=True),
-            Column("group", pl.String, "its value in the column that `by` names", optional=True),
-        ),
-    ),
-    "rankings": Schema(
-        "rankings",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("rank", pl.Int32, "place in the list, from 1"),
-            Column("item_id", pl.String, "the caption there"),
-            Column("score", pl.Float32, "similarity"),
-            Column("relevant", pl.Boolean, "whether the caption is of the image"),
-        ),
-    ),
-    "targets": Schema(
-        "targets",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("item_id", pl.String, "one of its captions"),
-            Column(
-                "language_rank",
-                pl.Int32,
-                "its place among captions of its language alone, from 1; not known of a finished run",
-                nullable=True,
-            ),
-        ),
-    ),
-}
+)
 
 
 def observe(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from equiview.audits.charts import intervals
 from equiview.audits.social.gallery import Gallery as People
 from equiview.audits.social.groups import Grouping
 from equiview.audits.social.judge import in_words, worst_prompts
@@ -35,7 +36,8 @@ def _shares(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
     rows = rows.filter(pl.col("attribute").is_in(alone))
     if not len(rows):
         return None
-    return Chart(
+    return intervals(
+        mark="bars",
         name="shares",
         title=f"Who is in the top {rows['k'][0]}, on average over neutral prompts",
         see="Bars are groups' shares of what is shown, ticks their shares of the whole set. A bar above its "
@@ -43,11 +45,19 @@ def _shares(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
         "opposite ways even out here, but not in MaxSkew.",
         table=rows.select(
             pl.format("{} ({})", "group", "attribute").alias("name"),
-            "attribute", "value", "low", "high", "n", set="chance",
+            "attribute",
+            "value",
+            "low",
+            "high",
+            "n",
+            set="chance",
         ),
-        mark="bars", x="name", y="value", low="low", high="high", marker="set", color="attribute",
-        x_title="group", y_title="share of what is shown", percent=True,
-    )  # fmt: skip
+        x=("name", "group"),
+        y_title="share of what is shown",
+        marker="set",
+        color="attribute",
+        percent=True,
+    )
 
 
 def _worst(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
@@ -65,15 +75,19 @@ def _worst(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
             "set": [row.chance for row in rows],
         }
     ).unique("name", keep="first", maintain_order=True)
-    return Chart(
+    return intervals(
+        mark="bars",
         name="worst-prompts",
         title="The prompts with the largest MaxSkew of each attribute",
         see="Of each prompt the group that is shown the most beyond its share; ticks are shares of the "
         "whole set. These are the extremes of all prompts, some of which are extreme by chance.",
         table=table,
-        mark="bars", x="name", y="value", low="low", high="high", marker="set", color="attribute",
-        x_title="prompt and group", y_title="share of what is shown", percent=True,
-    )  # fmt: skip
+        x=("name", "prompt and group"),
+        y_title="share of what is shown",
+        marker="set",
+        color="attribute",
+        percent=True,
+    )
 
 
 def _curve(estimates: Estimates, grouping: Grouping) -> Chart | None:
@@ -93,9 +107,16 @@ def _curve(estimates: Estimates, grouping: Grouping) -> Chart | None:
         "exchanged among the images; what lies above it is not chance. ln 2 = 0.69 is a group shown twice as "
         "often as it is there.",
         table=pl.concat([seen, by_chance]).with_columns(pl.col("k").cast(pl.Int64)),
-        mark="lines", x="k", y="value", low="low", high="high", color="series",
-        domain=("these lists", "by chance"), x_title="cutoff k", y_title="MaxSkew, mean over prompts",
-    )  # fmt: skip
+        mark="lines",
+        x="k",
+        y="value",
+        low="low",
+        high="high",
+        color="series",
+        domain=("these lists", "by chance"),
+        x_title="cutoff k",
+        y_title="MaxSkew, mean over prompts",
+    )
 
 
 def _levels(estimates: Estimates, direction: str) -> Chart | None:
@@ -104,16 +125,18 @@ def _levels(estimates: Estimates, direction: str) -> Chart | None:
     rows = estimates.table.filter(pl.col("group").is_not_null(), metric=LEVEL, direction=direction)
     if not len(rows):
         return None
-    return Chart(
+    return intervals(
         name=f"recall-{direction}",
         title=f"R@{rows['k'][0]} of each group, {direction.replace('-', ' ')}",
         see="KL of R says how unequal these are and hides how high they are; so read both.",
         table=rows.select(
             pl.format("{} ({})", "group", "attribute").alias("name"), "attribute", "value", "low", "high", "n"
         ),
-        mark="points", x="name", y="value", low="low", high="high", color="attribute",
-        x_title="group", y_title=f"R@{rows['k'][0]}", percent=True,
-    )  # fmt: skip
+        x=("name", "group"),
+        y_title=f"R@{rows['k'][0]}",
+        color="attribute",
+        percent=True,
+    )
 
 
 def _gallery(people: People, estimates: Estimates) -> Gallery | None:

@@ -76,15 +76,8 @@ def observe(
     depth = min(settings.depth, len(texts))
     images = comparable(subject, benchmark.images, progress)
     ranked = top_k(images, comparable(subject, texts, progress), depth)
-    rankings = pl.DataFrame(
-        {
-            "query_id": benchmark.images.ids[np.repeat(np.arange(len(ranked)), depth)],
-            "rank": np.tile(np.arange(1, depth + 1, dtype=np.int32), len(ranked)),
-            "item_id": texts.ids[ranked.items.ravel()],
-            "score": ranked.scores.ravel(),
-            "relevant": benchmark.need_relevance().mark(ranked.items).ravel(),
-        }
-    )
+    right = pl.Series("relevant", benchmark.need_relevance().mark(ranked.items).ravel())
+    rankings = ranked.table(benchmark.images.ids, texts.ids).with_columns(right)
     letters = pl.col("letters")
     among = (pl.len().over("language") - letters.rank("average").over("language") + 0.5) / pl.len().over(
         "language"

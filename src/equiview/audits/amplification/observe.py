@@ -103,7 +103,7 @@ def observe(
     people = asked.people.filter(pl.col("image_id").is_in(asked.image_ids))
     if asked.task == "questions":
         tasks = _answers(asked, ids, said, settings.top)
-        guesses = LEAKAGE.check(pl.DataFrame(schema=LEAKAGE.dtypes), "leakage")
+        guesses = LEAKAGE.table()
     else:
         tasks = _nouns(ids, said, humans, settings)
         guesses, unmasked = _leakage(people, ids, said, humans, settings, progress)
@@ -227,7 +227,7 @@ def _nouns(
     """The tasks of captions: the nouns that a caption names, beside the share of human captions that do."""
     nouns = Nouns.read(settings.nouns)
     if nouns.language != settings.language and not settings.nouns:
-        return pl.DataFrame(schema=SCHEMAS["tasks"].dtypes)  # it is said that no nouns are known
+        return SCHEMAS["tasks"].table()  # it is said that no nouns are known
     if nouns.language != settings.language:
         raise InputError(
             f"the nouns are in {nouns.language!r} and the captions in {settings.language!r}; set "

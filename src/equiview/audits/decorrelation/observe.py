@@ -146,14 +146,7 @@ def _of_encoder(
     rows = images.rows_of(asked).to_numpy()
     ranked = top_k(taken(image_vectors, rows), text_vectors, depth)
     progress("ranking", 1, 2)
-    lists = pl.DataFrame(
-        {
-            "image_id": asked.gather(np.repeat(np.arange(len(rows)), depth)),
-            "rank": np.tile(np.arange(1, depth + 1, dtype=np.int32), len(rows)),
-            "item_id": texts.ids.gather(ranked.items.ravel()),
-            "score": ranked.scores.ravel(),
-        }
-    )
+    lists = ranked.table(asked, texts.ids).rename({"query_id": "image_id"})
     relevance = benchmark.need_relevance()
     real, captioned = np.unique(relevance.queries), np.unique(relevance.items)
     place = np.empty(len(order), dtype=np.int64)

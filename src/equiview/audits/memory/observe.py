@@ -110,7 +110,7 @@ def observe(
             "models": _models(settings, translators, audited),
             "descriptions": descriptions,
             "translations": translations,
-            "scores": _ordered(pl.concat(parts), "scores"),
+            "scores": pl.concat(parts).select(list(SCHEMAS["scores"].dtypes)),
         }
     )
 
@@ -135,7 +135,7 @@ def _descriptions(questions: Sequence[Asked], replies: Sequence[Reply], detector
                 "words": words_in(reply.text),
             }
         )
-    return _table(rows, "descriptions")
+    return SCHEMAS["descriptions"].table(rows)
 
 
 def _translated(
@@ -170,7 +170,7 @@ def _translated(
                 translations.append({**cell, "translator": place, "text": text, "problem": problem})
             texts.append(text)
         english[place] = texts
-    return english, _table(translations, "translations")
+    return english, SCHEMAS["translations"].table(translations)
 
 
 def _scored(
@@ -209,7 +209,7 @@ def _landmarks(benchmark: Benchmark, questions: Sequence[Asked]) -> pl.DataFrame
         }
         for landmark, question in shown.items()
     ]
-    return _table(rows, "landmarks")
+    return SCHEMAS["landmarks"].table(rows)
 
 
 def _models(
@@ -233,7 +233,7 @@ def _models(
     for row in rows:
         if row["place"] == "second":
             row["audited"] = None
-    return _table(rows, "models")
+    return SCHEMAS["models"].table(rows)
 
 
 def _setting(place: str, role: str) -> str:
@@ -248,11 +248,3 @@ def _audited(folder: str) -> str | None:
     run.need("measure")
     sentences = [f"{verdict.question} {verdict.answer}" for verdict in run.verdicts]
     return f"{run.name} on {run.manifest.benchmark.name}: {' '.join(sentences)}"
-
-
-def _table(rows: Sequence[Mapping[str, Any]], name: str) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=SCHEMAS[name].dtypes)
-
-
-def _ordered(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    return table.select(list(SCHEMAS[name].dtypes))

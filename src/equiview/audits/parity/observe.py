@@ -92,11 +92,15 @@ def observe(
         check_pivot(settings.pivot, sorted(set(_in_languages(task_prompts, settings)["language"])), task)
     groups = _groups(benchmark.images, prompts, settings)
     image_vectors = comparable(subject, benchmark.images, progress)
-    matches, ahead, coverage = _empty("matches"), _empty("ahead"), _empty("coverage")
+    matches, ahead, coverage = (
+        SCHEMAS["matches"].table(),
+        SCHEMAS["ahead"].table(),
+        SCHEMAS["coverage"].table(),
+    )
     if captions is not None:
         matches, ahead = _match(subject, benchmark, settings, captions, groups, image_vectors, progress)
         coverage = coverage_of(captions, common=settings.common)
-    predictions, asked = [_empty("predictions")], [_empty("prompts")]
+    predictions, asked = [SCHEMAS["predictions"].table()], [SCHEMAS["prompts"].table()]
     for done, task_prompts in enumerate(tasks.values(), start=1):
         predictions.append(_classify(subject, benchmark.images, task_prompts, settings, image_vectors))
         asked.append(_in_languages(task_prompts, settings).select(asked[0].columns))
@@ -111,10 +115,6 @@ def observe(
             "groups": groups,
         }
     )
-
-
-def _empty(name: str) -> pl.DataFrame:
-    return pl.DataFrame(schema={column.name: column.dtype for column in SCHEMAS[name].columns})
 
 
 def _prompts(settings: ParitySettings) -> dict[str, Prompts]:
@@ -166,7 +166,7 @@ def _match(
     place = np.full(len(texts), -1, dtype=np.int64)
     place[used] = np.arange(len(used))
     values, members = _membership(benchmark.images, groups)
-    parts, parts_ahead = [], [_empty("ahead")]
+    parts, parts_ahead = [], [SCHEMAS["ahead"].table()]
     for column, language in enumerate(captions.languages):
         for turn, (images, rows) in enumerate(_rounds(captions, column, common=settings.common), start=1):
             image_ids = benchmark.images.ids[images]
@@ -321,7 +321,7 @@ def _classify(
 def _groups(images: Items, prompts: Mapping[str, Prompts], settings: ParitySettings) -> pl.DataFrame:
     """Each image's value of each attribute that accuracy is broken down by."""
     attributes = settings.attributes or [name for name in GROUPED if name in images.table.columns]
-    parts = [_empty("groups")]
+    parts = [SCHEMAS["groups"].table()]
     for name in attributes:
         labels = images.attribute(name).cast(pl.String)
         values = prompts[name].values_of(labels) if name in prompts else labels

@@ -13,6 +13,7 @@ from equiview.data.items import Items, blind_order
 from equiview.data.languages import TIERS, tier_by_code, tiers_of
 from equiview.data.lists import RankedLists
 from equiview.data.observations import Observations
+from equiview.data.rankings import Rankings
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.progress import Progress
@@ -92,17 +93,9 @@ def _of_encoder(
             targets.append(_language_ranks(scores, start, stop, columns, relevance))
         progress("ranking", stop, len(image_vectors))
 
-    items = np.concatenate([part.items for part in ranked])
+    lists = Rankings(*(np.concatenate([getattr(part, of) for part in ranked]) for of in ("items", "scores")))
     image_ids, text_ids = benchmark.images.ids, texts.ids
-    rankings = pl.DataFrame(
-        {
-            "query_id": image_ids[np.repeat(np.arange(len(items)), depth)],
-            "rank": np.tile(np.arange(1, depth + 1, dtype=np.int32), len(items)),
-            "item_id": text_ids[items.ravel()],
-            "score": np.concatenate([part.scores for part in ranked]).ravel(),
-            "relevant": relevance.mark(items).ravel(),
-        }
-    )
+    right = pl.Series("relevant", relevance.mark(lists.items).ravel())
     target_rows, target_items, target_ranks = (np.concatenate(parts) for parts in zip(*targets, strict=True))
     in_order = np.lexsort((target_items, target_rows))
     language_ranks = pl.DataFrame(
@@ -116,7 +109,7 @@ def _of_encoder(
         {
             "queries": _queries(benchmark, image_ids),
             "items": _items(texts, settings.by),
-            "rankings": rankings,
+            "rankings": lists.table(image_ids, text_ids).with_columns(right),
             "targets": language_ranks,
         }
     )

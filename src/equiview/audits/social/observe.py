@@ -213,7 +213,7 @@ def _matches(
     progress: Progress,
 ) -> tuple[pl.DataFrame, dict[int, str]]:
     """Ranks of matching in both directions, and the first caption of each image by row."""
-    empty = pl.DataFrame(schema=SCHEMAS["matches"].dtypes)
+    empty = SCHEMAS["matches"].table()
     if benchmark.texts is None or benchmark.relevance is None:
         return empty, {}
     texts, relevance = _captions(benchmark, images, settings.caption_language)

@@ -11,6 +11,8 @@ from typing_extensions import Unpack
 from equiview.data.figures import Chart, Mark
 from equiview.data.languages import known_languages, language_names, languages
 
+MEASURED = ("value", "low", "high", "n")
+"""Columns of an estimate that a chart shows."""
 BY_WEB = "language, from most to least written on the web"
 """What an axis of languages is called that are sorted by `named`."""
 
@@ -89,7 +91,7 @@ def points_by_language(
 
     `table` has name, language, tier, value, low, high and n, and may have chance.
     """
-    columns = [*("name", "language", "tier", "value", "low", "high", "n"), "chance"]
+    columns = ("name", "language", "tier", *MEASURED, "chance")
     return intervals(
         name=name,
         title=title,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.audits.charts import intervals, matrix
-from equiview.data.figures import Figure, Gallery
+from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.items import blind_order
 from equiview.studies.neighbourhoods import GLOBAL, Neighbourhoods
 
@@ -77,16 +76,15 @@ def _heat_maps(found: Neighbourhoods) -> list[Figure]:
         ).sort("place", maintain_order=True)
         about = f"{metric} by {attribute}" + (f", {direction}" if direction else "")
         figures.append(
-            matrix(
+            Chart(
                 name=f"bias-{about}".lower().replace(" ", "-").replace(",", ""),
                 title=about,
                 see="A row for each model, most biased over all images first. Where bias were the same "
                 "everywhere, every column would go from dark to light like the first.",
                 table=table.select("name", "run", "value", "low", "high", "n", "chance"),
-                x=("name", "group"),
-                y=("run", "model"),
+                mark="heatmap", x="name", y="run", color="value", x_title="group", y_title="model",
             )
-        )
+        )  # fmt: skip
     return figures
 
 
@@ -98,7 +96,7 @@ def _correlations(found: Neighbourhoods) -> list[Figure]:
         about = f"{metric}" + (f", {direction}" if direction else "")
         table = part.with_columns(name=pl.col("group").replace_strict(named, default=pl.col("group")))
         figures.append(
-            intervals(
+            Chart(
                 name=f"rho-{about}".lower().replace(" ", "-").replace(",", ""),
                 title=f"Does bias over all images say which models are biased locally? {about}",
                 see="Spearman's rho across models: 1 where a group orders them as all images do, 0 where it "
@@ -106,10 +104,8 @@ def _correlations(found: Neighbourhoods) -> list[Figure]:
                 table=table.rename({"rho": "value"}).select(
                     "name", "attribute", "value", "low", "high", "n", "p", "p_holm"
                 ),
-                x=("name", "group"),
-                y_title="Spearman's rho",
-                color="attribute",
-                reference={"none": 0.0},
+                mark="points", x="name", y="value", low="low", high="high", color="attribute",
+                x_title="group", y_title="Spearman's rho", reference={"none": 0.0},
             )
-        )
+        )  # fmt: skip
     return figures

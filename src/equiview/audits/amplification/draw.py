@@ -9,7 +9,7 @@ from equiview.audits.amplification.leakage import SOURCES
 from equiview.audits.amplification.leaning import Tasks
 from equiview.audits.amplification.measure import Replied
 from equiview.audits.amplification.settings import AmplificationSettings
-from equiview.audits.charts import intervals
+from equiview.audits.charts import MEASURED, intervals
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
 
@@ -41,7 +41,7 @@ def _scores(estimates: Estimates, metric: str, attribute: str) -> Chart | None:
         title=f"{metric} of replies, by {attribute}",
         see="Level points say that the subject serves all groups alike. How hard the images of a group are "
         "counts too: people's captions and questions about them may be harder to meet.",
-        table=rows.select("group", "value", "low", "high", "n"),
+        table=rows.select("group", *MEASURED),
         x=("group", attribute),
         y_title=metric,
         label="group",
@@ -92,7 +92,7 @@ def _leakage(estimates: Estimates, attribute: str) -> Chart | None:
     rows = estimates.by("of", "leakage", attribute=attribute).table
     if len(rows) < len(SOURCES):
         return None
-    table = rows.select("value", "low", "high", "n", "chance", source=pl.col("of").replace(WORDS))
+    table = rows.select(*MEASURED, "chance", source=pl.col("of").replace(WORDS))
     return intervals(
         name=f"leakage-of-{attribute}",
         title=f"How well {attribute} is guessed from captions without the words that say it",

@@ -9,7 +9,7 @@ from equiview.audits.association.measure import RATES, SPACES, Trials, sp_and_si
 from equiview.audits.association.observe import example_trials
 from equiview.audits.association.pull import PULL
 from equiview.audits.association.settings import AssociationSettings, Direction
-from equiview.audits.charts import intervals
+from equiview.audits.charts import MEASURED, intervals
 from equiview.benchmarks.trials import ROLES
 from equiview.data.countries import countries
 from equiview.data.estimates import Estimates
@@ -40,7 +40,7 @@ def _by_country(estimates: Estimates, direction: Direction, *metrics: str) -> pl
     order = {name: place for place, name in enumerate(countries()["country"])}
     rows = pl.concat([estimates.by("country", metric, direction=direction).table for metric in metrics])
     return (
-        rows.select("country", "metric", "value", "low", "high", "n", "chance")
+        rows.select("country", "metric", *MEASURED, "chance")
         .with_columns(
             place=pl.col("country").replace_strict(order, default=len(order)),
             which=pl.col("metric").cast(pl.Enum(metrics)),
@@ -106,7 +106,7 @@ def _pull_by_language(estimates: Estimates, direction: Direction, tolerance: flo
         title=f"What culture wins beyond a random mistake, by language ({direction.replace('-', ' ')})",
         see="M_cul - M_non of each language's trials. Points on both sides of 0 are languages that lie this "
         "way or that by accident; points that lie above it together are a tie of language to place.",
-        table=rows.select("value", "low", "high", "n", language=pl.col("language").replace(names)).sort(
+        table=rows.select(*MEASURED, language=pl.col("language").replace(names)).sort(
             "value", "language", descending=[True, False]
         ),
         x=("language", "language of the query"),

@@ -6,7 +6,7 @@ from itertools import chain
 
 import polars as pl
 
-from equiview.audits.charts import intervals
+from equiview.audits.charts import MEASURED, intervals
 from equiview.audits.decorrelation.measure import NAMED, ODMAP, Ranked
 from equiview.audits.decorrelation.observe import IMAGES
 from equiview.audits.decorrelation.settings import DecorrelationSettings
@@ -67,15 +67,7 @@ def _of_both(estimates: Estimates, metric: str, *, name: str, title: str, see: s
     asked = pl.col("images").fill_null(IMAGES[0]) if "images" in estimates.keys else pl.lit(IMAGES[0])
     others = [key for key in estimates.keys if key != "images"]
     rows = estimates.table.filter(pl.col("metric") == metric, *(pl.col(key).is_null() for key in others))
-    table = rows.select(
-        pl.col("k").cast(pl.String),
-        asked.replace(ASKED).alias("image"),
-        "value",
-        "low",
-        "high",
-        "n",
-        "chance",
-    )
+    table = rows.select(pl.col("k").cast(pl.String), asked.replace(ASKED).alias("image"), *MEASURED, "chance")
     return intervals(
         name=name,
         title=title,
@@ -94,9 +86,7 @@ def _ranked(pairs: pl.DataFrame, settings: DecorrelationSettings) -> Chart | Non
     """Which object is named with which though it is gone."""
     if not len(pairs):
         return None
-    table = pairs.head(MOST_PAIRS).select(
-        pl.format("{} ({})", "removed", "kept").alias("pair"), "value", "low", "high", "n"
-    )
+    table = pairs.head(MOST_PAIRS).select(pl.format("{} ({})", "removed", "kept").alias("pair"), *MEASURED)
     return intervals(
         name="pairs",
         title="Which object is named though it is gone, and beside which",
@@ -121,7 +111,7 @@ def _matrix(pairs: pl.DataFrame, settings: DecorrelationSettings) -> Chart | Non
         title="Naming what is gone, by what is left",
         see=f"Share of the first {settings.judged_at} captions that name the object of the row, taken away, "
         "where the object of the column is left. Empty where fewer than three images have both.",
-        table=shown.sort("removed", "kept").select("removed", "kept", "value", "low", "high", "n"),
+        table=shown.sort("removed", "kept").select("removed", "kept", *MEASURED),
         mark="heatmap",
         x="kept",
         y="removed",
@@ -143,7 +133,7 @@ def _by_class(estimates: Estimates, settings: DecorrelationSettings) -> Chart | 
         title=f"ODmAP@{settings.judged_at} by the object taken away",
         see="The lower, the more often captions still name the object once it is gone, or nothing that is "
         "there. Ticks are captions at random.",
-        table=rows.sort("value", "removed").select("removed", "value", "low", "high", "n", "chance"),
+        table=rows.sort("value", "removed").select("removed", *MEASURED, "chance"),
         x=("removed", "object taken away"),
         y_title=f"ODmAP@{settings.judged_at}",
         marker="chance",

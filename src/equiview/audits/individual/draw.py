@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import matrix, named, points_by_language, square
+from equiview.audits.charts import MEASURED, matrix, named, points_by_language, square
 from equiview.audits.individual.measure import RELATIVE_SHIFT
 from equiview.audits.individual.pairs import EQUAL, IMAGES, VECTORS
 from equiview.audits.individual.settings import IndividualSettings
@@ -140,7 +140,7 @@ def _matrix(estimates: Estimates) -> Chart | None:
         title="Mean similarity gap of every two languages, families together",
         see="Dark blocks along the diagonal say that languages of one family are treated alike; a bright row "
         "or column is a language that stands apart from all others.",
-        table=square(rows.select("language", "other", "value", "low", "high", "n"), sign=1),
+        table=square(rows.select("language", "other", *MEASURED), sign=1),
         x=("language", "language"),
         y=("other", "other language"),
     )
@@ -153,7 +153,7 @@ def _by_language(
     rows = estimates.by("language", metric, images=None if tolerance else "matched").table
     if not len(rows):
         return None
-    table = named(rows.select("language", "value", "low", "high", "n"))
+    table = named(rows.select("language", *MEASURED))
     relative = tolerance is not None
     chart = points_by_language(table, name=name, title=title, see=see, y_title=metric, percent=relative)
     lines = {"tolerance": tolerance, "tolerance, below": -tolerance} if tolerance else {}

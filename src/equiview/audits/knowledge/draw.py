@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import by_family, intervals, matrix, named, points_by_language, square
+from equiview.audits.charts import MEASURED, by_family, intervals, matrix, named, points_by_language, square
 from equiview.audits.knowledge.answers import Answered
 from equiview.audits.knowledge.consistency import CONSISTENCY, LOST
 from equiview.audits.knowledge.examples import known_in_one, unread
@@ -55,10 +55,7 @@ def _by_setting(estimates: Estimates) -> Chart | None:
         "everywhere is part of LOC and GLO; the local advantage in the table is without it.",
         table=rows.select(
             pl.concat_str("setting", pl.lit(": "), pl.col("setting").replace(words)).alias("asked"),
-            "value",
-            "low",
-            "high",
-            "n",
+            *MEASURED,
             "chance",
         ),
         x=("asked", "asked in"),
@@ -69,7 +66,7 @@ def _by_setting(estimates: Estimates) -> Chart | None:
 
 
 def _accuracy(estimates: Estimates, answered: Answered) -> Chart:
-    rows = named(estimates.by("language", ACCURACY).table.select("language", "value", "low", "high", "n"))
+    rows = named(estimates.by("language", ACCURACY).table.select("language", *MEASURED))
     chart = points_by_language(
         rows,
         name="accuracy-by-language",
@@ -83,7 +80,7 @@ def _accuracy(estimates: Estimates, answered: Answered) -> Chart:
 
 
 def _shifts(estimates: Estimates, settings: KnowledgeSettings) -> Chart | None:
-    rows = estimates.by("language", SHIFT).table.select("language", "value", "low", "high", "n")
+    rows = estimates.by("language", SHIFT).table.select("language", *MEASURED)
     chart = points_by_language(
         named(rows),
         name="shift-by-language",
@@ -104,9 +101,7 @@ def _by_region(estimates: Estimates) -> Chart | None:
     place, names = by_family(), language_names()
     at = [pl.col(name).replace_strict(place, default=len(place)) for name in ("region", "language")]
     own = rows.select("region", language="region").unique(maintain_order=True)
-    cells = pl.concat(
-        [rows.select("region", "language", "value", "low", "high", "n", "chance"), own], how="diagonal"
-    )
+    cells = pl.concat([rows.select("region", "language", *MEASURED, "chance"), own], how="diagonal")
     return matrix(
         name="consistency-by-region",
         title="Consistency of a region's own language with the others, on questions about the region",
@@ -130,7 +125,7 @@ def _by_pair(estimates: Estimates) -> Chart | None:
         title="Consistency of every two languages over all questions",
         see="Of what is right in one of two languages, how much is right in the other. Blocks along the "
         "diagonal are families that know the same things.",
-        table=square(rows.select("language", "other", "value", "low", "high", "n"), sign=1),
+        table=square(rows.select("language", "other", *MEASURED), sign=1),
         x=("language", "language"),
         y=("other", "other language"),
         percent=True,
@@ -138,7 +133,7 @@ def _by_pair(estimates: Estimates) -> Chart | None:
 
 
 def _lost(estimates: Estimates, settings: KnowledgeSettings) -> Chart | None:
-    rows = estimates.by("language", LOST).table.select("language", "value", "low", "high", "n")
+    rows = estimates.by("language", LOST).table.select("language", *MEASURED)
     if not len(rows):
         return None
     chart = points_by_language(

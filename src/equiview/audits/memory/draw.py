@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import BY_WEB, by_family, matrix, named, points_by_language
+from equiview.audits.charts import BY_WEB, MEASURED, by_family, matrix, named, points_by_language
 from equiview.audits.memory.consistency import CONSISTENCY
 from equiview.audits.memory.measure import SCORE, SHIFT, TESTED, Described
 from equiview.audits.memory.reading import CATEGORIES, SCORED
@@ -50,7 +50,7 @@ def _scores(view: Described, estimates: Estimates) -> Chart | None:
     beside = f" The scorer was audited itself: {audited[0]}" if len(audited) else ""
     return replace(
         points_by_language(
-            named(rows.select("language", "value", "low", "high", "n", "chance")),
+            named(rows.select("language", *MEASURED, "chance")),
             name="score-by-language",
             title="How well descriptions in each language fit pictures of the landmark",
             see="CLIPScore, the mean over landmarks and prompts. The tick is what the same descriptions "
@@ -67,7 +67,7 @@ def _shifts(estimates: Estimates, settings: MemorySettings) -> Chart | None:
     if not len(rows):
         return None
     chart = points_by_language(
-        named(rows.select("language", "value", "low", "high", "n")),
+        named(rows.select("language", *MEASURED)),
         name="shift-by-language",
         title="How much better each language describes the same landmarks than the others",
         see="In percent of what a description scores with its own landmark over others. Where all languages "
@@ -114,7 +114,7 @@ def _adherence(estimates: Estimates) -> Chart | None:
     if not len(rows):
         return None
     return points_by_language(
-        named(rows.select("language", "value", "low", "high", "n")),
+        named(rows.select("language", *MEASURED)),
         name="adherence-by-language",
         title="Share of replies that are in the language asked for",
         see="As detected by lingua. Languages that it does not know are not here.",

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from equiview.audits.charts import BY_WEB, intervals, matrix, named, points_by_language, square
+from equiview.audits.charts import BY_WEB, MEASURED, intervals, matrix, named, points_by_language, square
 from equiview.audits.judging import ALPHA
 from equiview.audits.parity.answers import Answers
 from equiview.audits.parity.groups import PARTS, value_order
@@ -78,7 +78,7 @@ def _classified(estimates: Estimates, tasks: list[str]) -> Chart | None:
         title="Accuracy of zero-shot classification by the language of the prompts",
         see="Points of one colour that lie level are fair to languages. Mean over paraphrases of the "
         "prompts; how far these lie apart is shown below.",
-        table=table.select("name", "language", "task", "value", "low", "high", "n", "chance"),
+        table=table.select("name", "language", "task", *MEASURED, "chance"),
         x=("name", "language of the prompts"),
         y_title="accuracy",
         color="task",
@@ -140,7 +140,7 @@ def _by_group(estimates: Estimates, task: str, attribute: str, values: list[str]
         return None
     among = " among equally many candidates of each" if len(balanced) else ""
     table = named(rows).sort(pl.col("group").cast(pl.Enum(values)), maintain_order=True)
-    columns = ("name", "language", "group", "value", "low", "high", "n", "judged")
+    columns = ("name", "language", "group", *MEASURED, "judged")
     heat = table["language"].n_unique() > MANY_LANGUAGES or len(values) > MANY_LANGUAGES
     shared: dict[str, Any] = {
         "name": f"accuracy-{task}-by-{attribute}",
@@ -193,7 +193,7 @@ def _within(
         title=f"{first} less {against} within {other}, by language: {title_of(task)}",
         see=f"Above 0 images of {first} are answered better, below 0 those of {against}. Within one "
         f"{other}, points at different heights are gaps that depend on the language asked in.",
-        table=table.select(other, "name", "language", "value", "low", "high", "n", "judged"),
+        table=table.select(other, "name", "language", *MEASURED, "judged"),
         x=(other, other),
         y_title=f"accuracy of {first} less that of {against}",
         color="name",
@@ -216,7 +216,7 @@ def _parts(estimates: Estimates, task: str, attribute: str, first: str) -> Chart
         title=f"{first} in each language against {against} in {pivot}: what the gap is made of",
         see="The parts add up to the gap exactly. A tall part across languages is the language's, tall "
         "parts within are the groups'. Proposition 3 bounds the gap by the parts without their signs.",
-        table=table.select("name", "language", "part", "value", "low", "high", "n"),
+        table=table.select("name", "language", "part", *MEASURED),
         x=("name", "language"),
         y_title="part of the gap",
         color="part",
@@ -239,7 +239,7 @@ def _paraphrases(estimates: Estimates, tasks: list[str]) -> Chart | None:
         title="How much it matters how one asks, beside the language in which one asks",
         see="Each point is one wording of the prompts. A difference between languages that is no larger "
         "than that between wordings of one language is not news.",
-        table=table.select("name", "language", "asked", "value", "low", "high", "n"),
+        table=table.select("name", "language", "asked", *MEASURED),
         x=("name", "language of the prompts"),
         y_title="accuracy",
         color="asked",

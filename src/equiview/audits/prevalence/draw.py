@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from equiview.audits.charts import BY_WEB, intervals, named, points_by_language
+from equiview.audits.charts import BY_WEB, MEASURED, intervals, named, points_by_language
 from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.measure import values
 from equiview.audits.prevalence.settings import PrevalenceSettings
@@ -58,7 +58,7 @@ def _exposure_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> Ch
         title=f"Exposure against what a retriever blind to {settings.by} would give",
         see="1 is what would be shown if labels were exchanged among the captions of each image. Below it "
         "captions are crowded out, above it they crowd out others. Bars are 95% intervals.",
-        table=table.select(pl.col("k").cast(pl.String), key, "value", "low", "high", "n", "p"),
+        table=table.select(pl.col("k").cast(pl.String), key, *MEASURED, "p"),
         x=("k", "cutoff k"),
         y_title="exposure over its expectation",
         color=key,
@@ -93,7 +93,7 @@ def _exposure_by_group(estimates: Estimates, settings: PrevalenceSettings) -> Ch
         name="exposure-by-group",
         title=title,
         see=see,
-        table=rows.sort("value", key).select(key, "value", "low", "high", "n", "p"),
+        table=rows.sort("value", key).select(key, *MEASURED, "p"),
         x=(key, settings.by),
         y_title="exposure over its expectation",
         reference={"blind": 1.0},
@@ -152,7 +152,7 @@ def _language_histogram(estimates: Estimates) -> Chart | None:
         title=f"Languages of the captions returned, top {k}",
         see="Bars are what was returned, ticks each language's share of the web (CommonCrawl). "
         "Bars that follow the ticks rather than the line of equal shares follow prevalence.",
-        table=table.select("name", "language", "tier", "value", "low", "high", "n", "chance", "web_share"),
+        table=table.select("name", "language", "tier", *MEASURED, "chance", "web_share"),
         x=("name", BY_WEB),
         y_title="share of returned captions",
         color="tier",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.audits.charts import intervals
+from equiview.audits.charts import MEASURED, intervals
 from equiview.audits.social.gallery import Gallery as People
 from equiview.audits.social.groups import Grouping
 from equiview.audits.social.judge import in_words, worst_prompts
@@ -44,13 +44,7 @@ def _shares(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
         "tick is a group that is shown more often than it is there. Lists that differ from the set in "
         "opposite ways even out here, but not in MaxSkew.",
         table=rows.select(
-            pl.format("{} ({})", "group", "attribute").alias("name"),
-            "attribute",
-            "value",
-            "low",
-            "high",
-            "n",
-            set="chance",
+            pl.format("{} ({})", "group", "attribute").alias("name"), "attribute", *MEASURED, set="chance"
         ),
         x=("name", "group"),
         y_title="share of what is shown",
@@ -129,9 +123,7 @@ def _levels(estimates: Estimates, direction: str) -> Chart | None:
         name=f"recall-{direction}",
         title=f"R@{rows['k'][0]} of each group, {direction.replace('-', ' ')}",
         see="KL of R says how unequal these are and hides how high they are; so read both.",
-        table=rows.select(
-            pl.format("{} ({})", "group", "attribute").alias("name"), "attribute", "value", "low", "high", "n"
-        ),
+        table=rows.select(pl.format("{} ({})", "group", "attribute").alias("name"), "attribute", *MEASURED),
         x=("name", "group"),
         y_title=f"R@{rows['k'][0]}",
         color="attribute",

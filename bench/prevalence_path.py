@@ -133,7 +133,7 @@ def measure(options: argparse.Namespace) -> None:
     settings = audit.configure({})
     observations = audit.observe(subject, items, settings, watch)
     observed, peak, busy = time.perf_counter(), megabytes(), time.process_time() - cpu
-    audit.measure(observations, settings)
+    audit.measure(audit.view(observations, settings), settings)
     measured = time.perf_counter()
     print(
         f"{options.images:,} images, {options.captions:,} captions, {options.width} wide, "

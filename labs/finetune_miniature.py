@@ -155,7 +155,7 @@ def numbers(encoder: Encoder) -> Numbers:
     """Each quantity by synthetic image, real image or caption, and which real image that is of."""
     settings = DECORRELATION.configure({})
     observations = DECORRELATION.observe(encoder, scenes_of(ASKED), settings, silent)
-    values: Values = DECORRELATION.values(observations, settings)
+    values: Values = DECORRELATION.values(DECORRELATION.view(observations, settings), settings)
     columns: Numbers = {}
     for name, wanted in MEASURED.items():
         column = values.at(wanted)[:, 0]

@@ -68,7 +68,7 @@ def measured(answerer: Choice, quiz: Benchmark) -> Row:
     """What the audit says of one answerer."""
     audit = AUDITS.get("knowledge")
     settings = audit.configure({"replicates": 500})
-    estimates = audit.measure(audit.observe(answerer, quiz, settings, silent), settings)
+    estimates = audit.measure(audit.view(audit.observe(answerer, quiz, settings, silent), settings), settings)
     numbers = {
         "consistency": estimates.one("consistency", over="all-questions").value,
         "same": estimates.one("same-knowledge consistency", over="all-questions").value,

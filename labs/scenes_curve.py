@@ -94,7 +94,7 @@ def measured(encoder: Encoder, items: Benchmark) -> Row:
     """ODmAP, naming what is gone and recall of an encoder, by the audit itself."""
     settings = DECORRELATION.configure({"replicates": 200})
     observations = DECORRELATION.observe(encoder, items, settings, silent)
-    estimates = DECORRELATION.measure(observations, settings)
+    estimates = DECORRELATION.measure(DECORRELATION.view(observations, settings), settings)
     numbers = {f"odmap@{k}": estimates.one("ODmAP", k).value for k in CUTOFFS}
     numbers |= {f"odmap@{k}_chance": estimates.one("ODmAP", k).chance or 0.0 for k in CUTOFFS}
     numbers |= {

@@ -46,7 +46,7 @@ def values_of(fill: Fill | None) -> Values:
     settings = DECORRELATION.configure({})
     benchmark = scenes_of(SceneOptions(images=IMAGES), fill)
     observations = DECORRELATION.observe(load_subject(ENCODER), benchmark, settings, silent)
-    return DECORRELATION.values(observations, settings)
+    return DECORRELATION.values(DECORRELATION.view(observations, settings), settings)
 
 
 def row(name: str, values: Values, exact: Values) -> dict[str, object]:

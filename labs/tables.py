@@ -145,7 +145,7 @@ def shipped_quiz() -> list[Cells]:
     rows = []
     for name in MULTILINGUAL:
         answerer = load_subject(f"choice:pictogram:{name}")
-        found = audit.measure(audit.observe(answerer, quiz, settings, silent), settings)
+        found = audit.measure(audit.view(audit.observe(answerer, quiz, settings, silent), settings), settings)
         consistency = found.one("consistency")
         numbers = [
             *(found.one("accuracy", setting=setting).value for setting in ("EN", "LOC", "GLO")),

@@ -94,7 +94,7 @@ def judged(
     """
     entry = AUDITS.get(audit)
     configured = entry.configure({"seed": seed} | dict(settings or {}) | dict(system.settings))
-    estimates = entry.measure(system.observed(seed, size, effect), configured)
+    estimates = entry.measure(entry.view(system.observed(seed, size, effect), configured), configured)
     return entry.judge(estimates, configured).finding
 
 

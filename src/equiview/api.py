@@ -27,12 +27,12 @@ from equiview.making import MAKERS, Maker, Settings
 from equiview.making.make import Made
 from equiview.making.make import make as make_in
 from equiview.making.plan import dollars, planned
-from equiview.report import page
+from equiview.report import page, page_of
 from equiview.report.domains import with_domains
 from equiview.report.neighbourhoods import neighbourhoods_page
 from equiview.report.paper import FORMATS, render
 from equiview.store import Store, StoredAnswerer, readable_part, stored, stored_answers
-from equiview.studies import Neighbourhoods, compare, neighbourhoods, runs_against
+from equiview.studies import Neighbourhoods, neighbourhoods, paired, runs_against
 from equiview.subjects import SUBJECTS, Answerer, Encoder, Subject, load_subject
 from equiview.subjects.chat.base import Budget
 from equiview.subjects.known import known_models
@@ -92,10 +92,12 @@ def audit(
     with locked(out):
         if on_error == "skip":
             items, left_out = readable_part(subject, items, progress)
-        run = execute(subject, items, audits, out, name=name, seed=seed, settings=settings, progress=progress)
+        run = execute(
+            subject, items, audits, out,
+            name=name, seed=seed, settings=settings, report=page_of, progress=progress,
+        )  # fmt: skip
         if left_out is not None and len(left_out):
             write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
-        write_report(run)
     return run
 
 
@@ -148,8 +150,7 @@ def verify(subject: str | Subject, progress: Progress = silent) -> pl.DataFrame:
 
 def write_report(run: Run, progress: Progress = silent) -> Path:
     """Make whatever of a run's numbers, figures and page is missing; returns the page's path."""
-    finish(run, progress)
-    run.stage("report", lambda work: write_bytes(page([run], None), work / "report.html"))
+    finish(run, progress, page_of)
     return run.folder / "report.html"
 
 
@@ -171,8 +172,10 @@ def write_figures(run: Run) -> list[Path]:
 
 def write_comparison(
     runs: Sequence[Run], out: Path, progress: Progress = silent, *, against: Run | None = None
-) -> pl.DataFrame:
-    """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out` and returns the table.
+) -> tuple[list[Run], pl.DataFrame]:
+    """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out`.
+
+    Returns the runs that were compared, in order, and the table.
 
     With `against` each of the others is compared with that run alone. InputError when `out` is a run: its
     page would be lost.
@@ -181,8 +184,14 @@ def write_comparison(
     runs = runs_against(runs, against)
     for run in runs:
         finish(run, progress)
+    return runs, _write_compared(runs, out, progress, against)
+
+
+def _write_compared(
+    runs: Sequence[Run], out: Path, progress: Progress, against: Run | None = None
+) -> pl.DataFrame:
     progress("comparing", 0, 1)
-    table = compare(runs, against=against)
+    table = paired(runs, against)
     write_parquet(table, out / "comparison.parquet")
     write_bytes(page(runs, table), out / "report.html")
     progress("comparing", 1, 1)
@@ -234,7 +243,7 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
                     audit(subject, items, audits, out / short, seed=seed, cache=False, progress=named)
                 )
                 progress("runs", len(runs), sum(len(entry[-1]) for entry in DEMO))
-    return runs, write_comparison(runs, out, progress)
+    return runs, _write_compared(runs, out, progress)
 
 
 def write_transfer(

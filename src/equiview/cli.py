@@ -205,12 +205,12 @@ def compare(
     from equiview import api
     from equiview.data.run import Run
     from equiview.report.progress import progress_bars
-    from equiview.studies import averages, runs_against
+    from equiview.studies import averages
 
     first = Run.open(against) if against else None
-    opened = runs_against([Run.open(folder) for folder in runs], first)
+    opened = [Run.open(folder) for folder in runs]
     with progress_bars(as_json) as progress:
-        table = api.write_comparison(opened, out, progress, against=first)
+        opened, table = api.write_comparison(opened, out, progress, against=first)
     _show(opened, table, out / "report.html", as_json, averages(opened))
 
 

@@ -147,7 +147,7 @@ def knowledge(given: dict[str, Any]) -> Metric:
         whole = answers.filter(pl.len().over("question_id") == asked)
         if asked < 2 or not len(whole):  # nothing to compare, as with --limit
             return numbers
-        estimates = KNOWLEDGE.measure(Observations({"answers": whole}), settings)
+        estimates = KNOWLEDGE.measure(KNOWLEDGE.view(Observations({"answers": whole}), settings), settings)
         of_paper = {name: estimates.maybe("accuracy", setting=name) for name in SETTINGS}
         of_paper["consistency"] = estimates.maybe("consistency")
         return numbers | {name: entry.value for name, entry in of_paper.items() if entry is not None}

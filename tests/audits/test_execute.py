@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from equiview.audits import AUDITS, Settings
-from equiview.audits.execute import execute, finish, observations_of
+from equiview.audits import AUDITS, Settings, once
+from equiview.audits.execute import execute, finish, observations_of, settings_of, view_of
 from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
+from equiview.data.observations import Observations
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.subjects import Subject, load_subject
@@ -132,6 +133,40 @@ def test_files_of_a_run_that_were_changed_are_refused_and_made_again(world, tmp_
     assert again.estimates.table.equals(before)
     assert observations_of(again, "prevalence")["rankings"].height
     assert again.figures("prevalence")
+
+
+def test_what_a_run_holds_is_read_once_until_it_is_written_again(world, tmp_path):
+    run = audited(world, tmp_path / "run", ["prevalence"], settings={"prevalence": {"replicates": 100}})
+    assert view_of(run, "prevalence") is view_of(run, "prevalence")
+    settings = settings_of(run, "prevalence")
+    assert PREVALENCE.values(view_of(run, "prevalence"), settings) is PREVALENCE.values(
+        view_of(run, "prevalence"), settings
+    )
+    assert run.estimates.of("prevalence") is run.estimates.of("prevalence")
+    table = run.folder / "observations" / "prevalence.rankings.parquet"
+    before, kept = view_of(run, "prevalence"), table.read_bytes()
+    flip(table)
+    with pytest.raises(InputError, match=r"prevalence\.rankings\.parquet: was changed"):
+        view_of(run, "prevalence")
+    table.write_bytes(kept)
+    after = view_of(run, "prevalence")
+    assert after is not before
+    assert after["rankings"].equals(before["rankings"])
+
+
+def test_a_view_and_what_is_asked_of_it_once_are_kept_apart_by_settings(world):
+    calls = []
+
+    @once
+    def counted(view, settings):
+        calls.append(settings.seed)
+        return len(calls)
+
+    observations = Observations({})
+    first, second = Settings(seed=1), Settings(seed=2)
+    assert [counted(observations, given) for given in (first, second, first)] == [1, 2, 1]
+    assert counted(Observations({}), first) == 3
+    assert calls == [1, 2, 1]
 
 
 def test_every_audit_has_seeds_of_its_own():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from equiview.audits import Audit, Settings, decide, largest, register
+from equiview.audits import Audit, Settings, decide, largest, once, register
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
@@ -76,15 +76,8 @@ def observe(
     depth = min(settings.depth, len(texts))
     images = comparable(subject, benchmark.images, progress)
     ranked = top_k(images, comparable(subject, texts, progress), depth)
-    rankings = pl.DataFrame(
-        {
-            "query_id": benchmark.images.ids[np.repeat(np.arange(len(ranked)), depth)],
-            "rank": np.tile(np.arange(1, depth + 1, dtype=np.int32), len(ranked)),
-            "item_id": texts.ids[ranked.items.ravel()],
-            "score": ranked.scores.ravel(),
-            "relevant": benchmark.need_relevance().mark(ranked.items).ravel(),
-        }
-    )
+    right = pl.Series("relevant", benchmark.need_relevance().mark(ranked.items).ravel())
+    rankings = ranked.table(benchmark.images.ids, texts.ids).with_columns(right)
     letters = pl.col("letters")
     among = (pl.len().over("language") - letters.rank("average").over("language") + 0.5) / pl.len().over(
         "language"
@@ -95,6 +88,7 @@ def observe(
     return Observations({"rankings": rankings, "items": items.with_columns(longer=among)})
 
 
+@once
 def values(observations: Observations, settings: BrevitySettings) -> Values:
     """For each image: how long its first caption is, and how many of that language's are longer."""
     items = observations["items"]

@@ -1,6 +1,8 @@
 """Audits: one question each, from observation to answer."""
 
-from equiview.audits.base import AUDITS, Audit, Settings, installed, label_of, register
+from equiview.audits.base import AUDITS, Audit, Settings, View, installed, label_of, once, register
 from equiview.audits.judging import decide, largest
 
-__all__ = ["AUDITS", "Audit", "Settings", "decide", "installed", "label_of", "largest", "register"]
+__all__ = [
+    "AUDITS", "Audit", "Settings", "View", "decide", "installed", "label_of", "largest", "once", "register",
+]  # fmt: skip

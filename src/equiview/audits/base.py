@@ -1,26 +1,30 @@
 """What an audit is, and how one is added: a folder (or a package of somebody else's) for one question.
 
     observe(subject, benchmark, settings, progress) -> Observations    slow, runs the subject
-    values(observations, settings) -> Values                           one number per query and quantity
-    measure(observations, settings) -> Estimates                       intervals, chance floors
-    draw(observations, estimates, settings) -> figures
+    view(observations, settings) -> V                                  what several of the next steps need
+    values(view, settings) -> Values                                   one number per query and quantity
+    measure(view, settings) -> Estimates                               intervals, chance floors
+    draw(view, estimates, settings) -> figures
     judge(estimates, settings) -> Verdict                              the answer in words
-    explore(observations) -> RankedLists | None                        what the explorer shows
+    explore(view) -> RankedLists | None                                what the explorer shows
 
-Everything after `observe` is pure and can be redone without the subject. Whatever the report shows of an
-audit comes with it: its metrics, its headlines, whom to list as worst off, how its keys are read.
+Everything after `observe` is pure and can be redone without the subject. A view is made once for a run; by
+default it is the observations themselves. Whatever the report shows of an audit comes with it: its metrics,
+its headlines, whom to list as worst off, how its keys are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from functools import wraps
+from typing import Any, Generic, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from typing_extensions import TypeVar
 
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
@@ -57,9 +61,43 @@ class Settings(BaseModel):
 
 Sub = TypeVar("Sub", bound=Subject)
 S = TypeVar("S", bound=Settings)
+V = TypeVar("V", default=Observations)
+R = TypeVar("R")
 
 
-def no_lists(_: Observations) -> RankedLists | None:
+class View(Generic[S]):
+    """Observations with the settings by which they are read: a base for views of an audit's own.
+
+    A view computes what it is asked for when it is first asked, and keeps it (`functools.cached_property`).
+    """
+
+    def __init__(self, observations: Observations, settings: S) -> None:
+        self.observations, self.settings = observations, settings
+
+    def __getitem__(self, table: str) -> pl.DataFrame:
+        return self.observations[table]
+
+
+def once(function: Callable[[V, S], R]) -> Callable[[V, S], R]:
+    """Call `function(view, settings)` once for each view and settings; the view keeps the result."""
+
+    @wraps(function)
+    def kept(view: V, settings: S) -> R:
+        results: dict[Any, R] = vars(view).setdefault("_once", {})
+        key = (function.__module__, function.__qualname__, settings.model_dump_json())
+        if key not in results:
+            results[key] = function(view, settings)
+        return results[key]
+
+    return kept
+
+
+def as_observed(observations: Observations, _: Settings) -> Any:
+    """The view of an audit that needs no other: the observations themselves."""
+    return observations
+
+
+def no_lists(_: Any) -> RankedLists | None:
     """What an audit without ranked lists shows in the explorer: nothing."""
     return None
 
@@ -80,16 +118,17 @@ class Space(Generic[S]):
 
 
 @dataclass(frozen=True)
-class Audit(Generic[Sub, S]):
+class Audit(Generic[Sub, S, V]):
     """One question and the functions that answer it.
 
     `question` is phrased so that "Yes" means biased. `subject` is the kind of subject it audits, or several.
-    `schemas` are of the observed tables, `metrics` of everything it reports. Runs are summed up and compared
-    by `headlines`, the first of which opens the report. `worst_by` names keys with the quantity by which to
-    list who is worst off; of several for one key the first that was measured counts. `key_formats` says how
-    keys are read (`{"grouping": "by {}"}`); `packages` are distributions, beyond the core's, whose version
-    can change what is observed. `tables` are tables of its paper by name, such as `table-1`, laid out from
-    the audit's own estimates; the first line of a function's docstring says what its table is. `averaged` are
+    `schemas` are of the observed tables, which `view` prepares for the steps that follow; `metrics` are of
+    everything it reports. What `draw` has nothing to show for is None. Runs are summed up and compared by
+    `headlines`, the first of which opens the report. `worst_by` names keys with the quantity by which to list
+    who is worst off; of several for one key the first that was measured counts. `key_formats` says how keys
+    are read (`{"grouping": "by {}"}`); `packages` are distributions, beyond the core's, whose version can
+    change what is observed. `tables` are tables of its paper by name, such as `table-1`, laid out from the
+    audit's own estimates; the first line of a function's docstring says what its table is. `averaged` are
     metrics whose mean over systems is said when several are compared. `plan` says what would be asked of
     models that cost money, before anything is asked. `space` lets studies look at parts of the images' space.
     """
@@ -103,13 +142,14 @@ class Audit(Generic[Sub, S]):
     metrics: tuple[Metric, ...]
     headlines: tuple[Headline, ...]
     observe: Callable[[Sub, Benchmark, S, Progress], Observations]
-    values: Callable[[Observations, S], Values]
-    measure: Callable[[Observations, S], Estimates]
-    draw: Callable[[Observations, Estimates, S], list[Figure]]
+    values: Callable[[V, S], Values]
+    measure: Callable[[V, S], Estimates]
+    draw: Callable[[V, Estimates, S], Iterable[Figure | None]]
     judge: Callable[[Estimates, S], Verdict]
+    view: Callable[[Observations, S], V] = as_observed
     worst_by: tuple[tuple[str, Quantity], ...] = ()
     key_formats: Mapping[str, str] = field(default_factory=dict)
-    explore: Callable[[Observations], RankedLists | None] = no_lists
+    explore: Callable[[V], RankedLists | None] = no_lists
     packages: tuple[str, ...] = ()
     tables: Mapping[str, Callable[[Estimates], pl.DataFrame]] = field(default_factory=dict)
     averaged: tuple[str, ...] = ()
@@ -134,16 +174,17 @@ class Audit(Generic[Sub, S]):
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
-AUDITS: Registry[Audit[Any, Any]] = Registry("audit", "equiview.audits", Audit)
+AnyAudit: TypeAlias = Audit[Any, Any, Any]
+AUDITS: Registry[AnyAudit] = Registry("audit", "equiview.audits", Audit)
 
 
-def register(audit: Audit[Sub, S]) -> Audit[Sub, S]:
+def register(audit: Audit[Sub, S, V]) -> Audit[Sub, S, V]:
     """Make an audit known by its name."""
     AUDITS.register(audit.name, about=audit.question)(audit)
     return audit
 
 
-def installed(audit: str) -> Audit[Any, Any] | None:
+def installed(audit: str) -> AnyAudit | None:
     """The audit of that name, or None when it is not installed: its runs can be shown all the same."""
     entry = AUDITS.all().get(audit)
     return entry.value if entry else None

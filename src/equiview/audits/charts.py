@@ -1,12 +1,21 @@
-"""Languages by name, as points of one chart, and pairs of them as a matrix."""
+"""Charts of estimates: values with their intervals, matrices; languages by name, and pairs of them."""
 
 from __future__ import annotations
 
-import polars as pl
+from collections.abc import Mapping
+from typing import TypedDict
 
-from equiview.data.figures import Chart
+import polars as pl
+from typing_extensions import Unpack
+
+from equiview.data.figures import Chart, Mark
 from equiview.data.languages import known_languages, language_names, languages
-from equiview.data.roles import TIER_ROLES
+from equiview.data.roles import TIER_ROLES, Role
+
+MEASURED = ("value", "low", "high", "n")
+"""Columns of an estimate that a chart shows."""
+BY_WEB = "language, from most to least written on the web"
+"""What an axis of languages is called that are sorted by `named`."""
 
 
 def by_family() -> dict[str, int]:
@@ -28,6 +37,54 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+class Scale(TypedDict, total=False):
+    """What can be said of the scale of a chart; see `Chart`."""
+
+    percent: bool
+    points: bool
+    log: bool
+    reference: Mapping[str, float]
+
+
+class Look(Scale, total=False):
+    """What else can be said of a chart."""
+
+    color: str
+    roles: Mapping[str, Role]
+    domain: tuple[str, ...]
+    marker: str | None
+    label: str
+
+
+def intervals(
+    *,
+    name: str,
+    title: str,
+    see: str,
+    table: pl.DataFrame,
+    x: tuple[str, str],
+    y_title: str,
+    mark: Mark = "points",
+    **look: Unpack[Look],
+) -> Chart:
+    """The values of estimates with their intervals; `x` is a column and its title."""
+    return Chart(name, title, see, table, mark, x[0], "value", x[1], y_title, low="low", high="high", **look)
+
+
+def matrix(
+    *,
+    name: str,
+    title: str,
+    see: str,
+    table: pl.DataFrame,
+    x: tuple[str, str],
+    y: tuple[str, str],
+    **scale: Unpack[Scale],
+) -> Chart:
+    """The values of estimates as a heat map; `x` and `y` are columns and their titles."""
+    return Chart(name, title, see, table, "heatmap", x[0], y[0], x[1], y[1], color="value", **scale)
+
+
 def points_by_language(
     table: pl.DataFrame, *, name: str, title: str, see: str, y_title: str, percent: bool
 ) -> Chart:
@@ -35,22 +92,17 @@ def points_by_language(
 
     `table` has name, language, tier, value, low, high and n, and may have chance.
     """
-    columns = [*("name", "language", "tier", "value", "low", "high", "n"), "chance"]
-    return Chart(
+    columns = ("name", "language", "tier", *MEASURED, "chance")
+    return intervals(
         name=name,
         title=title,
         see=see,
         table=table.select(column for column in columns if column in table.columns),
-        mark="points",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
+        x=("name", BY_WEB),
+        y_title=y_title,
         color="tier",
         roles=TIER_ROLES,
         label="language",
-        x_title="language, from most to least written on the web",
-        y_title=y_title,
         percent=percent,
     )
 

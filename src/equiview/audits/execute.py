@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from equiview.audits.base import AUDITS, Audit, Settings
+from equiview.audits.base import AUDITS, AnyAudit, Settings
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import write_figure
@@ -22,6 +22,9 @@ from equiview.io.secrets import redacted
 from equiview.io.tables import write_bytes, write_parquet
 from equiview.subjects import Subject
 
+Report: TypeAlias = Callable[[Run], bytes]
+"""What makes the page of a run of which everything else is finished."""
+
 
 def execute(
     subject: Subject,
@@ -32,13 +35,15 @@ def execute(
     name: str | None = None,
     seed: int = 0,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    report: Report | None = None,
     progress: Progress = silent,
 ) -> Run:
-    """Observe, measure and draw, doing only what is not done yet; returns the run, its report still to write.
+    """Observe, measure, draw and report, doing only what is not done yet.
 
-    `settings` gives, by audit, what differs from its defaults. Raises InputError for an unknown audit or
-    setting, for a subject of a kind that an audit is not about, and for a folder that holds another run. An
-    audit that cannot be measured is named in `Run.failures`; the others are kept.
+    `settings` gives, by audit, what differs from its defaults; without `report` no page is written. Raises
+    InputError for an unknown audit or setting, for a subject of a kind that an audit is not about, and for a
+    folder that holds another run. An audit that cannot be measured is named in `Run.failures`; the others are
+    kept.
     """
     ready = configure(audits, settings, seed)
     for _, audit, _ in ready:
@@ -52,18 +57,18 @@ def execute(
         run = Run.start(folder, manifest)
         for key, audit in chosen.items():
 
-            def observe(work: Path, audit: Audit[Any, Any] = audit, key: str = key) -> None:
+            def observe(work: Path, audit: AnyAudit = audit, key: str = key) -> None:
                 observations = audit.observe(subject, benchmark, configured[key], progress)
                 observations.write(work / "observations", key)
 
             run.stage(f"observe.{key}", observe)
-        finish(run, progress)
+        finish(run, progress, report)
     return run
 
 
 def configure(
     audits: Sequence[str], settings: Mapping[str, Mapping[str, Any]] | None, seed: int
-) -> list[tuple[str, Audit[Any, Any], Settings]]:
+) -> list[tuple[str, AnyAudit, Settings]]:
     """Audits by name with their settings; InputError for an unknown audit or setting, and where none is."""
     chosen = {audit: AUDITS.get(audit) for audit in audits}
     if not chosen:
@@ -77,8 +82,8 @@ def configure(
     ]
 
 
-def finish(run: Run, progress: Progress = silent) -> None:
-    """Measure and draw what is observed: everything here can be redone without the subject.
+def finish(run: Run, progress: Progress = silent, report: Report | None = None) -> None:
+    """Measure and draw what is observed, and report it: all of this can be redone without the subject.
 
     An audit whose measuring fails costs only itself; InputError when all of them fail, and when an audit's
     observing is not finished or its observations were changed since.
@@ -93,7 +98,7 @@ def finish(run: Run, progress: Progress = silent) -> None:
         failures: list[Failure] = []
         for done, (key, audit, settings) in enumerate(_audits_of(run), start=1):
             try:
-                estimates = audit.measure(observations_of(run, key), settings)
+                estimates = audit.measure(view_of(run, key), settings)
                 verdicts.append(audit.judge(estimates, settings).stamped(key, audit.question))
                 parts.append(estimates.stamped(key))
             except Exception as error:  # an audit that fails must not cost the others
@@ -111,24 +116,40 @@ def finish(run: Run, progress: Progress = silent) -> None:
         for key, audit, settings in _audits_of(run):
             if key in failed:
                 continue
-            figures = audit.draw(observations_of(run, key), run.estimates.of(key), settings)
-            for index, figure in enumerate(figures, start=1):
+            figures = audit.draw(view_of(run, key), run.estimates.of(key), settings)
+            for index, figure in enumerate((entry for entry in figures if entry is not None), start=1):
                 write_figure(figure, work / "figures" / f"{key}.{index:02d}-{figure.name}.json")
 
     run.stage("measure", measure)
     run.stage("draw", draw)
+    if report is not None:
+        run.stage("report", lambda work: write_bytes(report(run), work / "report.html"))
 
 
 def observations_of(run: Run, audit: str) -> Observations:
     """What one audit of a run observed; InputError for a table that is not as it was observed."""
-    run.check(f"observe.{audit}")
-    return Observations.read(run.folder / "observations", audit, AUDITS.get(audit).schemas)
+    return run.observations(audit, AUDITS.get(audit).schemas)
 
 
-def _audits_of(run: Run) -> Iterator[tuple[str, Audit[Any, Any], Settings]]:
+def view_of(run: Run, audit: str) -> Any:
+    """The audit's view of what a run observed, made once; InputError as for `observations_of`."""
+    known, settings = AUDITS.get(audit), settings_of(run, audit)
+
+    def view() -> Any:
+        return known.view(run.observations(audit, known.schemas), settings)
+
+    return run.kept(f"observe.{audit}", "view", view)
+
+
+def settings_of(run: Run, audit: str) -> Settings:
+    """The settings by which an audit of a run was done."""
+    configured: Settings = AUDITS.get(audit).configure(run.manifest.settings[audit])
+    return configured
+
+
+def _audits_of(run: Run) -> Iterator[tuple[str, AnyAudit, Settings]]:
     for key in run.manifest.audits:
-        audit = AUDITS.get(key)
-        yield key, audit, audit.configure(run.manifest.settings[key])
+        yield key, AUDITS.get(key), settings_of(run, key)
 
 
 def _failure(audit: str, error: Exception) -> Failure:
@@ -156,14 +177,14 @@ def _manifest(
     name: str,
     subject: Subject,
     benchmark: Benchmark,
-    audits: Mapping[str, Audit[Any, Any]],
+    audits: Mapping[str, AnyAudit],
     configured: Mapping[str, Settings],
     seed: int,
 ) -> Manifest:
     packages = sorted({package for audit in audits.values() for package in audit.packages})
     return Manifest(
         subject=SubjectCard(
-            name=redacted(name), fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
+            name=name, fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
         ),
         benchmark=BenchmarkCard(
             name=benchmark.name,

@@ -159,9 +159,16 @@ class Estimates:
 
     def of(self, audit: str) -> Estimates:
         """What one audit measured, without the keys that only others have."""
-        rows = self.table.filter(pl.col("audit") == audit)
-        unused = [name for name in self.keys if rows[name].null_count() == len(rows)]
-        return self._part(rows.drop(unused))
+        if audit not in self._by_audit:
+            rows = self.table.filter(pl.col("audit") == audit)
+            unused = [name for name in self.keys if rows[name].null_count() == len(rows)]
+            self._by_audit[audit] = self._part(rows.drop(unused))
+        return self._by_audit[audit]
+
+    @cached_property
+    def _by_audit(self) -> dict[str, Estimates]:
+        """Parts that were asked for already, so that each finds its rows once."""
+        return {}
 
     def stamped(self, audit: str) -> Estimates:
         """The same estimates as those of `audit`."""

@@ -31,6 +31,21 @@ SHARE = (0.0, 1.0)
 DIFFERENCE = (-1.0, 1.0)
 
 
+def share(name: str, meaning: str, better: Better | None = None) -> Metric:
+    """A metric that is a share."""
+    return Metric(name, meaning, better, "share", SHARE)
+
+
+def points(name: str, meaning: str, better: Better | None = None) -> Metric:
+    """A metric that is a difference of shares."""
+    return Metric(name, meaning, better, "points", DIFFERENCE)
+
+
+def nats(name: str, meaning: str, better: Better | None = None) -> Metric:
+    """A metric that is a divergence, or a logarithm of a ratio, and never below 0."""
+    return Metric(name, meaning, better, "nats", (0.0, None))
+
+
 @dataclass(frozen=True)
 class Quantity:
     """One number that an audit reports: a metric, cut at rank `k` where it has a cutoff, and its keys.

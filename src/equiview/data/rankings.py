@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from equiview.errors import InputError
@@ -34,3 +35,14 @@ class Rankings:
 
     def __len__(self) -> int:
         return int(self.items.shape[0])
+
+    def table(self, query_ids: pl.Series, item_ids: pl.Series) -> pl.DataFrame:
+        """A row for each rank of each query: query_id, rank from 1, item_id, score."""
+        return pl.DataFrame(
+            {
+                "query_id": query_ids.gather(np.repeat(np.arange(len(self)), self.depth)),
+                "rank": np.tile(np.arange(1, self.depth + 1, dtype=np.int32), len(self)),
+                "item_id": item_ids.gather(self.items.ravel()),
+                "score": self.scores.ravel(),
+            }
+        )

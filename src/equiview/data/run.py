@@ -20,33 +20,38 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
+from equiview.data.observations import Observations
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.lock import locked
 from equiview.io.refusals import refused
-from equiview.io.stages import is_whole, left_in, sweep, write_stage
-from equiview.io.tables import checksum, read_table, write_bytes
+from equiview.io.secrets import redacted
+from equiview.io.stages import left_in, sweep, write_stage
+from equiview.io.tables import Schema, checksum, read_table, write_bytes
 
 LAYOUT = 2
 R = TypeVar("R", bound=Frozen)
+T = TypeVar("T")
+Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+"""What tells that a file was written again: when it changed, its size and its place; None: it is missing."""
 CORE_PACKAGES = ("equiview", "numpy", "pillow", "polars", "scipy")
 
 
 class SubjectCard(Frozen):
     """What was audited. `parent` is the fingerprint of the subject it was derived from, if it was."""
 
-    name: str
+    name: Annotated[str, AfterValidator(redacted)]
     fingerprint: str
     about: str = ""
     parent: str | None = None
@@ -117,6 +122,8 @@ class Run:
 
     folder: Path
     manifest: Manifest
+    _unchanged: dict[str, Stamps] = field(default_factory=dict, repr=False, compare=False)
+    _kept: dict[tuple[str, str], tuple[Stamps, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def start(cls, folder: Path, manifest: Manifest) -> Run:
@@ -169,8 +176,7 @@ class Run:
 
     def is_done(self, name: str) -> bool:
         """Whether the stage is finished and its files are still what it left."""
-        files = self.manifest.stages.get(name)
-        return files is not None and is_whole(self.folder, files)
+        return name in self.manifest.stages and None not in self._stamps(name) and self._changed(name) is None
 
     def need(self, name: str) -> None:
         """InputError unless the stage was finished."""
@@ -185,13 +191,37 @@ class Run:
 
     def check(self, stage: str) -> None:
         """InputError naming the first file of a finished stage that was changed since; one may be missing."""
+        if (path := self._changed(stage)) is not None:
+            raise InputError(
+                f"{path}: was changed after the run wrote it (manifest.json has another checksum); "
+                "delete it and run the same audit again"
+            )
+
+    def kept(self, stage: str, name: str, read: Callable[[], T]) -> T:
+        """What `read` makes of the files of a stage: read once, and again only when one was written again."""
+        stamps = self._stamps(stage)
+        found = self._kept.get((stage, name))
+        if found is None or found[0] != stamps:
+            found = self._kept[stage, name] = (stamps, read())
+        return found[1]
+
+    def _changed(self, stage: str) -> Path | None:
+        """The first file of a stage that is not as it was left; files are hashed once as they stand."""
+        stamps = self._stamps(stage)
+        if self._unchanged.get(stage) == stamps:
+            return None
         for name, expected in self.manifest.stages.get(stage, {}).items():
             path = self.folder / name
             if path.is_file() and checksum(path) != expected:
-                raise InputError(
-                    f"{path}: was changed after the run wrote it (manifest.json has another checksum); "
-                    "delete it and run the same audit again"
-                )
+                return path
+        self._unchanged[stage] = stamps
+        return None
+
+    def _stamps(self, stage: str) -> Stamps:
+        """The stamps of a stage's files in order."""
+        paths = [self.folder / name for name in self.manifest.stages.get(stage, {})]
+        found = [path.stat() if path.is_file() else None for path in paths]
+        return tuple(entry and (entry.st_mtime_ns, entry.st_size, entry.st_ino) for entry in found)
 
     def _before(self, name: str) -> dict[str, dict[str, str]]:
         stages = self.manifest.stages
@@ -219,13 +249,18 @@ class Run:
         """What to call the run beside others: its subject."""
         return self.manifest.subject.name
 
+    def observations(self, audit: str, schemas: Mapping[str, Schema]) -> Observations:
+        """What one audit observed, read anew; InputError for a table that is not as it was observed."""
+        self.check(f"observe.{audit}")
+        return Observations.read(self.folder / "observations", audit, schemas)
+
     @property
     def estimates(self) -> Estimates:
         """The numbers; InputError when they are not measured yet, or are not those that were measured."""
         self.need("measure")
         self.check("measure")
         path = self.folder / "estimates.parquet"
-        return Estimates(read_table(path, SCHEMA), str(path))
+        return self.kept("measure", "estimates", lambda: Estimates(read_table(path, SCHEMA), str(path)))
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -242,14 +277,17 @@ class Run:
         return self._records("failures.json", Failure)
 
     def _records(self, name: str, kind: type[R]) -> list[R]:
-        path = self.folder / name
+        return self.kept("measure", name, lambda: self._read(self.folder / name, kind))
+
+    def _read(self, path: Path, kind: type[R]) -> list[R]:
         with refused(lambda first: f"{path}: is damaged ({first}); run the audit again"):
             return TypeAdapter(list[kind]).validate_json(content_of(path))  # type: ignore[valid-type]
 
     def figures(self, audit: str) -> list[Figure]:
         """The figures of one audit, in the order they are meant to be read; InputError for a changed one."""
         self.check("draw")
-        return [read_figure(path) for path in self.figure_files if path.name.startswith(f"{audit}.")]
+        paths = [path for path in self.figure_files if path.name.startswith(f"{audit}.")]
+        return self.kept("draw", audit, lambda: [read_figure(path) for path in paths])
 
     @property
     def figure_files(self) -> list[Path]:

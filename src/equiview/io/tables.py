@@ -13,12 +13,12 @@ import os
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import polars as pl
 
@@ -62,6 +62,10 @@ class Schema:
         """The type of each column by name, as `pl.DataFrame(schema=...)` takes them."""
         return {column.name: column.dtype for column in self.columns}
 
+    def table(self, rows: Iterable[Mapping[str, Any]] = ()) -> pl.DataFrame:
+        """A table of these columns; without rows an empty one."""
+        return pl.DataFrame(list(rows), schema=self.dtypes)
+
     def check(self, frame: pl.DataFrame, source: str) -> pl.DataFrame:
         """Return `frame` with the schema's columns first and cast; raise InputError naming column and row.
 
@@ -78,6 +82,11 @@ class Schema:
             frame = frame.with_columns(_checked(frame[column.name], column, source))
         first = [column.name for column in self.columns if column.name in frame.columns]
         return frame.select(*first, *(name for name in frame.columns if name not in first))
+
+
+def schemas(**tables: tuple[Column, ...]) -> dict[str, Schema]:
+    """A schema for each table, by its name."""
+    return {name: Schema(name, columns) for name, columns in tables.items()}
 
 
 def _checked(series: pl.Series, column: Column, source: str) -> pl.Series:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from equiview.audits import installed
 from equiview.data.estimates import Estimate, Estimates
-from equiview.data.metric import Metric, Quantity, quantity
+from equiview.data.metric import Metric, Quantity
 from equiview.data.run import Run
 from equiview.report.words import interval, language, metric_of, number, signed
 
@@ -92,10 +92,10 @@ def scale(audit: str, entries: Sequence[Plotted | None]) -> Scale:
 
 def named(audit: str, wanted: Quantity) -> str:
     """A quantity in words, languages by their names."""
-    keys = {key: language(value).name if key in LANGUAGES else value for key, value in wanted.keys.items()}
+    items = ((key, language(value).name if key in LANGUAGES else value) for key, value in wanted.items)
     known = installed(audit)
     formats = {"language": "{}"} | dict(known.key_formats if known else {})
-    return quantity(wanted.metric, wanted.k, **keys).label(formats).removeprefix(", ")
+    return replace(wanted, items=tuple(items)).label(formats).removeprefix(", ")
 
 
 def _of_verdict(run: Run, audit: str) -> Plotted | None:

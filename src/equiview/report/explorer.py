@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits import installed
-from equiview.audits.execute import observations_of
+from equiview.audits.execute import view_of
 from equiview.data.languages import TIERS, languages
 from equiview.data.lists import RankedLists
 from equiview.data.run import Run
@@ -68,7 +68,7 @@ def lists_of(run: Run, audit: str) -> RankedLists | None:
     known = installed(audit)
     failed = any(failure.audit == audit for failure in run.failures)
     kept = any((run.folder / "observations").glob(f"{audit}.*"))
-    return known.explore(observations_of(run, audit)) if known and kept and not failed else None
+    return known.explore(view_of(run, audit)) if known and kept and not failed else None
 
 
 def _explorer(

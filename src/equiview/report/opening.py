@@ -62,6 +62,7 @@ class Card:
     worst_title: str
     advice: tuple[tuple[str, tuple[str, ...]], ...]
     comparison: tuple[dict[str, Any], ...]
+    differences: tuple[dict[str, Any], ...]
 
 
 def cards(runs: Sequence[Run], comparison: pl.DataFrame | None) -> list[Card]:
@@ -165,6 +166,7 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
         worst_title="; ".join(dict.fromkeys(titles)),
         advice=_advice([answer for answer in answers if answer is not None]),
         comparison=same or tuple(row for _, row in differences[:3]),
+        differences=tuple(row for _, row in differences),
     )
 
 

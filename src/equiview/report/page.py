@@ -66,12 +66,13 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     # Before the figures, so that the pictures of a screenful of queries lie in one piece.
     explorers = explorers_of(runs, pictures)
     cards = opening.cards(runs, comparison)
+    means = averages(runs)
     drawn = _figures(runs, cards)
     sections = [
         _section(
             card,
             [run for run in runs if card.audit in run.manifest.audits],
-            comparison,
+            means.filter(pl.col("audit") == card.audit),
             figures.blocks(card.audit, drawn[card.audit], pictures),
         )
         for card in cards
@@ -100,6 +101,11 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
         )
     )
     return (html.rstrip() + "\n").encode()
+
+
+def page_of(run: Run) -> bytes:
+    """The page of one run."""
+    return page([run])
 
 
 @cache
@@ -152,7 +158,7 @@ def _figures(runs: Sequence[Run], cards: Sequence[opening.Card]) -> dict[str, li
 def _section(
     card: opening.Card,
     runs: Sequence[Run],
-    comparison: pl.DataFrame | None,
+    means: pl.DataFrame,
     blocks: Sequence[figures.Block],
 ) -> Section:
     table = estimates_table(runs, card.audit)
@@ -162,16 +168,16 @@ def _section(
         estimates=embed.packed_json(embed.columns(table)),
         rows=len(table),
         settings=_settings(runs, card.audit),
-        means=_means(runs, card.audit),
-        comparison=tuple(row for _, row in opening.compared(comparison, card.audit)),
+        means=_means(means, card.audit),
+        comparison=card.differences,
         failed=all(answer.finding == "failed" for answer in card.answers),
     )
 
 
-def _means(runs: Sequence[Run], audit: str) -> tuple[tuple[str, str, str, str], ...]:
+def _means(means: pl.DataFrame, audit: str) -> tuple[tuple[str, str, str, str], ...]:
     """What the audit averages over systems: its name, the mean, the interval and how many systems."""
     entries = []
-    for row in averages(runs).filter(pl.col("audit") == audit).iter_rows(named=True):
+    for row in means.iter_rows(named=True):
         mean = mean_of(row)
         unit = metric_of(audit, mean.quantity.metric).unit
         words = number(mean.value, unit), interval(mean.low, mean.high, unit), number(mean.n)

@@ -1,7 +1,7 @@
 """Studies: what takes several runs."""
 
 from equiview.studies.averages import averages
-from equiview.studies.compare import compare, runs_against
+from equiview.studies.compare import compare, paired, runs_against
 from equiview.studies.neighbourhoods import Neighbourhoods, neighbourhoods
 
-__all__ = ["Neighbourhoods", "averages", "compare", "neighbourhoods", "runs_against"]
+__all__ = ["Neighbourhoods", "averages", "compare", "neighbourhoods", "paired", "runs_against"]

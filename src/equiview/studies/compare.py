@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits import AUDITS
-from equiview.audits.execute import observations_of
+from equiview.audits.execute import settings_of, view_of
 from equiview.data.comparison import AFTER, BASE, BEFORE
 from equiview.data.headline import Headline
 from equiview.data.metric import Quantity
@@ -47,7 +47,11 @@ def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
     corrected over the whole table. InputError when no two runs are over the same items and share an audit,
     two are of one subject, or two answer an audit's question with different settings (but for `FREE`).
     """
-    runs = runs_against(runs, against)
+    return paired(runs_against(runs, against), against)
+
+
+def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
+    """The same of runs that `runs_against` put in order."""
     if len(runs) < 2:
         raise InputError("comparing needs at least two runs")
     groups: dict[tuple[str, str], list[Run]] = {}
@@ -96,9 +100,7 @@ def _pairs(runs: Sequence[Run], against: Run | None) -> list[tuple[int, int]]:
 
 def _check_settings(audit: str, a: Run, b: Run) -> None:
     """InputError when two runs of an audit differ in a setting that can change what a query's values mean."""
-    first, second = (
-        AUDITS.get(audit).configure(run.manifest.settings[audit]).model_dump(mode="json") for run in (a, b)
-    )
+    first, second = (settings_of(run, audit).model_dump(mode="json") for run in (a, b))
     for name in first:
         if name not in FREE and first[name] != second[name]:
             raise InputError(
@@ -108,8 +110,7 @@ def _check_settings(audit: str, a: Run, b: Run) -> None:
 
 
 def _values(run: Run, key: str) -> Values:
-    audit = AUDITS.get(key)
-    return audit.values(observations_of(run, key), audit.configure(run.manifest.settings[key]))
+    return AUDITS.get(key).values(view_of(run, key), settings_of(run, key))
 
 
 def _shared(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> tuple[Values, Values]:

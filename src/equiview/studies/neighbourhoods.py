@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits import AUDITS, Audit
-from equiview.audits.base import Space
+from equiview.audits import AUDITS
+from equiview.audits.base import AnyAudit, Space
 from equiview.audits.execute import observations_of
 from equiview.data.estimates import Estimates
 from equiview.data.observations import Observations
@@ -196,7 +196,7 @@ def correlations_of(biases: pl.DataFrame, seed: int) -> pl.DataFrame:
     return table.with_columns(p_holm=pl.Series(holm(table["p"].to_numpy())))
 
 
-def _audit_of(runs: Sequence[Run]) -> tuple[str, Audit[Any, Any]]:
+def _audit_of(runs: Sequence[Run]) -> tuple[str, AnyAudit]:
     """The audit with a space of images that all runs have."""
     if not runs:
         raise InputError("a study of neighbourhoods needs at least one run")
@@ -227,7 +227,7 @@ def _in_order(space: Space[Any], observations: Observations, ids: pl.Series) -> 
 def _biases(
     runs: Sequence[Run],
     key: str,
-    audit: Audit[Any, Any],
+    audit: AnyAudit,
     observed: Sequence[Observations],
     members: pl.DataFrame,
     progress: Progress,
@@ -240,7 +240,8 @@ def _biases(
         parts += list(_rows(run.name, GLOBAL, run.estimates.of(key), space.metrics))
         for (group,), part in groups.items():
             local = space.within(observations, part["image_id"].to_list(), settings)
-            parts += list(_rows(run.name, str(group), audit.measure(local, settings), space.metrics))
+            measured = audit.measure(audit.view(local, settings), settings)
+            parts += list(_rows(run.name, str(group), measured, space.metrics))
         progress("measuring", place + 1, len(runs))
     numbers = dict.fromkeys(("value", "low", "high", "chance"), pl.Float64)
     text = dict.fromkeys(("run", "group", "metric", "attribute", "direction"), pl.String)

@@ -23,6 +23,7 @@ from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.metrics import demographic_divergence, directional_amplification
 from equiview.studies.compare import compare
+from tests.audits import steps
 from tests.audits.amplification.worlds import QUICK, Known, audited
 
 
@@ -108,7 +109,7 @@ def test_a_persons_captions_are_not_biased(captioned):
 
 def test_the_mean_over_groups_of_values_is_the_estimate(captioned):
     observed, estimates, _, settings = audited(caption(captioned), captioned.data)
-    values = AMPLIFICATION_AUDIT.values(observed, settings)
+    values = steps.valued(AMPLIFICATION_AUDIT, observed, settings)
     for metric in ("amplification", "LIC"):
         expected = estimates.one(metric, attribute="gender").value
         assert values.mean(metric, attribute="gender") == pytest.approx(expected)

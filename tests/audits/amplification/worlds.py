@@ -15,6 +15,7 @@ from equiview.data.verdict import Verdict
 from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
 from equiview.subjects import Answerer
+from tests.audits import steps
 
 QUICK = {"replicates": 300, "shuffles": 2}
 
@@ -45,5 +46,5 @@ def audited(
 ) -> tuple[Observations, Estimates, Verdict, AmplificationSettings]:
     settings = AMPLIFICATION_AUDIT.configure(QUICK | given)
     observations = AMPLIFICATION_AUDIT.observe(subject, data, settings, silent)
-    estimates = AMPLIFICATION_AUDIT.measure(observations, settings)
+    estimates = steps.measured(AMPLIFICATION_AUDIT, observations, settings)
     return observations, estimates, AMPLIFICATION_AUDIT.judge(estimates, settings), settings

@@ -7,6 +7,7 @@ from equiview.audits.association import ASSOCIATION
 from equiview.benchmarks.trials import ROLES
 from equiview.data.countries import countries
 from equiview.data.observations import Observations
+from tests.audits import steps
 
 TEXT = "text-to-image"
 LANGUAGE = dict(countries().select("country", "language").iter_rows())
@@ -50,7 +51,7 @@ def measured(scores, **settings):
     """Estimates and settings of an audit of these scores, text to image."""
     space = {name: settings.pop(name) for name in ("texts", "images") if name in settings}
     options = ASSOCIATION.configure({"replicates": 200, "directions": [TEXT], **settings})
-    return ASSOCIATION.measure(observations(scores, **space), options), options
+    return steps.measured(ASSOCIATION, observations(scores, **space), options), options
 
 
 def judged(scores, **settings):

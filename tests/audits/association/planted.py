@@ -14,6 +14,7 @@ from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.io.progress import silent
 from equiview.subjects import Encoder
+from tests.audits import steps
 
 CONCEPTS = [f"c{number}" for number in range(8)]
 TEXT = "text-to-image"
@@ -67,4 +68,4 @@ def observed(pull):
 def audited(pull, **settings):
     """Observations, estimates and settings of an audit of the planted world."""
     options = ASSOCIATION.configure({"replicates": 500, **settings})
-    return observed(pull), ASSOCIATION.measure(observed(pull), options), options
+    return observed(pull), steps.measured(ASSOCIATION, observed(pull), options), options

@@ -2,6 +2,7 @@
 
 from equiview.audits.association import ASSOCIATION
 from equiview.audits.execute import execute
+from tests.audits import steps
 from tests.audits.association.planted import Planted, audited, world
 
 
@@ -18,14 +19,14 @@ def test_a_run_has_all_figures_of_the_audit(tmp_path):
 
 def test_only_the_directions_of_the_settings_are_drawn():
     observations, estimates, options = audited(0.7, directions=["image-to-image"])
-    names = [figure.name for figure in ASSOCIATION.draw(observations, estimates, options)]
+    names = [figure.name for figure in steps.drawn(ASSOCIATION, observations, estimates, options)]
     assert names[:2] == ["wins-by-country-image-to-image", "sp-by-country-image-to-image"]
     assert not any(name.endswith("text-to-image") for name in names)
 
 
 def test_examples_mark_the_winner_of_each_trial():
     observations, estimates, options = audited(0.7)
-    gallery = ASSOCIATION.draw(observations, estimates, options)[-1]
+    gallery = steps.drawn(ASSOCIATION, observations, estimates, options)[-1]
     for part in gallery.table.partition_by("group"):
         winner = part.filter("winner")
         assert winner["score"].item() == part["score"].max()

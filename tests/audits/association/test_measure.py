@@ -5,12 +5,13 @@ import polars as pl
 import pytest
 
 from equiview.audits.association import ASSOCIATION
-from equiview.audits.association.measure import RATES, SCORES, scored, self_preference_in, sp_and_silhouette
+from equiview.audits.association.measure import RATES, SCORES, Trials, self_preference_in, sp_and_silhouette
 from equiview.data.countries import countries
 from equiview.data.observations import Observations
 from equiview.errors import InputError
 from equiview.metrics import self_preference, win_rates
 from equiview.stats import pearson_interval
+from tests.audits import steps
 from tests.audits.association.planted import TEXT, audited, observed, world
 
 
@@ -44,7 +45,7 @@ def test_rates_and_self_preference_are_those_of_the_metrics(ties):
 
 def test_headlines_of_values_are_the_estimates():
     observations, estimates, options = audited(0.7)
-    values = ASSOCIATION.values(observations, options)
+    values = steps.valued(ASSOCIATION, observations, options)
     for headline in ASSOCIATION.headlines:
         assert headline.columns(values)
         means = np.nanmean(values.at(*headline.columns(values)), axis=0)
@@ -59,7 +60,7 @@ def test_the_slopes_of_self_preference_are_those_of_a_ratio():
 
 def test_values_have_a_row_for_each_trial_and_a_cluster_for_each_query():
     observations, _, options = audited(0.7)
-    values = ASSOCIATION.values(observations, options)
+    values = steps.valued(ASSOCIATION, observations, options)
     assert values.rows["query_id"].to_list() == world().tables["trials"]["trial_id"].to_list()
     assert values.rows["cluster"].to_list() == world().tables["trials"]["query_id"].to_list()
 
@@ -87,7 +88,7 @@ def test_self_preference_is_absent_where_neither_kind_wins():
         nonrelevant_score=pl.when(country="India").then(9.0).otherwise("nonrelevant_score")
     )
     options = ASSOCIATION.configure({"replicates": 100})
-    estimates = ASSOCIATION.measure(Observations({**observations.tables, "trials": lost}), options)
+    estimates = steps.measured(ASSOCIATION, Observations({**observations.tables, "trials": lost}), options)
     assert estimates.maybe("SP", direction=TEXT, country="India") is None
     assert estimates.one("M_non", direction=TEXT, country="India").value == 1
     assert estimates.maybe("SP", direction=TEXT, country="Japan") is not None
@@ -107,7 +108,7 @@ def test_strict_without_any_trial_left_says_so():
     trials = observed(0.7)["trials"].with_columns(shares_language=pl.lit(True))
     options = ASSOCIATION.configure({"strict": True})
     with pytest.raises(InputError, match="strict=true leaves no trial"):
-        scored(Observations({"trials": trials}), options)
+        _ = Trials(Observations({"trials": trials}), options).scored
 
 
 def test_silhouettes_see_countries_stand_apart():

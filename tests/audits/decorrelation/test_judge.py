@@ -6,11 +6,12 @@ import pytest
 from labs.error_rates.decorrelation import drawn, ranked, seeing
 
 from equiview.audits.decorrelation import DECORRELATION
+from tests.audits import steps
 
 
 def verdict_of(observations, **given):
     settings = DECORRELATION.configure({"replicates": 200} | given)
-    return DECORRELATION.judge(DECORRELATION.measure(observations, settings), settings)
+    return DECORRELATION.judge(steps.measured(DECORRELATION, observations, settings), settings)
 
 
 @pytest.fixture(scope="module")

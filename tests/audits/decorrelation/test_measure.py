@@ -11,6 +11,7 @@ from equiview.data.metric import quantity
 from equiview.data.observations import Observations
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
+from tests.audits import steps
 from tests.audits.decorrelation.worlds import Words, small
 
 GIVEN = {"cutoffs": (1, 3), "judged_at": 3, "replicates": 100}
@@ -19,7 +20,7 @@ GIVEN = {"cutoffs": (1, 3), "judged_at": 3, "replicates": 100}
 def values_of(imagined, **given):
     settings = DECORRELATION.configure(GIVEN | given)
     observations = DECORRELATION.observe(Words(imagined), small(), settings, silent)
-    return DECORRELATION.values(observations, settings)
+    return steps.valued(DECORRELATION, observations, settings)
 
 
 def test_odmap_of_a_list_by_hand():
@@ -62,7 +63,8 @@ def scenes() -> Observations:
 
 def test_asking_for_all_that_is_there_is_never_easier(scenes):
     measured = {
-        kept: DECORRELATION.values(scenes, DECORRELATION.configure({"kept": kept})) for kept in ("any", "all")
+        kept: steps.valued(DECORRELATION, scenes, DECORRELATION.configure({"kept": kept}))
+        for kept in ("any", "all")
     }
     for k in (1, 5, 10):
         wanted = quantity("ODmAP", k)
@@ -70,7 +72,7 @@ def test_asking_for_all_that_is_there_is_never_easier(scenes):
 
 
 def test_every_number_has_n_an_interval_or_none_and_odmap_a_floor(scenes):
-    estimates = DECORRELATION.measure(scenes, DECORRELATION.configure({"replicates": 200}))
+    estimates = steps.measured(DECORRELATION, scenes, DECORRELATION.configure({"replicates": 200}))
     for k in (1, 5, 10):
         row = estimates.one("ODmAP", k)
         assert row.n == 120
@@ -85,7 +87,8 @@ def test_every_number_has_n_an_interval_or_none_and_odmap_a_floor(scenes):
 def test_figures_name_pairs_and_show_pictures_before_and_after(scenes):
     settings = DECORRELATION.configure({"replicates": 200})
     figures = {
-        f.name: f for f in DECORRELATION.draw(scenes, DECORRELATION.measure(scenes, settings), settings)
+        f.name: f
+        for f in steps.drawn(DECORRELATION, scenes, steps.measured(DECORRELATION, scenes, settings), settings)
     }
     assert list(figures) == ["odmap", "naming-by-cutoff", "pairs", "matrix", "odmap-by-class", "examples"]
     gallery = figures["examples"]

@@ -9,6 +9,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.estimates import BASE
 from equiview.data.metric import quantity
 from equiview.subjects import load_subject
+from tests.audits import steps
 from tests.audits.individual.worlds import audited, judged, observed, several, similar
 from tests.conftest import write_world
 
@@ -95,7 +96,7 @@ def test_every_key_is_a_column_and_every_quantity_is_there_once(world):
 
 def test_headlines_and_whom_to_list_are_among_what_is_measured(tmp_path):
     observed, estimates, options = audited(several(tmp_path / "w"))
-    values = INDIVIDUAL.values(observed, options)
+    values = steps.valued(INDIVIDUAL, observed, options)
     assert INDIVIDUAL.headlines[0].quantity == quantity("relative gap")
     for headline in INDIVIDUAL.headlines:
         assert headline.columns(values)
@@ -216,7 +217,7 @@ def test_a_language_of_few_images_is_left_out_and_named():
 
 def test_the_curve_of_theorem_2_lies_above_all_points_up_to_the_shortest_length(world):
     observed_, estimates, options = audited(world)
-    raw, unit = INDIVIDUAL.draw(observed_, estimates, options)[:2]
+    raw, unit = steps.drawn(INDIVIDUAL, observed_, estimates, options)[:2]
     pairs = observed_["pairs"]
     lengths = np.concatenate([pairs["length"], pairs["other_length"]])
     for chart, length in ((raw, lengths.min()), (unit, 1.0)):
@@ -232,7 +233,7 @@ def test_the_curve_of_theorem_2_lies_above_all_points_up_to_the_shortest_length(
 def test_the_figure_of_shifts_has_lines_at_the_tolerance():
     seen = similar(noisy(0, 1, 4, 60))
     options = INDIVIDUAL.configure({"replicates": 500})
-    figures = INDIVIDUAL.draw(seen, INDIVIDUAL.measure(seen, options), options)
+    figures = steps.drawn(INDIVIDUAL, seen, steps.measured(INDIVIDUAL, seen, options), options)
     shifts = next(figure for figure in figures if figure.name == "shift-by-language")
     assert sorted(shifts.reference.values()) == [-0.1, 0.1]
     assert len(shifts.table) == 4

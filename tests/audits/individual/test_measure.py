@@ -7,10 +7,12 @@ import polars as pl
 import pytest
 
 from equiview.audits.individual import INDIVIDUAL
-from equiview.audits.individual.measure import RELATIVE_GAP, over_margin
+from equiview.audits.individual.measure import RELATIVE_GAP
+from equiview.audits.margin import over_margin
 from equiview.data.observations import Observations
 from equiview.errors import InputError
 from equiview.metrics import fairness_ratio, similarity_gap, text_distance
+from tests.audits import steps
 from tests.audits.individual.worlds import audited, judged, vectors_by_language
 from tests.conftest import LANGUAGES, write_world
 
@@ -140,7 +142,7 @@ def test_observations_that_break_the_bound_are_refused(world):
             gap=pl.when(pl.int_range(pl.len()) == 3).then(pl.col("chord") * 1.001).otherwise("gap")
         )
         with pytest.raises(InputError, match=rf"table '{table}': the similarity gap .* no vectors do that"):
-            INDIVIDUAL.measure(Observations({**observed.tables, table: broken}), options)
+            steps.measured(INDIVIDUAL, Observations({**observed.tables, table: broken}), options)
 
 
 def test_texts_of_equal_vectors_alone_have_no_ratio(tmp_path):

@@ -15,6 +15,7 @@ from equiview.data.relevance import Relevance
 from equiview.data.verdict import Verdict
 from equiview.io.progress import silent
 from equiview.subjects import Encoder, load_subject
+from tests.audits import steps
 from tests.conftest import LANGUAGES, write_world
 
 
@@ -22,7 +23,7 @@ def audited(folder: Path, **settings) -> tuple[Observations, Estimates, Individu
     options = INDIVIDUAL.configure({"replicates": 500, **settings})
     subject, benchmark = load_subject(f"embeddings:{folder}"), load_benchmark(f"folder:{folder}")
     observed = INDIVIDUAL.observe(subject, benchmark, options, silent)
-    return observed, INDIVIDUAL.measure(observed, options), options
+    return observed, steps.measured(INDIVIDUAL, observed, options), options
 
 
 def several(folder: Path, slots: int = 3, **world) -> Path:
@@ -96,5 +97,5 @@ def judged(seen: np.ndarray | Observations, **settings) -> tuple[Estimates, Verd
     """Estimates and verdict of observations, or of captions of these similarities."""
     options = INDIVIDUAL.configure({"replicates": 500, **settings})
     observations = similar(seen) if isinstance(seen, np.ndarray) else seen
-    estimates = INDIVIDUAL.measure(observations, options)
+    estimates = steps.measured(INDIVIDUAL, observations, options)
     return estimates, INDIVIDUAL.judge(estimates, options)

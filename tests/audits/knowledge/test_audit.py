@@ -15,6 +15,7 @@ from equiview.errors import InputError
 from equiview.io.progress import silent
 from equiview.report import lay_out
 from equiview.report.published import beside
+from tests.audits import steps
 from tests.audits.knowledge.quizzes import Knowing, Model, observed, quiz
 from tests.benchmarks import layouts
 
@@ -24,7 +25,7 @@ QUICK = {"knowledge": {"replicates": 300}}
 def judged(model: Model, size: int = 300, **settings: object) -> Verdict:
     configured = KNOWLEDGE.configure({"replicates": 300} | settings)
     observations = KNOWLEDGE.observe(model, quiz(size), configured, silent)
-    return KNOWLEDGE.judge(KNOWLEDGE.measure(observations, configured), configured)
+    return KNOWLEDGE.judge(steps.measured(KNOWLEDGE, observations, configured), configured)
 
 
 def test_a_language_in_which_less_is_known_is_named() -> None:
@@ -60,8 +61,8 @@ def test_replies_that_cannot_be_read_are_said_and_shown() -> None:
     assert any("unread 100.0% (most in German, 100.0%)" in line for line in verdict.evidence)
     settings = KNOWLEDGE.configure({"replicates": 300})
     observations = KNOWLEDGE.observe(Model(said="no idea"), quiz(100), settings, silent)
-    estimates = KNOWLEDGE.measure(observations, settings)
-    figures = {figure.name: figure for figure in KNOWLEDGE.draw(observations, estimates, settings)}
+    estimates = steps.measured(KNOWLEDGE, observations, settings)
+    figures = {figure.name: figure for figure in steps.drawn(KNOWLEDGE, observations, estimates, settings)}
     assert isinstance(figures["unread"], Gallery)
     assert set(figures["unread"].table["text"]) == {"no idea"}
     assert "known-in-few" not in figures
@@ -71,8 +72,8 @@ def test_a_quiz_without_regions_leaves_out_what_takes_them() -> None:
     rows = [(1, 1, 1), (1, 1, 0), (0, 0, 0)] * 50
     observations = observed(rows)
     settings = KNOWLEDGE.configure({"replicates": 300})
-    estimates = KNOWLEDGE.measure(observations, settings)
-    names = [figure.name for figure in KNOWLEDGE.draw(observations, estimates, settings)]
+    estimates = steps.measured(KNOWLEDGE, observations, settings)
+    names = [figure.name for figure in steps.drawn(KNOWLEDGE, observations, estimates, settings)]
     assert "consistency-by-region" not in names
     assert "consistency-by-pair" in names
     assert estimates.maybe("local advantage") is None

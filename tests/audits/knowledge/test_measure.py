@@ -1,4 +1,5 @@
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -7,14 +8,15 @@ from hypothesis import strategies as st
 
 from equiview.audits.knowledge import KNOWLEDGE
 from equiview.audits.knowledge.answers import Answered
-from equiview.audits.knowledge.measure import measure, values
 from equiview.audits.knowledge.sharing import both_if_independent, both_if_same, consistency
 from equiview.data.estimates import Estimates
 from equiview.errors import InputError
 from equiview.metrics import answer_consistency, independent_consistency
+from tests.audits import steps
 from tests.audits.knowledge.quizzes import observed
 
 SETTINGS = KNOWLEDGE.configure({"replicates": 200})
+measured = partial(steps.measured, KNOWLEDGE)
 # de  en  fr, and the region of each question
 TABLE = (
     ((1, 1, 1), "de"),
@@ -28,7 +30,9 @@ TABLE = (
 
 @pytest.fixture(scope="module")
 def estimates() -> Estimates:
-    return measure(observed([row for row, _ in TABLE], regions=[region for _, region in TABLE]), SETTINGS)
+    return steps.measured(
+        KNOWLEDGE, observed([row for row, _ in TABLE], regions=[region for _, region in TABLE]), SETTINGS
+    )
 
 
 def value(estimates: Estimates, metric: str, **keys: str) -> float:
@@ -71,7 +75,7 @@ def test_consistency_by_pair_and_by_region(estimates: Estimates) -> None:
 def test_the_diagonal_can_be_averaged_as_the_released_code_does() -> None:
     rows, regions = [row for row, _ in TABLE], [region for _, region in TABLE]
     with_diagonal = KNOWLEDGE.configure({"replicates": 200, "include_diagonal": True})
-    estimates = measure(observed(rows, regions=regions), with_diagonal)
+    estimates = measured(observed(rows, regions=regions), with_diagonal)
     assert value(estimates, "consistency") == pytest.approx((0 + 1 + 1 + 3 / 4 + 3) / 7)
     assert estimates.maybe("consistency", region="fr", language="fr") is None
 
@@ -87,13 +91,15 @@ def test_differences_of_languages(estimates: Estimates) -> None:
 
 def test_what_a_language_is_bad_at_everywhere_is_no_local_advantage() -> None:
     rows = [(1, 1, 0)] * 7
-    estimates = measure(observed(rows, regions=["de", "de", "de", "de", "fr", "en", "en"]), SETTINGS)
+    estimates = steps.measured(
+        KNOWLEDGE, observed(rows, regions=["de", "de", "de", "de", "fr", "en", "en"]), SETTINGS
+    )
     assert value(estimates, "local advantage") == pytest.approx(0)
     assert value(estimates, "accuracy", setting="LOC") - value(estimates, "accuracy", setting="GLO") != 0
 
 
 def test_unread_replies_are_wrong_and_counted() -> None:
-    estimates = measure(observed([(1, -1, 1), (0, -1, 1), (1, 1, 1), (1, 1, -1)]), SETTINGS)
+    estimates = measured(observed([(1, -1, 1), (0, -1, 1), (1, 1, 1), (1, 1, -1)]), SETTINGS)
     assert value(estimates, "unread") == pytest.approx(3 / 12)
     assert value(estimates, "unread", language="en") == 1 / 2
     assert value(estimates, "read", rule="letter") == pytest.approx(9 / 12)
@@ -107,7 +113,9 @@ def test_a_question_must_be_answered_in_every_language() -> None:
     answers = whole["answers"]
     for wrong in (answers[:-1], answers[[0, 0, 1, 2, 3, 4]], answers.filter(language="en")):
         with pytest.raises(InputError, match="table 'answers'"):
-            measure(type(whole)({"answers": wrong, "pictures": whole["pictures"]}), SETTINGS)
+            steps.measured(
+                KNOWLEDGE, type(whole)({"answers": wrong, "pictures": whole["pictures"]}), SETTINGS
+            )
 
 
 tables = st.integers(2, 4).flatmap(
@@ -121,7 +129,7 @@ def test_a_plain_loop_gives_the_same(correct: list[list[int]], seed: int) -> Non
     languages = ("de", "en", "fr", "sw")[: len(correct[0])]
     rng = np.random.default_rng(seed)
     regions = [str(name) for name in rng.choice(languages, len(correct))]
-    estimates = measure(observed(correct, languages, regions), SETTINGS)
+    estimates = measured(observed(correct, languages, regions), SETTINGS)
 
     cells, shares, undefined = [], [], 0
     for region in sorted(set(regions)):
@@ -150,13 +158,13 @@ def test_a_plain_loop_gives_the_same(correct: list[list[int]], seed: int) -> Non
 @settings(max_examples=40)
 def test_pairs_agree_with_the_metrics(correct: list[list[int]]) -> None:
     languages = ("de", "en", "fr", "sw")[: len(correct[0])]
-    estimates = measure(observed(correct, languages), SETTINGS)
-    measured, floor = answer_consistency(correct), independent_consistency(correct)
-    for x, y in Answered.of(observed(correct, languages)).pairs():
+    estimates = measured(observed(correct, languages), SETTINGS)
+    by_metric, floor = answer_consistency(correct), independent_consistency(correct)
+    for x, y in Answered(observed(correct, languages), SETTINGS).pairs():
         row = estimates.maybe("consistency", language=languages[x], other=languages[y])
-        assert (row is None) == np.isnan(measured[x, y])
+        assert (row is None) == np.isnan(by_metric[x, y])
         if row is not None:
-            assert (row.value, row.chance) == pytest.approx((measured[x, y], floor[x, y]))
+            assert (row.value, row.chance) == pytest.approx((by_metric[x, y], floor[x, y]))
 
 
 def test_shares_behave_at_their_ends() -> None:
@@ -170,9 +178,9 @@ def test_a_headline_of_consistency_is_the_estimate() -> None:
     rng = np.random.default_rng(0)
     observations = observed((rng.random((60, 3)) < 0.6).astype(int).tolist())
     headline = KNOWLEDGE.headlines[0]
-    table = values(observations, SETTINGS)
+    table = steps.valued(KNOWLEDGE, observations, SETTINGS)
     means = np.nanmean(table.at(*headline.columns(table)), axis=0)
-    wanted = measure(observations, SETTINGS).at(headline.quantity)
+    wanted = measured(observations, SETTINGS).at(headline.quantity)
     assert wanted is not None
     assert float(headline.combine(means)) == pytest.approx(wanted.value)
 
@@ -185,7 +193,7 @@ def test_45_000_answers_are_measured_in_seconds() -> None:
     regions = [languages[row % 15] for row in range(3000)]
     observations = observed(correct, languages, regions, [f"i{row // 2}" for row in range(3000)])
     began = time.process_time()
-    estimates = measure(observations, KNOWLEDGE.configure({}))
+    estimates = measured(observations, KNOWLEDGE.configure({}))
     assert time.process_time() - began < 10
     assert abs(value(estimates, "lost consistency")) < 0.02
     assert len(estimates.by(("region", "language"), "consistency")) == 15 * 14

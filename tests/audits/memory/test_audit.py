@@ -19,6 +19,7 @@ from equiview.io.progress import silent
 from equiview.report import page
 from equiview.store import StoredAnswerer
 from equiview.subjects import load_subject
+from tests.audits import steps
 from tests.audits.memory import rules
 from tests.benchmarks.layouts import data
 from tests.chat_server import chat_server, environment
@@ -92,7 +93,7 @@ def test_settings_are_known_beforehand(place, plain):
         "LOC": scores.mean(),  # of the Arabic regions all landmarks are known in Arabic
         "GLO": np.mean([*arabic[::3], *scores[1::3], *scores[2::3], *arabic[2::3]]),
     }
-    estimates = MEMORY.measure(plain, configured(place))
+    estimates = steps.measured(MEMORY, plain, configured(place))
     for setting, value in expected.items():
         assert estimates.one("score", setting=setting).value == pytest.approx(value, abs=1e-6)
     both = np.minimum(scores[::3], arabic[::3]).sum()
@@ -134,14 +135,14 @@ def test_the_command_of_inspect_asks_and_reads_alike(place, tmp_path, monkeypatc
     finished = MEMORY.observe(
         load_subject(f"inspect-log:{tmp_path}"), load_benchmark(f"visrecall:{place}"), settings, silent
     )
-    estimates = MEMORY.measure(finished, settings)
+    estimates = steps.measured(MEMORY, finished, settings)
     assert reported["language adherence"] == estimates.one("language adherence").value == pytest.approx(2 / 3)
     for category in ("described", "refused", "empty"):
         assert reported[category] == estimates.one("share", category=category, language=None).value
 
 
 def test_a_second_model_changes_what_it_changes(place, plain):
-    estimates = MEMORY.measure(plain, configured(place))
+    estimates = steps.measured(MEMORY, plain, configured(place))
     for variant in ("second translator", "second scorer"):
         for setting in ("EN", "LOC", "GLO"):
             first = estimates.one("score", setting=setting)
@@ -170,7 +171,7 @@ def test_what_a_reply_is_decides_whether_it_has_a_score(place, way, category, sc
     assert set(german["category"]) == {category}
     scores = observations["scores"].filter(language="de")["score"]
     assert scores.null_count() == (0 if scored else len(scores))
-    estimates = MEMORY.measure(observations, configured(place))
+    estimates = steps.measured(MEMORY, observations, configured(place))
     assert estimates.one("share", language="de", category=category).value == 1
     assert estimates.one("missing", language="de").value == (0 if scored else 1)
     assert (estimates.maybe("score", language="de") is None) == (not scored)
@@ -184,7 +185,7 @@ def test_translations_that_cannot_be_read_are_counted_and_have_no_score(place):
     lost = observations["translations"].filter(language="de")
     assert set(lost["problem"]) == {"no JSON object with a translation"}
     assert observations["scores"].filter(language="de")["score"].null_count() == 24
-    estimates = MEMORY.measure(observations, configured(place))
+    estimates = steps.measured(MEMORY, observations, configured(place))
     assert estimates.one("failed translations", translator="first").value == 0.5
 
 
@@ -285,7 +286,7 @@ def test_a_run_has_tables_figures_and_published_numbers_beside_it(place, tmp_pat
 
 
 def test_a_table_of_two_translators_needs_two(place):
-    estimates = MEMORY.measure(observed(place), configured(place))
+    estimates = steps.measured(MEMORY, observed(place), configured(place))
     with pytest.raises(InputError, match="the run has one translator"):
         MEMORY.tables["table-5"](estimates)
 
@@ -293,7 +294,7 @@ def test_a_table_of_two_translators_needs_two(place):
 def test_refusals_are_shown(place):
     observations = observed(place, "refuses")
     options = configured(place)
-    figures = MEMORY.draw(observations, MEMORY.measure(observations, options), options)
+    figures = steps.drawn(MEMORY, observations, steps.measured(MEMORY, observations, options), options)
     shown = next(figure for figure in figures if figure.name == "unscored")
     assert len(shown.table) == 12
     assert set(shown.table["text"]) == {"Ich kann keine Orte beschreiben."}
@@ -318,7 +319,7 @@ def test_a_landmark_that_is_not_named_in_a_language_is_not_asked_in_it(tmp_path)
     path.write_text(json.dumps(landmarks))
     observations = observed(place)
     assert len(observations["descriptions"]) == (6 * 3 - 1) * 2
-    estimates = MEMORY.measure(observations, configured(place))
+    estimates = steps.measured(MEMORY, observations, configured(place))
     assert estimates.one("missing", language="de").n == 5
 
 

@@ -7,11 +7,12 @@ from labs.error_rates.memory import local_better, noise, observed, simulated, we
 
 from equiview.audits.memory import MEMORY
 from equiview.data.observations import Observations
+from tests.audits import steps
 
 
 def judged(observations, **options):
     settings = MEMORY.configure({"replicates": 200, **options})
-    return MEMORY.judge(MEMORY.measure(observations, settings), settings)
+    return MEMORY.judge(steps.measured(MEMORY, observations, settings), settings)
 
 
 def changed(observations, **tables):

@@ -13,6 +13,7 @@ from equiview.audits.memory import MEMORY, METRICS
 from equiview.audits.memory.cells import Cells, matched_shifts
 from equiview.data.metric import quantity
 from equiview.metrics import score_consistency
+from tests.audits import steps
 
 nan = math.nan
 TABLES = arrays(
@@ -27,7 +28,7 @@ def measured(own, others=None, **options):
     others = np.zeros_like(own) if others is None else np.asarray(others, dtype=float)
     chosen = MEMORY.configure({"replicates": 100, **options})
     observations = observed(own, others)
-    return MEMORY.measure(observations, chosen), MEMORY.values(observations, chosen)
+    return steps.measured(MEMORY, observations, chosen), steps.valued(MEMORY, observations, chosen)
 
 
 def mean(numbers):
@@ -173,7 +174,7 @@ def test_what_is_short_alone_has_no_matched_shift():
     words[..., 2] = np.where(rng.random((2, 200)) < 0.9, 40, 100)  # one language is short
     own = 0.5 + words / 500 + 0.01 * rng.normal(size=words.shape)
     observations = observed(own, np.zeros_like(own), words)
-    estimates = MEMORY.measure(observations, MEMORY.configure({"replicates": 100}))
+    estimates = steps.measured(MEMORY, observations, MEMORY.configure({"replicates": 100}))
     assert estimates.one("shift", language="ar").high < -0.03
     matched = estimates.one("matched shift", language="ar")
     assert matched.low < 0 < matched.high

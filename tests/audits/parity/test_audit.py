@@ -2,6 +2,7 @@
 
 from equiview.audits.parity import METRICS, PARITY
 from equiview.data.estimates import BASE
+from tests.audits import steps
 from tests.audits.parity.worlds import of_world
 
 
@@ -19,7 +20,7 @@ def test_every_metric_and_key_is_described_and_every_value_possible(world, harme
 
 def test_headlines_are_measured(both, world):
     observed, estimates, options = both
-    values = [PARITY.values(observed, options), PARITY.values(of_world(world)[0], options)]
+    values = [steps.valued(PARITY, observed, options), steps.valued(PARITY, of_world(world)[0], options)]
     for headline in PARITY.headlines:
         assert any(headline.columns(table) for table in values)
     for key, wanted in PARITY.worst_by:

@@ -6,6 +6,7 @@ import pytest
 
 from equiview.audits.parity import PARITY
 from equiview.data.observations import Observations
+from tests.audits import steps
 from tests.audits.parity.worlds import ranked
 
 FAST = {"replicates": 200}
@@ -13,7 +14,7 @@ FAST = {"replicates": 200}
 
 def verdict_of(observed, **settings):
     options = PARITY.configure(FAST | settings)
-    return PARITY.judge(PARITY.measure(observed, options), options)
+    return PARITY.judge(steps.measured(PARITY, observed, options), options)
 
 
 def hits(chances, size, seed):
@@ -104,7 +105,7 @@ def test_languages_of_equal_recall_are_not_called_worse():
     verdicts, p = [], []
     for seed in range(5):
         options = PARITY.configure(FAST)
-        estimates = PARITY.measure(hits(dict.fromkeys(codes, 0.7), 150, seed), options)
+        estimates = steps.measured(PARITY, hits(dict.fromkeys(codes, 0.7), 150, seed), options)
         verdicts.append(PARITY.judge(estimates, options).finding)
         p.append(estimates.one("range over languages", task="image-to-text").p)
     assert "biased" not in verdicts

@@ -10,6 +10,7 @@ from equiview.audits.parity import PARITY
 from equiview.audits.parity.spread import spread_headline
 from equiview.data.metric import quantity
 from equiview.studies.compare import difference
+from tests.audits import steps
 from tests.audits.parity.worlds import PROMPTS, of_world, ranked
 from tests.conftest import LANGUAGES, write_world
 
@@ -52,10 +53,10 @@ def several(folder, slots=3):
 )
 def test_values_by_tier_and_by_cutoff(k, keys, by_image):
     settings = PARITY.configure({"cutoffs": [3, 10, 20]})
-    values = PARITY.values(ranked(RANKS), settings)
+    values = steps.valued(PARITY, ranked(RANKS), settings)
     assert values.rows["query_id"].to_list() == ["a", "b", "c"]
     assert values.at(quantity("R", k, task="image-to-text", **keys))[:, 0].tolist() == by_image
-    estimates = PARITY.measure(ranked(RANKS), settings)
+    estimates = steps.measured(PARITY, ranked(RANKS), settings)
     row = estimates.one("R", k, task="image-to-text", **keys)
     assert row.value == pytest.approx(sum(by_image) / 3)
     assert row.chance == pytest.approx(k / 12)
@@ -63,7 +64,7 @@ def test_values_by_tier_and_by_cutoff(k, keys, by_image):
 
 
 def test_values_are_of_what_there_is():
-    values = PARITY.values(ranked(RANKS), PARITY.configure({"cutoffs": [3, 10, 20]}))
+    values = steps.valued(PARITY, ranked(RANKS), PARITY.configure({"cutoffs": [3, 10, 20]}))
     assert {entry.k for entry in values.quantities if entry.metric == "R"} == {1, 3, 10}  # 12 candidates
     assert {entry.keys["tier"] for entry in values.quantities if "tier" in entry.keys} == {"high", "low"}
     gap = values.at(quantity("gap to pivot", task="image-to-text"))[:, 0]
@@ -72,7 +73,7 @@ def test_values_are_of_what_there_is():
 
 def test_an_image_that_is_not_asked_about_in_a_language_is_left_out_of_it():
     ranks = {"en": {"a": 1, "b": 2}, "sw": {"b": 1, "c": 1}, "mi": {"b": 2, "c": 1}}
-    values = PARITY.values(ranked(ranks), PARITY.configure({}))
+    values = steps.valued(PARITY, ranked(ranks), PARITY.configure({}))
     low = values.at(quantity("R", 1, task="image-to-text", tier="low"))[:, 0]
     assert np.isnan(low[0])
     assert low[1:].tolist() == [1 / 2, 1]
@@ -134,7 +135,7 @@ def test_gaps_of_all_pairs_are_the_differences_of_accuracies(tmp_path):
 def test_pools_have_one_size(tmp_path):
     ranks = {"en": dict.fromkeys("abcdefgh", 2), "de": dict.fromkeys("abcd", 2)}
     settings = PARITY.configure({"least": 2})
-    estimates = PARITY.measure(ranked(ranks, candidates={"en": 8, "de": 4}), settings)
+    estimates = steps.measured(PARITY, ranked(ranks, candidates={"en": 8, "de": 4}), settings)
     # Of 7 other candidates 3 are drawn: the one that is better is not among them with a chance of 4 / 7.
     assert estimates.one("R", 1, task="image-to-text", language="en").value == pytest.approx(4 / 7)
     assert estimates.one("R", 1, task="image-to-text", language="en").chance == 1 / 4
@@ -149,7 +150,7 @@ def test_languages_are_compared_on_the_images_that_they_share():
         "mi": {"e": 1},
     }
     settings = PARITY.configure({"least": 2})
-    estimates = PARITY.measure(ranked(ranks, candidates=4), settings)
+    estimates = steps.measured(PARITY, ranked(ranks, candidates=4), settings)
     gaps = {
         row.quantity.keys["language"]: row
         for row in estimates.by(("language", "other"), "gap to pivot", task="image-to-text")
@@ -164,7 +165,7 @@ def test_languages_are_compared_on_the_images_that_they_share():
 
 def test_p_of_a_gap_is_of_its_exceeding_the_tolerance():
     hits = {code: {f"i{at}": 1 if at < right else 2 for at in range(400)} for code, right in ENDS.items()}
-    estimates = PARITY.measure(ranked(hits, candidates=400), PARITY.configure({}))
+    estimates = steps.measured(PARITY, ranked(hits, candidates=400), PARITY.configure({}))
     keys = {"task": "image-to-text", "other": "en"}
     rows = {code: estimates.one("gap to pivot", language=code, **keys) for code in ("de", "sw", "mi")}
     assert rows["de"].p > 0.8  # 4 points, and surely not 0
@@ -179,7 +180,7 @@ ENDS = {"en": 400, "de": 384, "sw": 380, "mi": 320}
 
 def test_accuracies_of_0_and_1_have_intervals_of_some_width():
     hits = {"en": {f"i{at}": 1 for at in range(50)}, "sw": {f"i{at}": 2 for at in range(50)}}
-    estimates = PARITY.measure(ranked(hits, candidates=50), PARITY.configure({}))
+    estimates = steps.measured(PARITY, ranked(hits, candidates=50), PARITY.configure({}))
     english, swahili = (estimates.one("R", 1, task="image-to-text", language=code) for code in ("en", "sw"))
     assert (round(english.low, 3), english.high) == (0.929, 1)
     assert (swahili.low, round(swahili.high, 3)) == (0, 0.071)
@@ -197,7 +198,7 @@ def test_two_systems_are_compared_by_spread():
             code: {f"i{at}": 1 + int(rng.uniform() > share) for at in range(300)}
             for code, share in zip(("en", "de", "sw"), level, strict=True)
         }
-        tables.append(PARITY.values(ranked(hits, candidates=300), settings))
+        tables.append(steps.valued(PARITY, ranked(hits, candidates=300), settings))
     task, found = "image-to-text", {}
     for spread in ("range", "sd", "Gini"):
         headline = spread_headline(spread, task)

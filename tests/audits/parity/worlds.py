@@ -9,6 +9,7 @@ from equiview.benchmarks.prompts import shipped_prompts
 from equiview.data.observations import Observations
 from equiview.io.progress import silent
 from equiview.subjects import Encoder, load_subject
+from tests.audits import steps
 
 PROMPTS = shipped_prompts()
 FACES = 700
@@ -19,7 +20,7 @@ def audited(subject, benchmark, **settings):
     """What was observed, the estimates, and the settings."""
     options = PARITY.configure({"replicates": 500, **settings})
     observed = PARITY.observe(subject, benchmark, options, silent)
-    return observed, PARITY.measure(observed, options), options
+    return observed, steps.measured(PARITY, observed, options), options
 
 
 def of_world(folder, **settings):

@@ -11,6 +11,7 @@ from equiview.data.items import blind_order
 from equiview.errors import InputError
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
+from tests.audits import steps
 from tests.conftest import LANGUAGES, write_world
 
 
@@ -18,7 +19,7 @@ def audited(folder, **settings):
     options = PREVALENCE.configure({"cutoffs": [1, 5, 10], **settings})
     benchmark = load_benchmark(f"folder:{folder}")
     observed = PREVALENCE.observe(load_subject(f"embeddings:{folder}"), benchmark, options, silent)
-    return observed, PREVALENCE.measure(observed, options), options
+    return observed, steps.measured(PREVALENCE, observed, options), options
 
 
 def test_observations_satisfy_their_schemas_and_rank_the_whole_pool(world):

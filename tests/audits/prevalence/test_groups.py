@@ -12,6 +12,7 @@ from equiview.io.progress import silent
 from equiview.report import page
 from equiview.studies import compare
 from equiview.subjects import load_subject
+from tests.audits import steps
 from tests.audits.prevalence.worlds import audited, observed, pool
 from tests.conftest import write_world
 
@@ -89,13 +90,13 @@ def test_languages_without_a_tier_are_audited_by_language(tmp_path):
     settings = PREVALENCE.configure({"by": "language", "replicates": 500, "cutoffs": [1, 10]})
     observations = PREVALENCE.observe(subject, benchmark, settings, silent)
     assert observations["items"].filter(language="tlh")["tier"].null_count() == 300
-    estimates = PREVALENCE.measure(observations, settings)
+    estimates = steps.measured(PREVALENCE, observations, settings)
     verdict = PREVALENCE.judge(estimates, settings)
     assert verdict.finding == "biased"
     assert any(
         line.startswith("Of 4 languages, each against its own expectation") for line in verdict.evidence
     )
-    names = [figure.name for figure in PREVALENCE.draw(observations, estimates, settings)]
+    names = [figure.name for figure in steps.drawn(PREVALENCE, observations, estimates, settings)]
     assert {"exposure-by-depth", "exposure-by-language"} <= set(names)
     assert "tier-by-rank" not in names
 

@@ -6,6 +6,7 @@ import polars as pl
 from equiview.audits.prevalence import PREVALENCE
 from equiview.data.languages import languages
 from equiview.data.observations import Observations
+from tests.audits import steps
 
 TIER = dict(languages().select("code", "tier").iter_rows())
 CODES = languages()["code"].to_list()
@@ -73,5 +74,5 @@ def nearest(images, captions, depth=100):
 def audited(observations, **options):
     """The estimates and the verdict, with few replicates."""
     settings = PREVALENCE.configure({"replicates": 500, "cutoffs": [1, 10], **options})
-    estimates = PREVALENCE.measure(observations, settings)
+    estimates = steps.measured(PREVALENCE, observations, settings)
     return estimates, PREVALENCE.judge(estimates, settings)

@@ -9,6 +9,7 @@ from equiview.data.estimates import Estimate
 from equiview.data.figures import Gallery
 from equiview.data.metric import quantity
 from equiview.report import page
+from tests.audits import steps
 from tests.audits.social.worlds import Tied, audited, people
 
 
@@ -65,7 +66,7 @@ def test_a_list_with_people_of_unknown_group_is_counted_as_such():
 
 
 def test_figures_name_groups_and_show_pictures(tied):
-    figures = {figure.name: figure for figure in SOCIAL.draw(*tied)}
+    figures = {figure.name: figure for figure in steps.drawn(SOCIAL, *tied)}
     assert list(figures) == [
         "shares", "examples", "worst-prompts", "curve-gender", "curve-skin", "recall-image-to-text",
         "recall-text-to-image",

@@ -7,10 +7,11 @@ import polars as pl
 import pytest
 
 from equiview.audits.social import SOCIAL
-from equiview.audits.social.recall import hits_of
+from equiview.audits.social.gallery import hits_of
 from equiview.data.metric import quantity
 from equiview.data.observations import Observations
 from equiview.metrics import demographic_divergence
+from tests.audits import steps
 from tests.audits.social.worlds import Tied, audited, people
 
 
@@ -53,7 +54,7 @@ def test_skew_and_shares_of_groups_by_eye():
         tables["rankings"].clear().vstack(pl.DataFrame(rows, schema=tables["rankings"].schema, orient="row"))
     )
     only = Observations(dict(tables.tables) | {"rankings": rankings, "prompts": tables["prompts"].head(1)})
-    estimates = SOCIAL.measure(only, settings)
+    estimates = steps.measured(SOCIAL, only, settings)
     assert estimates.one("MaxSkew", 6, attribute="gender").value == pytest.approx(np.log(2))
     assert estimates.one("Skew", 6, attribute="gender", group="woman").value == pytest.approx(np.log(2))
     assert estimates.maybe("Skew", 6, attribute="gender", group="man") is None  # ln 0
@@ -85,7 +86,7 @@ def test_a_group_that_is_never_matched_is_seen(untied):
     matches = observed["matches"].with_columns(
         rank=pl.when(pl.col("image_id").is_in(women.to_list())).then(600).otherwise(1).cast(pl.Int32)
     )
-    estimates = SOCIAL.measure(Observations(dict(observed.tables) | {"matches": matches}), settings)
+    estimates = steps.measured(SOCIAL, Observations(dict(observed.tables) | {"matches": matches}), settings)
     row = estimates.one("KL of R", 5, attribute="gender", direction="image-to-text")
     assert row.value == pytest.approx(np.log(2))
     assert row.p_holm < 0.05
@@ -97,7 +98,7 @@ def test_a_group_that_is_never_matched_is_seen(untied):
 def test_where_nothing_is_matched_divergence_is_undefined_and_levels_are_not_judged(untied):
     observed, _, settings = untied
     matches = observed["matches"].with_columns(rank=pl.lit(600, dtype=pl.Int32))
-    estimates = SOCIAL.measure(Observations(dict(observed.tables) | {"matches": matches}), settings)
+    estimates = steps.measured(SOCIAL, Observations(dict(observed.tables) | {"matches": matches}), settings)
     assert not len(estimates.table.filter(metric="KL of R"))
     levels = estimates.table.filter(pl.col("group").is_not_null(), metric="R")
     assert levels["value"].unique().to_list() == [0.0]
@@ -141,7 +142,7 @@ def test_tests_of_the_verdict_are_one_family(tied):
 
 def test_values_are_the_means_that_are_reported(tied):
     observed, estimates, settings = tied
-    values = SOCIAL.values(observed, settings)
+    values = steps.valued(SOCIAL, observed, settings)
     for wanted in (
         quantity("MaxSkew", 60, attribute="gender"),
         quantity("NDKL", 60, attribute="skin"),
@@ -156,7 +157,7 @@ def test_values_are_the_means_that_are_reported(tied):
 
 def test_the_same_input_gives_the_same_numbers(tied):
     observed, estimates, settings = tied
-    assert SOCIAL.measure(observed, settings).table.equals(estimates.table)
+    assert steps.measured(SOCIAL, observed, settings).table.equals(estimates.table)
     again = SOCIAL.observe(Tied(0.5), people(600), settings, lambda *_: None)
     assert all(again[name].equals(observed[name]) for name in observed.tables)
 
@@ -197,7 +198,7 @@ def test_names_of_groups_do_not_matter():
     observed, third, settings = audited(Blind(0.5), odd)
     value = first.one("MaxSkew", 24, attribute="gender").value
     assert third.one("MaxSkew", 24, attribute="gender").value == pytest.approx(value)
-    assert SOCIAL.draw(observed, third, settings)
+    assert steps.drawn(SOCIAL, observed, third, settings)
 
 
 def test_a_large_gallery_is_measured_in_seconds():
@@ -209,5 +210,5 @@ def test_a_large_gallery_is_measured_in_seconds():
 
     observed = SOCIAL.observe(Fast(), benchmark, SOCIAL.configure({}), lambda *_: None)
     began = time.process_time()
-    SOCIAL.measure(observed, SOCIAL.configure({}))
+    steps.measured(SOCIAL, observed, SOCIAL.configure({}))
     assert time.process_time() - began < 20

@@ -10,6 +10,7 @@ from equiview.data.observations import Observations
 from equiview.errors import InputError
 from equiview.io.progress import silent
 from equiview.search import comparable
+from tests.audits import steps
 from tests.audits.social.worlds import Tied, audited, people
 from tests.benchmarks.layouts import LAYOUTS
 
@@ -171,4 +172,4 @@ def test_published_data_sets_of_people_can_be_audited(name, tmp_path):
     verdict = SOCIAL.judge(estimates, settings)
     assert verdict.finding == "unclear"
     assert "large enough to judge" in verdict.answer
-    assert SOCIAL.draw(tables, estimates, settings)
+    assert steps.drawn(SOCIAL, tables, estimates, settings)

@@ -14,6 +14,7 @@ from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.io.progress import silent
 from equiview.subjects import Encoder
+from tests.audits import steps
 
 ROLES = 24
 WIDTH = 48
@@ -96,4 +97,4 @@ def audited(subject, benchmark, **settings):
     """What was observed, the estimates, and the settings."""
     options = SOCIAL.configure({"replicates": 200, **settings})
     observed = SOCIAL.observe(subject, benchmark, options, silent)
-    return observed, SOCIAL.measure(observed, options), options
+    return observed, steps.measured(SOCIAL, observed, options), options

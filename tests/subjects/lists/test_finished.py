@@ -14,6 +14,7 @@ from equiview.io.notices import notice
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from equiview.subjects.lists.finished import FinishedRun, read_lists
+from tests.audits import steps
 from tests.conftest import write_world
 
 DEPTH = 20
@@ -49,7 +50,7 @@ def test_lists_say_what_the_model_that_made_them_says(audited, name):
     assert found["queries"].equals(seen["queries"])
     key = ["query_id", "item_id"]
     assert found["targets"].sort(key).select(key).equals(seen["targets"].sort(key).select(key))
-    mine, model = (PREVALENCE.measure(tables, settings).table for tables in (found, seen))
+    mine, model = (steps.measured(PREVALENCE, tables, settings).table for tables in (found, seen))
     same = [name for name in model.columns if name not in {"language", "tier"}]
     assert "R" not in mine["metric"]
     rest = model.filter(pl.col("metric") != "R")

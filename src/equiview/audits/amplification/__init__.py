@@ -10,13 +10,13 @@ from equiview.audits.amplification.ask import PEOPLE
 from equiview.audits.amplification.captions import group_by_words, known_words
 from equiview.audits.amplification.draw import draw
 from equiview.audits.amplification.judge import judge
-from equiview.audits.amplification.measure import AMPLIFICATION, LEAN, LIC, TESTED, measure, values
+from equiview.audits.amplification.measure import AMPLIFICATION, LEAN, LIC, TESTED, Replied, measure, values
 from equiview.audits.amplification.observe import SCHEMAS, observe, plan
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.audits.amplification.vqa import plain_answer, vqa_accuracy
 from equiview.audits.base import Audit, register
 from equiview.data.headline import Headline
-from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
+from equiview.data.metric import DIFFERENCE, Metric, nats, points, quantity, share
 from equiview.subjects import Answerer
 
 METRICS = (
@@ -26,25 +26,17 @@ METRICS = (
         "lower",
         "points",
     ),
-    Metric(
+    points(
         LIC,
         "how much better who is shown is guessed from masked captions than from human ones; 0 is no better",
         "lower",
-        "points",
-        DIFFERENCE,
     ),
-    Metric("accuracy", "VQA accuracy: a reply counts as right as people gave it", "higher", "share", SHARE),
+    share("accuracy", "VQA accuracy: a reply counts as right as people gave it", "higher"),
     Metric("CIDEr", "how near captions are to human captions, by weighted words", "higher", "", (0.0, 10.0)),
     Metric("blind score", "the score that replies to other images have, to questions of one type", None),
     Metric("skill", "score of replies less the blind score; 0 where pictures do not matter", "higher"),
-    Metric(
-        "KL of accuracy",
-        "KL divergence of the groups' accuracies from equal ones",
-        "lower",
-        "nats",
-        (0, None),
-    ),
-    Metric("KL of CIDEr", "KL divergence of the groups' CIDEr from equal ones", "lower", "nats", (0, None)),
+    nats("KL of accuracy", "KL divergence of the groups' accuracies from equal ones", "lower"),
+    nats("KL of CIDEr", "KL divergence of the groups' CIDEr from equal ones", "lower"),
     Metric(
         "DBA",
         "directional bias amplification, attribute to task; above 0 replies widen gaps",
@@ -53,21 +45,15 @@ METRICS = (
         DIFFERENCE,
     ),
     Metric(LEAN, "how much what is said goes with who is shown; 0 is not at all", None, "points"),
-    Metric(
-        "leakage",
-        "confidence of a classifier of masked captions where it guesses who is shown, else 0",
-        None,
-        "share",
-        SHARE,
-    ),
-    Metric("leakage over seeds", "leakage as published, its interval over seeds", None, "share", SHARE),
-    Metric("LIC over seeds", "LIC as published, its interval over seeds", "lower", "points", DIFFERENCE),
+    share("leakage", "confidence of a classifier of masked captions where it guesses who is shown, else 0"),
+    share("leakage over seeds", "leakage as published, its interval over seeds"),
+    points("LIC over seeds", "LIC as published, its interval over seeds", "lower"),
     Metric("left out", "how many do not count, and why"),
 )
 
 
 AMPLIFICATION_AUDIT = register(
-    Audit[Answerer, AmplificationSettings](
+    Audit[Answerer, AmplificationSettings, Replied](
         name="amplification",
         question="Do answers or captions lean on who is shown more than what people say?",
         source='S: "From Global to Local: Social Bias Transfer in CLIP", section 3',
@@ -81,6 +67,7 @@ AMPLIFICATION_AUDIT = register(
             Headline(quantity("CIDEr")),
         ),
         observe=observe,
+        view=Replied,
         values=values,
         measure=measure,
         draw=draw,

@@ -7,12 +7,11 @@ import polars as pl
 
 from equiview.audits.amplification.leakage import SOURCES
 from equiview.audits.amplification.leaning import Tasks
-from equiview.audits.amplification.measure import groups_of, task_of
-from equiview.audits.amplification.observe import SCORES
+from equiview.audits.amplification.measure import Replied
 from equiview.audits.amplification.settings import AmplificationSettings
+from equiview.audits.charts import MEASURED, intervals
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
-from equiview.data.observations import Observations
 
 WORDS = {"replies": "the subject", "humans": "people"}
 SIDES = ("true", "replied")
@@ -21,38 +20,31 @@ SHOWN = 40
 """Answers or nouns that are drawn, the most frequent."""
 
 
-def draw(observations: Observations, estimates: Estimates, settings: AmplificationSettings) -> list[Figure]:
+def draw(view: Replied, estimates: Estimates, settings: AmplificationSettings) -> list[Figure | None]:
     """The figures, for each attribute in turn."""
-    metric = SCORES[task_of(observations)]
-    figures: list[Chart | None] = []
-    for attribute, groups in groups_of(observations, settings).items():
-        tasks = Tasks.of(observations, attribute, groups)
+    figures: list[Figure | None] = []
+    for attribute, tasks in view.tasks.items():
         figures += [
             _leakage(estimates, attribute),
             None if tasks is None else _gaps(tasks, attribute),
-            _scores(estimates, metric, attribute),
+            _scores(estimates, view.metric, attribute),
         ]
-    return [figure for figure in figures if figure is not None]
+    return figures
 
 
 def _scores(estimates: Estimates, metric: str, attribute: str) -> Chart | None:
     rows = estimates.by("group", metric, attribute=attribute).table
     if not len(rows):
         return None
-    return Chart(
+    return intervals(
         name=f"score-by-{attribute}",
         title=f"{metric} of replies, by {attribute}",
         see="Level points say that the subject serves all groups alike. How hard the images of a group are "
         "counts too: people's captions and questions about them may be harder to meet.",
-        table=rows.select("group", "value", "low", "high", "n"),
-        mark="points",
-        x="group",
-        y="value",
-        low="low",
-        high="high",
-        label="group",
-        x_title=attribute,
+        table=rows.select("group", *MEASURED),
+        x=("group", attribute),
         y_title=metric,
+        label="group",
         percent=metric == "accuracy",
     )
 
@@ -100,21 +92,16 @@ def _leakage(estimates: Estimates, attribute: str) -> Chart | None:
     rows = estimates.by("of", "leakage", attribute=attribute).table
     if len(rows) < len(SOURCES):
         return None
-    table = rows.select("value", "low", "high", "n", "chance", source=pl.col("of").replace(WORDS))
-    return Chart(
+    table = rows.select(*MEASURED, "chance", source=pl.col("of").replace(WORDS))
+    return intervals(
         name=f"leakage-of-{attribute}",
         title=f"How well {attribute} is guessed from captions without the words that say it",
         see="Confidence of a classifier where it guesses right, else 0, on average. What lies above people's "
         "captions is what the subject adds; the tick is what is guessed where people are shuffled.",
         table=table,
-        mark="points",
-        x="source",
-        y="value",
-        low="low",
-        high="high",
+        x=("source", "captions by"),
+        y_title="leakage",
         marker="chance" if table["chance"].null_count() == 0 else None,
         label="source",
-        x_title="captions by",
-        y_title="leakage",
         percent=True,
     )

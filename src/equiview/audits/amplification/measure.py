@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TypedDict
 
 import numpy as np
@@ -13,10 +14,10 @@ from equiview.audits.amplification.leakage import SOURCES
 from equiview.audits.amplification.leaning import Tasks
 from equiview.audits.amplification.observe import SCORES
 from equiview.audits.amplification.settings import AmplificationSettings
+from equiview.audits.base import View, once
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.data.estimates import Estimates
 from equiview.data.metric import Quantity, quantity
-from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
 from equiview.errors import InputError, UndefinedMetricError
 from equiview.metrics import demographic_divergence
@@ -39,39 +40,54 @@ class Keys(TypedDict):
     group: str
 
 
-def task_of(observations: Observations) -> str:
-    """What was asked for: questions or captions."""
-    return str(observations["replies"]["task"][0])
+class Replied(View[AmplificationSettings]):
+    """What was observed, with the groups that are compared and what goes with them."""
+
+    @property
+    def metric(self) -> str:
+        """By what replies are scored: that of questions or of captions."""
+        return SCORES[str(self["replies"]["task"][0])]
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """The groups of each attribute that have enough images to judge by, where there are two or more."""
+        replied = self["replies"].filter(pl.col("reply").is_not_null())
+        people = self["people"].filter(pl.col("image_id").is_in(replied["image_id"].implode()))
+        groups: dict[str, list[str]] = {}
+        for (attribute,), part in people.group_by("attribute", maintain_order=True):
+            sizes = part["group"].value_counts(sort=True).sort("group")
+            enough = sizes.filter(pl.col("count") >= self.settings.least)["group"].to_list()
+            if len(enough) > 1:
+                groups[str(attribute)] = enough
+        return groups
+
+    @cached_property
+    def tasks(self) -> dict[str, Tasks | None]:
+        """By attribute what is said of its groups, None where nothing counts."""
+        return {name: Tasks.of(self.observations, name, groups) for name, groups in self.groups.items()}
+
+    @cached_property
+    def leaked(self) -> pl.DataFrame:
+        """The guesses with the classifier's confidence where it guessed right, else 0."""
+        right = pl.col("guess") == pl.col("group")
+        return self["leakage"].with_columns(leaked=pl.when(right).then("confidence").otherwise(0.0))
 
 
-def groups_of(observations: Observations, settings: AmplificationSettings) -> dict[str, list[str]]:
-    """The groups of each attribute that have enough images to judge by, where there are two or more."""
-    replied = observations["replies"].filter(pl.col("reply").is_not_null())
-    people = observations["people"].filter(pl.col("image_id").is_in(replied["image_id"].implode()))
-    groups: dict[str, list[str]] = {}
-    for (attribute,), part in people.group_by("attribute", maintain_order=True):
-        sizes = part["group"].value_counts(sort=True).sort("group")
-        enough = sizes.filter(pl.col("count") >= settings.least)["group"].to_list()
-        if len(enough) > 1:
-            groups[str(attribute)] = enough
-    return groups
-
-
-def values(observations: Observations, settings: AmplificationSettings) -> Values:
+@once
+def values(view: Replied, settings: AmplificationSettings) -> Values:
     """Of each request: its score and the blind one; by group score, lean, amplification, leakage and LIC."""
-    replies = observations["replies"]
-    metric = SCORES[task_of(observations)]
+    replies, metric = view["replies"], view.metric
     score, blind = (replies[name].fill_null(np.nan).to_numpy() for name in ("score", "blind_score"))
     columns = [column(metric, score), column("blind score", blind), column("skill", score - blind)]
-    for attribute, groups in groups_of(observations, settings).items():
-        people = observations["people"].filter(attribute=attribute).select("image_id", "group")
+    for attribute, groups in view.groups.items():
+        people = view["people"].filter(attribute=attribute).select("image_id", "group")
         shown = replies.select("image_id").join(people, on="image_id", how="left", maintain_order="left")
         group = shown["group"].to_numpy()
         for name in groups:
             in_group = np.where(group == name, score, np.nan)
             columns.append(column(metric, in_group, attribute=attribute, group=name))
-        columns += _leaning(observations, attribute, groups, len(replies))
-        columns += _leaked(observations, attribute, replies["query_id"])
+        columns += _leaning(view.tasks[attribute], attribute, len(replies))
+        columns += _leaked(view, attribute, replies["query_id"])
     asked = [entry for entry in columns if not np.isnan(entry.values).all()]
     asked += [_together(asked, metric, name) for metric, name in _measured(asked)]
     return Values.of(replies["query_id"], asked, replies["image_id"])
@@ -96,8 +112,7 @@ def _together(columns: list[ValueColumn], metric: str, attribute: str) -> ValueC
     return column(metric, np.where(asked, np.nansum(weighted, axis=0), np.nan), attribute=attribute)
 
 
-def _leaning(observations: Observations, attribute: str, groups: list[str], n: int) -> Iterator[ValueColumn]:
-    tasks = Tasks.of(observations, attribute, groups)
+def _leaning(tasks: Tasks | None, attribute: str, n: int) -> Iterator[ValueColumn]:
     if tasks is None:
         return
     replied, true = tasks.leaning()
@@ -116,9 +131,9 @@ def _spread(numbers: Floats, rows: NDArray[np.int64], n: int) -> Floats:
     return full
 
 
-def _leaked(observations: Observations, attribute: str, query_ids: pl.Series) -> Iterator[ValueColumn]:
+def _leaked(view: Replied, attribute: str, query_ids: pl.Series) -> Iterator[ValueColumn]:
     """Leakage of each image, the mean over the seeds in whose test it was."""
-    rows = _scored(observations["leakage"]).filter(~pl.col("shuffled") & (pl.col("attribute") == attribute))
+    rows = view.leaked.filter(~pl.col("shuffled") & (pl.col("attribute") == attribute))
     by_image = rows.group_by("query_id", "group", "source", maintain_order=True).agg("leaked")
     by_image = by_image.with_columns(pl.col("leaked").list.mean())  # a mean of groups depends on threads
     for group in sorted(rows["group"].unique()):
@@ -133,12 +148,6 @@ def _leaked(observations: Observations, attribute: str, query_ids: pl.Series) ->
         yield column(LIC, leaked[0] - leaked[1], **keys)
 
 
-def _scored(rows: pl.DataFrame) -> pl.DataFrame:
-    """The classifier's confidence where it guessed right, else 0."""
-    right = pl.col("guess") == pl.col("group")
-    return rows.with_columns(leaked=pl.when(right).then("confidence").otherwise(0.0))
-
-
 def _by_group(values: Values, wanted: Quantity) -> tuple[Quantity, ...]:
     """The columns of a quantity by group, of which it is the mean; none where there is only one."""
     columns = tuple(
@@ -151,21 +160,21 @@ def _by_group(values: Values, wanted: Quantity) -> tuple[Quantity, ...]:
     return columns if len(columns) > 1 else ()
 
 
-def measure(observations: Observations, settings: AmplificationSettings) -> Estimates:
+def measure(view: Replied, settings: AmplificationSettings) -> Estimates:
     """Everything with intervals; InputError where nothing was replied."""
-    if observations["replies"]["reply"].null_count() == len(observations["replies"]):
+    if view["replies"]["reply"].null_count() == len(view["replies"]):
         raise InputError("amplification: there is no reply to measure")
-    per_reply = values(observations, settings)
+    per_reply = values(view, settings)
     rows = Rows()
     _add_skill(rows, per_reply, settings)
-    for attribute, groups in groups_of(observations, settings).items():
-        _add_divergence(rows, observations, per_reply, attribute, settings)
+    for attribute, tasks in view.tasks.items():
+        _add_divergence(rows, view, per_reply, attribute, settings)
         for metric in (LEAN, AMPLIFICATION, "leakage", LIC):
-            _add_means(rows, observations, per_reply, metric, attribute, settings)
-        _add_over_seeds(rows, observations, attribute)
-        if (tasks := Tasks.of(observations, attribute, groups)) is not None:
+            _add_means(rows, view, per_reply, metric, attribute, settings)
+        _add_over_seeds(rows, view, attribute)
+        if tasks is not None:
             _add_directional(rows, tasks, attribute, settings)
-    _add_left_out(rows, observations)
+    _add_left_out(rows, view)
     plain = per_reply.select(lambda entry: not (entry.metric == "skill" or _is_together(entry)))
     return joined([rows.estimates(), summarise(plain, settings)])
 
@@ -185,7 +194,7 @@ def _add_skill(rows: Rows, per_reply: Values, settings: AmplificationSettings) -
 
 def _add_means(
     rows: Rows,
-    observations: Observations,
+    view: Replied,
     per_reply: Values,
     metric: str,
     attribute: str,
@@ -210,19 +219,19 @@ def _add_means(
             p = float(wald_p(mean.value, mean.draws))
             rows.add(wanted, mean, n, p=p, judged=judged, family="amplified")
         else:
-            rows.add(wanted, mean, n, _floor(observations, metric, attribute, source))
+            rows.add(wanted, mean, n, _floor(view, metric, attribute, source))
 
 
-def _floor(observations: Observations, metric: str, attribute: str, source: str) -> float | None:
+def _floor(view: Replied, metric: str, attribute: str, source: str) -> float | None:
     """The leakage of shuffled people, the mean over classifiers; None for other metrics, or without any."""
-    rows = _scored(observations["leakage"]).filter(pl.col("shuffled") & (pl.col("attribute") == attribute))
+    rows = view.leaked.filter(pl.col("shuffled") & (pl.col("attribute") == attribute))
     rows = rows.filter(source=source)
     return float(rows["leaked"].to_numpy().mean()) if metric == "leakage" and len(rows) else None
 
 
-def _add_over_seeds(rows: Rows, observations: Observations, attribute: str) -> None:
+def _add_over_seeds(rows: Rows, view: Replied, attribute: str) -> None:
     """Leakage and LIC as published: means over seeds of the mean over each test, with Student's interval."""
-    scored = _scored(observations["leakage"]).filter(~pl.col("shuffled") & (pl.col("attribute") == attribute))
+    scored = view.leaked.filter(~pl.col("shuffled") & (pl.col("attribute") == attribute))
     if not len(scored):
         return
     lists = scored.group_by("seed", "source", maintain_order=True).agg("leaked")
@@ -238,10 +247,10 @@ def _add_over_seeds(rows: Rows, observations: Observations, attribute: str) -> N
 
 
 def _add_divergence(
-    rows: Rows, observations: Observations, per_reply: Values, attribute: str, settings: AmplificationSettings
+    rows: Rows, view: Replied, per_reply: Values, attribute: str, settings: AmplificationSettings
 ) -> None:
     """KL of the scores of groups, beside what shuffled people would show."""
-    metric = SCORES[task_of(observations)]
+    metric = view.metric
     columns = _by_group(per_reply, quantity(metric, attribute=attribute))
     if not columns:
         return
@@ -307,7 +316,7 @@ def _add_directional(rows: Rows, tasks: Tasks, attribute: str, settings: Amplifi
         )
 
 
-def _add_left_out(rows: Rows, observations: Observations) -> None:
+def _add_left_out(rows: Rows, view: Replied) -> None:
     """How many do not count, and why."""
-    for what, n in observations["left_out"].iter_rows():
+    for what, n in view["left_out"].iter_rows():
         rows.add_known(quantity("left out", what=what), (n, n, n), n)

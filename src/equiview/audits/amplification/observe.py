@@ -22,54 +22,40 @@ from equiview.data.requests import Plan
 from equiview.errors import InputError
 from equiview.io.notices import notice
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.subjects import Answerer
 from equiview.text.things import coco_things, read_things
 
 Floats = NDArray[np.float64]
 SCORES = {"questions": "accuracy", "captions": "CIDEr"}
-SCHEMAS = {
-    "replies": Schema(
-        "replies",
-        (
-            Column("query_id", pl.String, "the question or the image that was asked about", unique=True),
-            Column("image_id", pl.String, "the image"),
-            Column("task", pl.String, "questions or captions"),
-            Column("question", pl.String, "the question; empty for captions"),
-            Column("reply", pl.String, "what the subject said; null where it is missing", nullable=True),
-            Column("human", pl.String, "the most common human answer, or the first human caption"),
-            Column("score", pl.Float64, "VQA accuracy or CIDEr of the reply", nullable=True),
-            Column(
-                "blind_score", pl.Float64, "that of another image's reply to such a question", nullable=True
-            ),
-        ),
+SCHEMAS = schemas(
+    replies=(
+        Column("query_id", pl.String, "the question or the image that was asked about", unique=True),
+        Column("image_id", pl.String, "the image"),
+        Column("task", pl.String, "questions or captions"),
+        Column("question", pl.String, "the question; empty for captions"),
+        Column("reply", pl.String, "what the subject said; null where it is missing", nullable=True),
+        Column("human", pl.String, "the most common human answer, or the first human caption"),
+        Column("score", pl.Float64, "VQA accuracy or CIDEr of the reply", nullable=True),
+        Column("blind_score", pl.Float64, "that of another image's reply to such a question", nullable=True),
     ),
-    "people": Schema(
-        "people",
-        (
-            Column("image_id", pl.String, "the image"),
-            Column("attribute", pl.String, "gender, skin, ..."),
-            Column("group", pl.String, "its value of the attribute"),
-        ),
+    people=(
+        Column("image_id", pl.String, "the image"),
+        Column("attribute", pl.String, "gender, skin, ..."),
+        Column("group", pl.String, "its value of the attribute"),
     ),
-    "tasks": Schema(
-        "tasks",
-        (
-            Column("query_id", pl.String, "the question or the image"),
-            Column("task", pl.String, "an answer, or a noun"),
-            Column("replied", pl.Float64, "1 if the reply is or has it, else 0"),
-            Column("true", pl.Float64, "share of people who said so; for questions 1 if most did"),
-        ),
+    tasks=(
+        Column("query_id", pl.String, "the question or the image"),
+        Column("task", pl.String, "an answer, or a noun"),
+        Column("replied", pl.Float64, "1 if the reply is or has it, else 0"),
+        Column("true", pl.Float64, "share of people who said so; for questions 1 if most did"),
     ),
-    "leakage": LEAKAGE,
-    "left_out": Schema(
-        "left_out",
-        (
-            Column("what", pl.String, "what does not count"),
-            Column("n", pl.Int64, "how many"),
-        ),
+    leakage=LEAKAGE.columns,
+    left_out=(
+        Column("what", pl.String, "what does not count"),
+        Column("n", pl.Int64, "how many"),
     ),
-}
+)
 
 
 def plan(subject: Answerer, benchmark: Benchmark, settings: AmplificationSettings) -> list[Plan]:
@@ -109,7 +95,7 @@ def observe(
     people = asked.people.filter(pl.col("image_id").is_in(asked.image_ids))
     if asked.task == "questions":
         tasks = _answers(asked, ids, said, settings.top)
-        guesses = LEAKAGE.check(pl.DataFrame(schema=LEAKAGE.dtypes), "leakage")
+        guesses = LEAKAGE.table()
     else:
         tasks = _nouns(ids, said, humans, settings)
         guesses, unmasked = _leakage(people, ids, said, humans, settings, progress)
@@ -234,7 +220,7 @@ def _nouns(
     things = read_things(Path(settings.nouns).expanduser()) if settings.nouns else coco_things()
     people = frozenset() if settings.nouns else frozenset({"person"})  # who is shown is not what is named
     if things.language != settings.language and not settings.nouns:
-        return pl.DataFrame(schema=SCHEMAS["tasks"].dtypes)  # it is said that no nouns are known
+        return SCHEMAS["tasks"].table()  # it is said that no nouns are known
     if things.language != settings.language:
         raise InputError(
             f"the nouns are in {things.language!r} and the captions in {settings.language!r}; set "

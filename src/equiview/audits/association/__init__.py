@@ -13,6 +13,7 @@ from equiview.audits.association.measure import (
     SHARED,
     SILHOUETTE,
     TOGETHER,
+    Trials,
     measure,
     self_preference_in,
     values,
@@ -23,7 +24,7 @@ from equiview.audits.association.settings import DIRECTIONS, AssociationSettings
 from equiview.audits.association.tables import TABLES
 from equiview.audits.base import Audit, register
 from equiview.data.headline import Headline
-from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
+from equiview.data.metric import Metric, points, quantity, share
 from equiview.subjects import Encoder
 
 QUESTION = "Does the language of a query pull in images of its culture over images of what was asked?"
@@ -34,37 +35,23 @@ METRICS = (
         "lower",
         range=(0.0, None),
     ),
-    Metric(
-        "M_sem", "share of trials won by the right concept from another culture", "higher", "share", SHARE
-    ),
-    Metric(
-        "M_cul",
-        "share of trials won by the culture of the query's language over its concept",
-        "lower",
-        "share",
-        SHARE,
-    ),
-    Metric("M_non", "share of trials won by a picture that is neither", "lower", "share", SHARE),
-    Metric(
+    share("M_sem", "share of trials won by the right concept from another culture", "higher"),
+    share("M_cul", "share of trials won by the culture of the query's language over its concept", "lower"),
+    share("M_non", "share of trials won by a picture that is neither", "lower"),
+    points(
         PULL,
         "what the culture of the query's language wins beyond what a random mistake would; 0 is no pull",
         "lower",
-        "points",
-        DIFFERENCE,
     ),
-    Metric(
+    points(
         MEAN_PULL,
         "mean over languages of M_cul - M_non, each counting once; its interval and test are over languages",
         "lower",
-        "points",
-        DIFFERENCE,
     ),
-    Metric(TIED, "share of trials in which several images have the highest score", "lower", "share", SHARE),
-    Metric(
+    share(TIED, "share of trials in which several images have the highest score", "lower"),
+    share(
         SHARED,
         "share of trials with a semantic or non-relevant image of a country that speaks the query's language",
-        unit="share",
-        range=SHARE,
     ),
     Metric(
         SILHOUETTE,
@@ -81,7 +68,7 @@ METRICS = (
 )
 
 ASSOCIATION = register(
-    Audit[Encoder, AssociationSettings](
+    Audit[Encoder, AssociationSettings, Trials](
         name="association",
         question=QUESTION,
         source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", text to image',
@@ -99,6 +86,7 @@ ASSOCIATION = register(
             )
         ),
         observe=observe,
+        view=Trials,
         values=values,
         measure=measure,
         draw=draw,

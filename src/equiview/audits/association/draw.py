@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from equiview.audits.association.measure import RATES, SPACES, scored, sp_and_silhouette
+from equiview.audits.association.measure import RATES, SPACES, Trials, sp_and_silhouette
 from equiview.audits.association.observe import example_trials
 from equiview.audits.association.pull import PULL
 from equiview.audits.association.settings import AssociationSettings, Direction
+from equiview.audits.charts import MEASURED, intervals
 from equiview.benchmarks.trials import ROLES
 from equiview.data.countries import countries
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
-from equiview.data.observations import Observations
 from equiview.data.roles import Role
 
 MAPPED = 2000
@@ -23,18 +23,18 @@ OUTCOMES = dict(zip(RATES, ("semantic", "cultural", "non-relevant"), strict=True
 OUTCOME_ROLES: dict[str, Role] = {"semantic": "right", "cultural": "biased", "non-relevant": "wrong"}
 
 
-def draw(observations: Observations, estimates: Estimates, settings: AssociationSettings) -> list[Figure]:
+def draw(view: Trials, estimates: Estimates, settings: AssociationSettings) -> list[Figure | None]:
     """Wins and SP by country, SP against silhouettes, the two maps, and example trials."""
     figures: list[Figure | None] = []
     for direction in settings.directions:
         figures += [_wins_by_country(estimates, direction), _sp_by_country(estimates, direction)]
         figures.append(_pull_by_language(estimates, direction, settings.tolerance))
     figures += [_sp_against(estimates, settings.directions[0], space) for space in SPACES]
-    maps = ["pca", "umap"] if "umap_x" in observations["images"].columns else ["pca"]
+    maps = ["pca", "umap"] if "umap_x" in view["images"].columns else ["pca"]
     for kind in maps:
-        figures += [_text_map(observations, kind), _image_map(observations, kind)]
-    figures.append(_examples(observations, settings))
-    return [figure for figure in figures if figure is not None]
+        figures += [_text_map(view, kind), _image_map(view, kind)]
+    figures.append(_examples(view, settings))
+    return figures
 
 
 def _by_country(estimates: Estimates, direction: Direction, *metrics: str) -> pl.DataFrame:
@@ -42,7 +42,7 @@ def _by_country(estimates: Estimates, direction: Direction, *metrics: str) -> pl
     order = {name: place for place, name in enumerate(countries()["country"])}
     rows = pl.concat([estimates.by("country", metric, direction=direction).table for metric in metrics])
     return (
-        rows.select("country", "metric", "value", "low", "high", "n", "chance")
+        rows.select("country", "metric", *MEASURED, "chance")
         .with_columns(
             place=pl.col("country").replace_strict(order, default=len(order)),
             which=pl.col("metric").cast(pl.Enum(metrics)),
@@ -87,18 +87,13 @@ def _sp_by_country(estimates: Estimates, direction: Direction) -> Chart | None:
         low=pl.when(pl.col("low") > 0).then("low").otherwise("value"),
         high=pl.when(pl.col("high").is_finite()).then("high").otherwise("value"),
     )
-    return Chart(
+    return intervals(
         name=f"sp-by-country-{direction}",
         title=f"Self-preference (SP) by the country of the query ({direction.replace('-', ' ')})",
         see="SP is cultural wins over semantic wins, on a log scale: at 1 culture wins as often as meaning. "
         "Countries that never lost a trial to culture have no point.",
         table=finite,
-        mark="points",
-        x="country",
-        y="value",
-        low="low",
-        high="high",
-        x_title="country of the query",
+        x=("country", "country of the query"),
         y_title="SP = M_cul / M_sem",
         log=True,
         reference={"as often as meaning": 1.0},
@@ -108,20 +103,15 @@ def _sp_by_country(estimates: Estimates, direction: Direction) -> Chart | None:
 def _pull_by_language(estimates: Estimates, direction: Direction, tolerance: float) -> Chart:
     rows = estimates.by("language", PULL, direction=direction).table
     names = dict(countries().select("language", "language_name").iter_rows())
-    return Chart(
+    return intervals(
         name=f"pull-by-language-{direction}",
         title=f"What culture wins beyond a random mistake, by language ({direction.replace('-', ' ')})",
         see="M_cul - M_non of each language's trials. Points on both sides of 0 are languages that lie this "
         "way or that by accident; points that lie above it together are a tie of language to place.",
-        table=rows.select("value", "low", "high", "n", language=pl.col("language").replace(names)).sort(
+        table=rows.select(*MEASURED, language=pl.col("language").replace(names)).sort(
             "value", "language", descending=[True, False]
         ),
-        mark="points",
-        x="language",
-        y="value",
-        low="low",
-        high="high",
-        x_title="language of the query",
+        x=("language", "language of the query"),
         y_title="M_cul - M_non",
         points=True,
         reference={"no pull": 0.0, "tolerance": tolerance},
@@ -149,8 +139,8 @@ def _sp_against(estimates: Estimates, direction: Direction, space: str) -> Chart
     )
 
 
-def _text_map(observations: Observations, kind: str) -> Chart | None:
-    table = observations["texts"].filter(pl.col(f"{kind}_x").is_not_null())
+def _text_map(view: Trials, kind: str) -> Chart | None:
+    table = view["texts"].filter(pl.col(f"{kind}_x").is_not_null())
     if not len(table):
         return None
     names = dict(countries().select("language", "language_name").iter_rows())
@@ -172,8 +162,8 @@ def _text_map(observations: Observations, kind: str) -> Chart | None:
     )
 
 
-def _image_map(observations: Observations, kind: str) -> Chart:
-    images = observations["images"]
+def _image_map(view: Trials, kind: str) -> Chart:
+    images = view["images"]
     shown = images.filter(pl.col("picture").is_not_null())
     if not len(shown):
         sample = np.random.default_rng(0).permutation(len(images))[:MAPPED]
@@ -198,13 +188,11 @@ def _image_map(observations: Observations, kind: str) -> Chart:
     )  # fmt: skip
 
 
-def _examples(observations: Observations, settings: AssociationSettings) -> Gallery:
+def _examples(view: Trials, settings: AssociationSettings) -> Gallery:
     """Trials as pictures, the winner marked."""
-    trials = scored(observations, settings)
-    direction = settings.directions[0]
-    chosen = example_trials(trials.filter(direction=direction))
-    texts = dict(observations["texts"].select("text_id", "text").iter_rows())
-    images = {row["image_id"]: row for row in observations["images"].iter_rows(named=True)}
+    chosen = example_trials(view.scored.filter(direction=settings.directions[0]))
+    texts = dict(view["texts"].select("text_id", "text").iter_rows())
+    images = {row["image_id"]: row for row in view["images"].iter_rows(named=True)}
     rows = []
     for trial in chosen.iter_rows(named=True):
         for rank, (role, metric) in enumerate(zip(ROLES, RATES, strict=True), start=1):

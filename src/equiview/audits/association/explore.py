@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
+from equiview.audits.association.measure import Trials
 from equiview.benchmarks.trials import ROLES
 from equiview.data.lists import RankedLists
-from equiview.data.observations import Observations
 
 
-def explore(observations: Observations) -> RankedLists:
+def explore(view: Trials) -> RankedLists:
     """Each trial as a query, its candidates in the order of their scores; the semantic one is right."""
-    trials = observations["trials"]
-    texts = observations["texts"].select(query_id="text_id", asked="text")
+    trials = view["trials"]
+    texts = view["texts"].select(query_id="text_id", asked="text")
     # The trials of the first direction: in the second the same pictures are asked by a picture.
     trials = trials.filter(pl.col("direction") == trials["direction"][0]).join(
         texts, on="query_id", how="left", maintain_order="left"
@@ -32,7 +32,7 @@ def explore(observations: Observations) -> RankedLists:
     )
     label = pl.format("{} ({}, {})", pl.coalesce("asked", "query_id"), "concept", "country")
     queries = trials.select(label.alias("label"), "language", "country", query_id="trial_id")
-    items = observations["images"].select(
+    items = view["images"].select(
         "country", "picture", item_id="image_id", text=pl.format("{}, {}", "concept", "country")
     )
     return RankedLists(queries, items, rankings)

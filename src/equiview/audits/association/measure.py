@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from equiview.audits.association.pull import PULL, SCORES, mean_pulls, query_test
 from equiview.audits.association.settings import AssociationSettings, Direction
+from equiview.audits.base import View, once
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.data.estimates import Estimates
 from equiview.data.headline import Headline, Means
 from equiview.data.metric import quantity
-from equiview.data.observations import Observations
 from equiview.data.values import Values, column
 from equiview.errors import InputError
 from equiview.metrics import preference_ratio, win_rates, wins
@@ -39,23 +40,28 @@ def _preference(means: Means) -> Means:
     return preference_ratio(means[..., 0], means[..., 1])
 
 
-def scored(observations: Observations, settings: AssociationSettings) -> pl.DataFrame:
-    """The trials that count, with columns M_sem, M_cul, M_non: 1 for the winner; and M_cul - M_non."""
-    trials = observations["trials"]
-    if settings.strict:
-        trials = trials.filter(~pl.col("shares_language"))
-    if not len(trials):
-        raise InputError("strict=true leaves no trial: every one has an image of its query's language")
-    won = wins(trials.select(SCORES).to_numpy(), ties=settings.ties)
-    return trials.with_columns(
-        *(pl.Series(name, won[:, index]) for index, name in enumerate(RATES)),
-        pl.Series(PULL, won[:, 1] - won[:, 2]),
-    )
+class Trials(View[AssociationSettings]):
+    """What was observed, with the winners of trials."""
+
+    @cached_property
+    def scored(self) -> pl.DataFrame:
+        """The trials that count, with columns M_sem, M_cul, M_non: 1 for the winner; and M_cul - M_non."""
+        trials = self["trials"]
+        if self.settings.strict:
+            trials = trials.filter(~pl.col("shares_language"))
+        if not len(trials):
+            raise InputError("strict=true leaves no trial: every one has an image of its query's language")
+        won = wins(trials.select(SCORES).to_numpy(), ties=self.settings.ties)
+        return trials.with_columns(
+            *(pl.Series(name, won[:, index]) for index, name in enumerate(RATES)),
+            pl.Series(PULL, won[:, 1] - won[:, 2]),
+        )
 
 
-def values(observations: Observations, settings: AssociationSettings) -> Values:
+@once
+def values(view: Trials, settings: AssociationSettings) -> Values:
     """One row a trial, a column for each rate and direction; trials of one query are a cluster."""
-    trials = scored(observations, settings)
+    trials = view.scored
     rows = trials.select("trial_id", "query_id").unique("trial_id", keep="first", maintain_order=True)
     columns = []
     for direction in settings.directions:
@@ -69,9 +75,9 @@ def values(observations: Observations, settings: AssociationSettings) -> Values:
     return Values.of(rows["trial_id"], columns, clusters=rows["query_id"])
 
 
-def measure(observations: Observations, settings: AssociationSettings) -> Estimates:
+def measure(view: Trials, settings: AssociationSettings) -> Estimates:
     """Rates and SP overall (pooled counts), by country, language and concept; silhouettes; correlations."""
-    trials = scored(observations, settings)
+    trials = view.scored
     rates, pulls = Rows(), []
     for direction in settings.directions:
         asked = trials.filter(direction=direction)
@@ -85,8 +91,8 @@ def measure(observations: Observations, settings: AssociationSettings) -> Estima
         [
             rates.estimates(),
             *pulls,
-            _shared_language(observations, settings),
-            _silhouettes(observations, settings),
+            _shared_language(view, settings),
+            _silhouettes(view, settings),
         ]
     )
     return joined([estimates, _correlations(estimates, settings)])
@@ -116,22 +122,22 @@ def _add_rates(
         rows.add(about, replicates, len(trials), CHANCE[name], p=p, family=direction)
 
 
-def _shared_language(observations: Observations, settings: AssociationSettings) -> Estimates:
+def _shared_language(view: Trials, settings: AssociationSettings) -> Estimates:
     """Share of trials with a candidate of the query's own language, `strict` or not."""
-    trials = observations["trials"].unique("trial_id", keep="first", maintain_order=True)
+    trials = view["trials"].unique("trial_id", keep="first", maintain_order=True)
     shared = column(SHARED, trials["shares_language"].to_numpy())
     return summarise(Values.of(trials["trial_id"], [shared], clusters=trials["query_id"]), settings)
 
 
-def _silhouettes(observations: Observations, settings: AssociationSettings) -> Estimates | None:
+def _silhouettes(view: Trials, settings: AssociationSettings) -> Estimates | None:
     """Mean silhouette of each language's texts and each country's images, and of all.
 
     The texts of a country are those of its language, as in P's Table 8.
     """
     rows = Rows()
-    language_of = observations["trials"].select("country", "language").unique().sort("country", "language")
+    language_of = view["trials"].select("country", "language").unique().sort("country", "language")
     for space, key in SPACES.items():
-        points = observations[space].filter(pl.col("silhouette").is_not_null())
+        points = view[space].filter(pl.col("silhouette").is_not_null())
         if not len(points):
             continue
         groups = points[key].unique().sort().to_list()

@@ -18,44 +18,35 @@ from equiview.data.observations import Observations
 from equiview.data.vectors import Vectors, one_each
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.search import pair_scores, ready
 from equiview.subjects import Encoder
 
 MAPPED_PICTURES = 240
 """Images whose picture is kept for the map and examples; a seeded sample when there are more."""
 
-SCHEMAS = {
-    "trials": Schema(
-        "trials",
-        (
-            *(column for column in TRIALS.columns if column.name != "trial_id"),
-            Column("trial_id", pl.String, "the trial; once in each direction"),
-            Column("direction", pl.String, " or ".join(DIRECTIONS)),
-            *(Column(f"{role}_score", pl.Float64, f"similarity of the {role} image") for role in ROLES),
-        ),
+SCHEMAS = schemas(
+    trials=(
+        *(column for column in TRIALS.columns if column.name != "trial_id"),
+        Column("trial_id", pl.String, "the trial; once in each direction"),
+        Column("direction", pl.String, " or ".join(DIRECTIONS)),
+        *(Column(f"{role}_score", pl.Float64, f"similarity of the {role} image") for role in ROLES),
     ),
-    "texts": Schema(
-        "texts",
-        (
-            Column("text_id", pl.String, "the query", unique=True),
-            Column("text", pl.String, "its words"),
-            Column("language", pl.String, "its language"),
-            Column("concept", pl.String, "its concept"),
-            *(Column(c.name, c.dtype, c.about, nullable=True, optional=c.optional) for c in SPACE),
-        ),
+    texts=(
+        Column("text_id", pl.String, "the query", unique=True),
+        Column("text", pl.String, "its words"),
+        Column("language", pl.String, "its language"),
+        Column("concept", pl.String, "its concept"),
+        *(Column(c.name, c.dtype, c.about, nullable=True, optional=c.optional) for c in SPACE),
     ),
-    "images": Schema(
-        "images",
-        (
-            Column("image_id", pl.String, "the image", unique=True),
-            Column("concept", pl.String, "what it shows"),
-            Column("country", pl.String, "where it is of"),
-            Column("picture", pl.Binary, "a small picture of it, for a sample", nullable=True),
-            *SPACE,
-        ),
+    images=(
+        Column("image_id", pl.String, "the image", unique=True),
+        Column("concept", pl.String, "what it shows"),
+        Column("country", pl.String, "where it is of"),
+        Column("picture", pl.Binary, "a small picture of it, for a sample", nullable=True),
+        *SPACE,
     ),
-}
+)
 
 
 def observe(

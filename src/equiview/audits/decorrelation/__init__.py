@@ -9,48 +9,34 @@ nothing of what usually comes with it, would name it just as often.
 from equiview.audits.base import Audit, register
 from equiview.audits.decorrelation.draw import draw
 from equiview.audits.decorrelation.judge import judge
-from equiview.audits.decorrelation.measure import EXCESS, KEPT, NAMED, ODMAP, RECALL, measure, values
+from equiview.audits.decorrelation.measure import EXCESS, KEPT, NAMED, ODMAP, RECALL, Ranked, measure, values
 from equiview.audits.decorrelation.observe import DIRECTIONS, SCHEMAS, explore, observe
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.audits.decorrelation.tables import TABLES
 from equiview.data.headline import Headline
-from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
+from equiview.data.metric import points, quantity, share
 from equiview.subjects import Encoder, ResultLists
 
 METRICS = (
-    Metric(
+    share(
         ODMAP,
         "mean over synthetic images of precision times correctness of the first captions; a right caption "
         "names what is still there and nothing that was taken away",
         "higher",
-        "share",
-        SHARE,
     ),
-    Metric(
+    points(
         EXCESS,
         "how much more often captions name what is gone than captions of the same remaining objects do; 0 is "
         "no more",
         "lower",
-        "points",
-        DIFFERENCE,
     ),
-    Metric(
-        NAMED, "share of the first captions that name an object that was taken away", None, "share", SHARE
-    ),
-    Metric(
-        KEPT, "share of the first captions that name an object that is still there", "higher", "share", SHARE
-    ),
-    Metric(
-        RECALL,
-        "share of real images or captions with a right result among the first",
-        "higher",
-        "share",
-        SHARE,
-    ),
+    share(NAMED, "share of the first captions that name an object that was taken away"),
+    share(KEPT, "share of the first captions that name an object that is still there", "higher"),
+    share(RECALL, "share of real images or captions with a right result among the first", "higher"),
 )
 
 DECORRELATION = register(
-    Audit[Encoder | ResultLists, DecorrelationSettings](
+    Audit[Encoder | ResultLists, DecorrelationSettings, Ranked](
         name="decorrelation",
         question="Does it name objects that are not there because they usually are?",
         source='O: "Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval", section 3.2',
@@ -64,6 +50,7 @@ DECORRELATION = register(
             *(Headline(quantity(RECALL, 1, direction=direction)) for direction in DIRECTIONS),
         ),
         observe=observe,
+        view=Ranked,
         values=values,
         measure=measure,
         draw=draw,

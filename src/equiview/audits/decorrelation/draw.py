@@ -6,13 +6,13 @@ from itertools import chain
 
 import polars as pl
 
-from equiview.audits.decorrelation.measure import NAMED, ODMAP
+from equiview.audits.charts import MEASURED, intervals
+from equiview.audits.decorrelation.measure import NAMED, ODMAP, Ranked
 from equiview.audits.decorrelation.observe import IMAGES
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.items import blind_order
-from equiview.data.observations import Observations
 
 MOST_PAIRS = 15
 """Pairs in the ranked list."""
@@ -22,20 +22,19 @@ EXAMPLES, EXAMPLE_DEPTH = 3, 5
 ASKED = {IMAGES[0]: "object taken away", IMAGES[1]: "unchanged image"}
 
 
-def draw(observations: Observations, estimates: Estimates, settings: DecorrelationSettings) -> list[Figure]:
+def draw(view: Ranked, estimates: Estimates, settings: DecorrelationSettings) -> list[Figure | None]:
     """The figures, first what removal changes."""
     pairs = estimates.by(("removed", "kept"), NAMED, settings.judged_at).table
     if len(pairs):
         pairs = pairs.sort("value", "n", "removed", "kept", descending=[True, True, False, False])
-    figures: list[Figure | None] = [
+    return [
         _by_cutoff(estimates),
         _named(estimates),
         _ranked(pairs, settings),
         _matrix(pairs, settings),
         _by_class(estimates, settings),
-        _examples(observations, settings),
+        _examples(view, settings),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _by_cutoff(estimates: Estimates) -> Chart:
@@ -68,30 +67,17 @@ def _of_both(estimates: Estimates, metric: str, *, name: str, title: str, see: s
     asked = pl.col("images").fill_null(IMAGES[0]) if "images" in estimates.keys else pl.lit(IMAGES[0])
     others = [key for key in estimates.keys if key != "images"]
     rows = estimates.table.filter(pl.col("metric") == metric, *(pl.col(key).is_null() for key in others))
-    table = rows.select(
-        pl.col("k").cast(pl.String),
-        asked.replace(ASKED).alias("image"),
-        "value",
-        "low",
-        "high",
-        "n",
-        "chance",
-    )
-    return Chart(
+    table = rows.select(pl.col("k").cast(pl.String), asked.replace(ASKED).alias("image"), *MEASURED, "chance")
+    return intervals(
         name=name,
         title=title,
         see=see,
         table=table,
-        mark="points",
-        x="k",
-        y="value",
-        low="low",
-        high="high",
+        x=("k", "cutoff k"),
+        y_title=y_title,
         color="image",
         domain=tuple(ASKED.values()),
         marker="chance",
-        x_title="cutoff k",
-        y_title=y_title,
         percent=True,
     )
 
@@ -100,21 +86,14 @@ def _ranked(pairs: pl.DataFrame, settings: DecorrelationSettings) -> Chart | Non
     """Which object is named with which though it is gone."""
     if not len(pairs):
         return None
-    table = pairs.head(MOST_PAIRS).select(
-        pl.format("{} ({})", "removed", "kept").alias("pair"), "value", "low", "high", "n"
-    )
-    return Chart(
+    table = pairs.head(MOST_PAIRS).select(pl.format("{} ({})", "removed", "kept").alias("pair"), *MEASURED)
+    return intervals(
         name="pairs",
         title="Which object is named though it is gone, and beside which",
         see=f"Share of the first {settings.judged_at} captions that name the object taken away, over the "
         "images where the other is left: the pairs with the most. Few images make a share uncertain.",
         table=table,
-        mark="points",
-        x="pair",
-        y="value",
-        low="low",
-        high="high",
-        x_title="taken away (still there)",
+        x=("pair", "taken away (still there)"),
         y_title="captions naming it",
         percent=True,
     )
@@ -132,7 +111,7 @@ def _matrix(pairs: pl.DataFrame, settings: DecorrelationSettings) -> Chart | Non
         title="Naming what is gone, by what is left",
         see=f"Share of the first {settings.judged_at} captions that name the object of the row, taken away, "
         "where the object of the column is left. Empty where fewer than three images have both.",
-        table=shown.sort("removed", "kept").select("removed", "kept", "value", "low", "high", "n"),
+        table=shown.sort("removed", "kept").select("removed", "kept", *MEASURED),
         mark="heatmap",
         x="kept",
         y="removed",
@@ -149,28 +128,23 @@ def _by_class(estimates: Estimates, settings: DecorrelationSettings) -> Chart | 
     rows = estimates.by("removed", ODMAP, settings.judged_at).table
     if not len(rows):
         return None
-    return Chart(
+    return intervals(
         name="odmap-by-class",
         title=f"ODmAP@{settings.judged_at} by the object taken away",
         see="The lower, the more often captions still name the object once it is gone, or nothing that is "
         "there. Ticks are captions at random.",
-        table=rows.sort("value", "removed").select("removed", "value", "low", "high", "n", "chance"),
-        mark="points",
-        x="removed",
-        y="value",
-        low="low",
-        high="high",
-        marker="chance",
-        x_title="object taken away",
+        table=rows.sort("value", "removed").select("removed", *MEASURED, "chance"),
+        x=("removed", "object taken away"),
         y_title=f"ODmAP@{settings.judged_at}",
+        marker="chance",
         percent=True,
     )
 
 
-def _examples(observations: Observations, settings: DecorrelationSettings) -> Gallery | None:
+def _examples(view: Ranked, settings: DecorrelationSettings) -> Gallery | None:
     """Lists that name what is gone, drawn by lot among images with pictures, each after that of before."""
-    queries = observations["queries"].filter(pl.col("picture").is_not_null(), pl.col("before").is_not_null())
-    ranked = observations["rankings"].filter(pl.col("rank") <= EXAMPLE_DEPTH)
+    queries = view["queries"].filter(pl.col("picture").is_not_null(), pl.col("before").is_not_null())
+    ranked = view["rankings"].filter(pl.col("rank") <= EXAMPLE_DEPTH)
     naming = ranked.filter("removed", image=IMAGES[0])["query_id"].unique()
     queries = queries.filter(pl.col("query_id").is_in(naming.implode()))
     if not len(queries):
@@ -182,7 +156,7 @@ def _examples(observations: Observations, settings: DecorrelationSettings) -> Ga
     synthetic = pl.col("image") == IMAGES[0]
     table = (
         ranked.join(chosen.drop("before", "picture"), on="query_id")
-        .join(observations["items"], on="item_id")
+        .join(view["items"], on="item_id")
         .sort("order", synthetic, "rank", maintain_order=True)
         .select(
             "rank",

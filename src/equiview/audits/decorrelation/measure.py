@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits.base import View, once
 from equiview.audits.decorrelation.naming import chance_odmap
 from equiview.audits.decorrelation.observe import DIRECTIONS, IMAGES
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.audits.estimating import Rows, joined, summarise
 from equiview.data.estimates import Estimates
 from equiview.data.metric import quantity
-from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
 from equiview.metrics import odmap_at_k
 from equiview.stats import chance_success, mean_interval, sign_flip_test
@@ -47,32 +48,39 @@ class Lists:
     expected: Floats
 
 
-def lists_of(observations: Observations, image: str, settings: DecorrelationSettings) -> Lists:
-    """The lists of synthetic or of unchanged images, in the order of the queries."""
-    queries = observations["queries"].with_row_index("place")
-    every = queries.select("query_id", "place", n=pl.col("kept").list.len())
-    table = observations["rankings"].filter(image=image).join(every, on="query_id").sort("place", "rank")
-    rows = table["place"].unique(maintain_order=True).to_numpy().astype(np.int64)
-    shape = (len(rows), -1) if len(rows) else (0, max(settings.cutoffs))
-    wanted = table["n"] if settings.kept == "all" else pl.Series([1]).new_from_index(0, len(table))
-    right = ~table["removed"] & (table["kept"] >= wanted) & (table["kept"] > 0)
-    return Lists(
-        rows,
-        observations["queries"][rows],
-        right.to_numpy().reshape(shape),
-        table["removed"].to_numpy().reshape(shape),
-        (table["kept"] > 0).to_numpy().reshape(shape),
-        table["expected"].to_numpy().reshape(shape),
-    )
+class Ranked(View[DecorrelationSettings]):
+    """What was observed, with the lists as matrices."""
+
+    @cached_property
+    def lists(self) -> dict[str, Lists]:
+        """The lists of synthetic and of unchanged images, in the order of the queries."""
+        return {image: self._lists_of(image) for image in IMAGES}
+
+    def _lists_of(self, image: str) -> Lists:
+        queries = self["queries"].with_row_index("place")
+        every = queries.select("query_id", "place", n=pl.col("kept").list.len())
+        table = self["rankings"].filter(image=image).join(every, on="query_id").sort("place", "rank")
+        rows = table["place"].unique(maintain_order=True).to_numpy().astype(np.int64)
+        shape = (len(rows), -1) if len(rows) else (0, max(self.settings.cutoffs))
+        wanted = table["n"] if self.settings.kept == "all" else pl.Series([1]).new_from_index(0, len(table))
+        right = ~table["removed"] & (table["kept"] >= wanted) & (table["kept"] > 0)
+        return Lists(
+            rows,
+            self["queries"][rows],
+            right.to_numpy().reshape(shape),
+            table["removed"].to_numpy().reshape(shape),
+            (table["kept"] > 0).to_numpy().reshape(shape),
+            table["expected"].to_numpy().reshape(shape),
+        )
 
 
-def values(observations: Observations, settings: DecorrelationSettings) -> Values:
+@once
+def values(view: Ranked, settings: DecorrelationSettings) -> Values:
     """One number for each synthetic image, real image and caption; rows of one real image are a cluster."""
-    queries, recall = observations["queries"], observations["recall"]
+    queries, recall = view["queries"], view["recall"]
     n, total = len(queries), len(queries) + len(recall)
     columns = []
-    for image in IMAGES:
-        lists = lists_of(observations, image, settings)
+    for image, lists in view.lists.items():
         if len(lists.rows):
             columns += list(_columns(lists, image, settings, total))
     for direction in DIRECTIONS:
@@ -139,9 +147,9 @@ def _recall(
         yield column(RECALL, hits, k=k, chance=chance, direction=direction)
 
 
-def measure(observations: Observations, settings: DecorrelationSettings) -> Estimates:
+def measure(view: Ranked, settings: DecorrelationSettings) -> Estimates:
     """Means with intervals and floors, the test of excess naming, and every pair of classes."""
-    per_query = values(observations, settings)
+    per_query = values(view, settings)
     rows = Rows()
     tested = [entry for entry in per_query.quantities if entry.metric == EXCESS]
     matrix = per_query.at(*tested)
@@ -164,14 +172,13 @@ def measure(observations: Observations, settings: DecorrelationSettings) -> Esti
             judged=judged,
             family=str(wanted.k),
         )
-    _add_pairs(rows, observations, settings)
+    _add_pairs(rows, view.lists[IMAGES[0]], settings.judged_at)
     plain = per_query.select(lambda entry: entry.metric != EXCESS)
     return joined([summarise(plain, settings), rows.estimates()])
 
 
-def _add_pairs(rows: Rows, observations: Observations, settings: DecorrelationSettings) -> None:
-    """How often captions name each removed class where each other class is still there, at `judged_at`."""
-    lists, k = lists_of(observations, IMAGES[0], settings), settings.judged_at
+def _add_pairs(rows: Rows, lists: Lists, k: int) -> None:
+    """How often captions name each removed class where each other class is still there, at `k`."""
     table = lists.counts.select("target", "kept").with_columns(
         naming=lists.removed[:, :k].mean(axis=1), excess=excess_at(lists, k)
     )

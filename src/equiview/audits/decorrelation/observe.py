@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits import base
 from equiview.audits.decorrelation.naming import Pool, View
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.benchmarks import Benchmark
@@ -19,7 +20,7 @@ from equiview.data.relevance import Relevance
 from equiview.data.vectors import taken
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.search import comparable, top_k
 from equiview.subjects import Encoder, ResultLists
 
@@ -27,60 +28,46 @@ IMAGES = ("synthetic", "unchanged")
 DIRECTIONS = ("image-to-text", "text-to-image")
 PICTURED = 300
 """Images kept as pictures, drawn by lot."""
-SCHEMAS = {
-    "queries": Schema(
-        "queries",
-        (
-            Column("query_id", pl.String, "the synthetic image", unique=True),
-            Column("source_id", pl.String, "the real image that it was made of"),
-            Column("target", pl.String, "the class chosen to be removed"),
-            Column("removed", pl.List(pl.String), "all classes that were removed"),
-            Column("kept", pl.List(pl.String), "the classes that are still there"),
-            Column("pool", pl.Int64, "captions in the gallery"),
-            Column("right_any", pl.Int64, "of these, naming a kept class and no removed one"),
-            Column("right_all", pl.Int64, "of these, naming all kept classes and no removed one"),
-            Column("naming_removed", pl.Int64, "of these, naming a removed class"),
-            Column("naming_kept", pl.Int64, "of these, naming a kept class"),
-            Column("before", pl.Binary, "a small picture of the real image, for a sample", nullable=True),
-            Column("picture", pl.Binary, "a small picture of the synthetic one, likewise", nullable=True),
-        ),
+SCHEMAS = schemas(
+    queries=(
+        Column("query_id", pl.String, "the synthetic image", unique=True),
+        Column("source_id", pl.String, "the real image that it was made of"),
+        Column("target", pl.String, "the class chosen to be removed"),
+        Column("removed", pl.List(pl.String), "all classes that were removed"),
+        Column("kept", pl.List(pl.String), "the classes that are still there"),
+        Column("pool", pl.Int64, "captions in the gallery"),
+        Column("right_any", pl.Int64, "of these, naming a kept class and no removed one"),
+        Column("right_all", pl.Int64, "of these, naming all kept classes and no removed one"),
+        Column("naming_removed", pl.Int64, "of these, naming a removed class"),
+        Column("naming_kept", pl.Int64, "of these, naming a kept class"),
+        Column("before", pl.Binary, "a small picture of the real image, for a sample", nullable=True),
+        Column("picture", pl.Binary, "a small picture of the synthetic one, likewise", nullable=True),
     ),
-    "items": Schema(
-        "items",
-        (
-            Column("item_id", pl.String, "a caption that stands in a list", unique=True),
-            Column("text", pl.String, "its words"),
-            Column("language", pl.String, "its language"),
-            Column("objects", pl.List(pl.String), "the classes that it names"),
-        ),
+    items=(
+        Column("item_id", pl.String, "a caption that stands in a list", unique=True),
+        Column("text", pl.String, "its words"),
+        Column("language", pl.String, "its language"),
+        Column("objects", pl.List(pl.String), "the classes that it names"),
     ),
-    "rankings": Schema(
-        "rankings",
-        (
-            Column("query_id", pl.String, "the synthetic image"),
-            Column("image", pl.String, "which image was asked: " + " or ".join(IMAGES)),
-            Column("rank", pl.Int32, "place in the list, from 1"),
-            Column("item_id", pl.String, "the caption there"),
-            Column("score", pl.Float32, "similarity"),
-            Column("removed", pl.Boolean, "whether it names a removed class"),
-            Column("kept", pl.Int32, "how many of the kept classes it names"),
-            Column("expected", pl.Float64, "share of the captions of its kind that name a removed class"),
-        ),
+    rankings=(
+        Column("query_id", pl.String, "the synthetic image"),
+        Column("image", pl.String, "which image was asked: " + " or ".join(IMAGES)),
+        Column("rank", pl.Int32, "place in the list, from 1"),
+        Column("item_id", pl.String, "the caption there"),
+        Column("score", pl.Float32, "similarity"),
+        Column("removed", pl.Boolean, "whether it names a removed class"),
+        Column("kept", pl.Int32, "how many of the kept classes it names"),
+        Column("expected", pl.Float64, "share of the captions of its kind that name a removed class"),
     ),
-    "recall": Schema(
-        "recall",
-        (
-            Column("query_id", pl.String, "a real image, or one of its captions"),
-            Column("image_id", pl.String, "the real image"),
-            Column("direction", pl.String, " or ".join(DIRECTIONS)),
-            Column(
-                "rank", pl.Int32, "place of the first right result; null beyond the cutoffs", nullable=True
-            ),
-            Column("right", pl.Int64, "right results in the gallery"),
-            Column("gallery", pl.Int64, "how many results there are"),
-        ),
+    recall=(
+        Column("query_id", pl.String, "a real image, or one of its captions"),
+        Column("image_id", pl.String, "the real image"),
+        Column("direction", pl.String, " or ".join(DIRECTIONS)),
+        Column("rank", pl.Int32, "place of the first right result; null beyond the cutoffs", nullable=True),
+        Column("right", pl.Int64, "right results in the gallery"),
+        Column("gallery", pl.Int64, "how many results there are"),
     ),
-}
+)
 
 
 def observe(
@@ -117,17 +104,17 @@ def observe(
     )
 
 
-def explore(observations: Observations) -> RankedLists:
+def explore(view: base.View[DecorrelationSettings]) -> RankedLists:
     """The captions of each synthetic image, right ones marked."""
     named = pl.format(
         "without {}, with {}", pl.col("removed").list.join(", "), pl.col("kept").list.join(", ")
     )
-    queries = observations["queries"].select("query_id", "picture", label=named)
-    rankings = observations["rankings"].filter(pl.col("image") == IMAGES[0])
+    queries = view["queries"].select("query_id", "picture", label=named)
+    rankings = view["rankings"].filter(pl.col("image") == IMAGES[0])
     marked = rankings.select(
         "query_id", "rank", "item_id", "score", relevant=~pl.col("removed") & (pl.col("kept") > 0)
     )
-    return RankedLists(queries, observations["items"].drop("objects"), marked)
+    return RankedLists(queries, view["items"].drop("objects"), marked)
 
 
 def _check(removals: pl.DataFrame, benchmark: Benchmark, settings: DecorrelationSettings) -> None:
@@ -159,14 +146,7 @@ def _of_encoder(
     rows = images.rows_of(asked).to_numpy()
     ranked = top_k(taken(image_vectors, rows), text_vectors, depth)
     progress("ranking", 1, 2)
-    lists = pl.DataFrame(
-        {
-            "image_id": asked.gather(np.repeat(np.arange(len(rows)), depth)),
-            "rank": np.tile(np.arange(1, depth + 1, dtype=np.int32), len(rows)),
-            "item_id": texts.ids.gather(ranked.items.ravel()),
-            "score": ranked.scores.ravel(),
-        }
-    )
+    lists = ranked.table(asked, texts.ids).rename({"query_id": "image_id"})
     relevance = benchmark.need_relevance()
     real, captioned = np.unique(relevance.queries), np.unique(relevance.items)
     place = np.empty(len(order), dtype=np.int64)

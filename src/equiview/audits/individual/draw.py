@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import named, points_by_language, square
+from equiview.audits.charts import MEASURED, matrix, named, points_by_language, square
 from equiview.audits.individual.measure import RELATIVE_SHIFT
 from equiview.audits.individual.pairs import EQUAL, IMAGES, LEAST, VECTORS
 from equiview.audits.individual.settings import IndividualSettings
@@ -22,12 +22,14 @@ DOTS = 40
 """Dots that make a line."""
 
 
-def draw(observations: Observations, estimates: Estimates, settings: IndividualSettings) -> list[Figure]:
+def draw(
+    observations: Observations, estimates: Estimates, settings: IndividualSettings
+) -> list[Figure | None]:
     """The figures, first those of raw vectors unless these have length 1 anyway."""
     pairs = observations["pairs"]
     lengths = pl.concat([pairs["length"], pairs["other_length"]])
     is_unit = ((lengths - 1).abs() <= EQUAL).all()
-    figures = [
+    return [
         None if is_unit else _slopes(pairs, estimates, settings, "raw"),
         _slopes(pairs, estimates, settings, "unit"),
         _matrix(estimates),
@@ -56,7 +58,6 @@ def draw(observations: Observations, estimates: Estimates, settings: IndividualS
             "lies low loses against all others wherever languages share one pool.",
         ),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _slopes(
@@ -132,18 +133,14 @@ def _matrix(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("language", "other"), "similarity gap", images="matched").table
     if len(rows) < LEAST:
         return None
-    return Chart(
+    return matrix(
         name="gap-by-pair",
         title="Mean similarity gap of every two languages, families together",
         see="Dark blocks along the diagonal say that languages of one family are treated alike; a bright row "
         "or column is a language that stands apart from all others.",
-        table=square(rows.select("language", "other", "value", "low", "high", "n"), sign=1),
-        mark="heatmap",
-        x="language",
-        y="other",
-        color="value",
-        x_title="language",
-        y_title="other language",
+        table=square(rows.select("language", "other", *MEASURED), sign=1),
+        x=("language", "language"),
+        y=("other", "other language"),
     )
 
 
@@ -154,7 +151,7 @@ def _by_language(
     rows = estimates.by("language", metric, images=None if tolerance else "matched").table
     if not len(rows):
         return None
-    table = named(rows.select("language", "value", "low", "high", "n"))
+    table = named(rows.select("language", *MEASURED))
     relative = tolerance is not None
     chart = points_by_language(table, name=name, title=title, see=see, y_title=metric, percent=relative)
     lines = {"tolerance": tolerance, "tolerance, below": -tolerance} if tolerance else {}

@@ -8,24 +8,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equiview.audits.estimating import Replicates, Rows, joined, summarise
+from equiview.audits import margin
+from equiview.audits.base import once
+from equiview.audits.estimating import Rows, joined, summarise
 from equiview.audits.individual.pairs import IMAGES, VECTORS
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.data.estimates import Estimates
-from equiview.data.headline import Headline, Means
+from equiview.data.headline import Headline
 from equiview.data.metric import quantity
 from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
 from equiview.errors import InputError
 from equiview.metrics import gap_ratio
-from equiview.stats import (
-    interval,
-    maximum_interval,
-    normal_interval,
-    quantile_interval,
-    sign_flip_test,
-    wald_p,
-)
+from equiview.stats import maximum_interval, normal_interval, quantile_interval
 
 QUANTILES = {"50%": 0.5, "90%": 0.9, "99%": 0.99}
 MEANS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -38,31 +33,22 @@ MEANS: dict[str, tuple[str, dict[str, Any]]] = {
 """Columns of the observations by the metric, with its keys, that is their mean."""
 MATCHED_ALONE = {"distance", "chord"}
 """What has no image in it, and so is said once."""
-DRAWS_A_TEST = 200
-"""Random signs for each test of a family at least: fewer could not reject after Holm's correction."""
 SLACK = 1e-9
 """Share of the chord by which a mean gap may exceed it: the means of both are rounded apart."""
 
-
-def over_margin(means: Means) -> Means:
-    """The first mean over the second, the margin; infinite where that is not above 0."""
-    margin = means[..., 1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.real(margin) > 0, means[..., 0] / margin, np.inf)
-
-
+MARGIN = margin.MARGIN
 GAP = quantity("similarity gap", images="matched")
-MARGIN = quantity("margin")
 BEYOND = quantity("gap beyond paraphrase")
-RELATIVE_GAP = Headline(quantity("relative gap"), of=(GAP, MARGIN), combine=over_margin)
+RELATIVE_GAP = Headline(quantity("relative gap"), of=(GAP, MARGIN), combine=margin.over_margin)
 RELATIVE_BEYOND = Headline(
-    quantity("relative gap beyond paraphrase"), of=(BEYOND, MARGIN), combine=over_margin
+    quantity("relative gap beyond paraphrase"), of=(BEYOND, MARGIN), combine=margin.over_margin
 )
 SAME, SHIFT, RELATIVE_SHIFT = "same-language gap", "shift", "relative shift"
 TESTED = {BEYOND.metric: RELATIVE_BEYOND.quantity.metric, SHIFT: RELATIVE_SHIFT}
 """Metrics that are 0 where captions are exchangeable whatever their languages, and these over the margin."""
 
 
+@once
 def values(observations: Observations, settings: IndividualSettings) -> Values:
     """Of each image: similarity, gap, distances and ratios, over all language pairs and by language."""
     table = observations["languages"]
@@ -138,7 +124,8 @@ def measure(observations: Observations, settings: IndividualSettings) -> Estimat
     _add_quantiles(rows, observations, settings)
     _add_pairings(rows, observations["pairings"].filter(images="matched"))
     plain = per_image.select(lambda entry: entry.metric not in {MARGIN.metric, *TESTED})
-    return joined([_tested(per_image, settings), summarise(plain, settings), rows.estimates()])
+    tested = margin.effects_over_margin(per_image, TESTED, settings, settings.least, RELATIVE_GAP)
+    return joined([tested, summarise(plain, settings), rows.estimates()])
 
 
 def _check_bounds(observations: Observations) -> None:
@@ -155,47 +142,6 @@ def _check_bounds(observations: Observations) -> None:
     for name in ("languages", "pairings"):
         if (observations[name]["largest_unit_ratio"] > 1).any():
             raise InputError(f"table {name!r}: a ratio of gap to chord above 1, which no vectors have")
-
-
-def _tested(per_image: Values, settings: IndividualSettings) -> Estimates | None:
-    """The margin, then shifts and the gap beyond paraphrase with their tests, alone and over the margin.
-
-    Where captions of an image are exchangeable whatever their languages, each of these may as well have the
-    other sign, so signs are flipped image by image; all languages are of one family. What is over the margin
-    has an interval that varies both, and is left out where the margin may be 0.
-    """
-    rows, clusters = Rows(), per_image.clusters
-    tested = [entry for entry in per_image.quantities if entry.metric in TESTED]
-    matrix = per_image.at(MARGIN, GAP, *tested)
-    margin, gap, *measured = Replicates.of(matrix, settings, clusters=clusters).split()
-    counts = (~np.isnan(matrix)).sum(axis=0)
-    rows.add(MARGIN, margin, counts[0], p=float(wald_p(margin.value, margin.draws)))
-    related = float(interval(margin.draws)[0]) > 0
-    if related:
-        rows.add(RELATIVE_GAP.quantity, _over(gap, margin), counts[1])
-    if not tested:
-        return rows.estimates()
-    draws = max(settings.replicates, DRAWS_A_TEST * len(tested))
-    p_values = sign_flip_test(
-        matrix[:, 2:], clusters=clusters, replicates=draws, seed=settings.seed_of("signs")
-    )
-    for wanted, effect, n, p in zip(tested, measured, counts[2:], p_values, strict=True):
-        judged = bool(n >= settings.least)
-        tests: dict[str, Any] = {"p": float(p) if judged else None, "judged": judged}
-        rows.add(wanted, effect, n, **tests, family="as it is")
-        if related:
-            over = quantity(TESTED[wanted.metric], None, **wanted.keys)
-            rows.add(over, _over(effect, margin), n, **tests, family="over the margin")
-    return rows.estimates()
-
-
-def _over(effect: Replicates, margin: Replicates) -> Replicates:
-    """An effect over the margin, replicate by replicate."""
-    value, draws = (
-        over_margin(np.stack(numbers, axis=-1))
-        for numbers in ((effect.value, margin.value), (effect.draws, margin.draws))
-    )
-    return Replicates(value, draws)
 
 
 def _add_alphas(rows: Rows, observations: Observations) -> None:

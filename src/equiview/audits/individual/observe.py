@@ -18,7 +18,7 @@ from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.subjects import Encoder
 
 _RATIOS = (
@@ -28,70 +28,56 @@ _RATIOS = (
     Column("largest_unit_ratio", pl.Float64, "largest gap over chord", nullable=True),
 )
 _WHICH = Column("images", pl.String, " or ".join(IMAGES))
-SCHEMAS = {
-    "languages": Schema(
-        "languages",
-        (
-            Column("query_id", pl.String, "the image that is captioned"),
-            Column("language", pl.String, "a language of its captions"),
-            _WHICH,
-            Column("pairs", pl.Int64, "pairs with captions in other languages"),
-            Column("similarity", pl.Float64, "cosine of caption and image"),
-            Column("gap", pl.Float64, "mean similarity gap to the other languages"),
-            Column("distance", pl.Float64, "mean distance of the vectors as the encoder gives them"),
-            Column("chord", pl.Float64, "mean distance of the vectors scaled to length 1"),
-            *_RATIOS,
-        ),
+SCHEMAS = schemas(
+    languages=(
+        Column("query_id", pl.String, "the image that is captioned"),
+        Column("language", pl.String, "a language of its captions"),
+        _WHICH,
+        Column("pairs", pl.Int64, "pairs with captions in other languages"),
+        Column("similarity", pl.Float64, "cosine of caption and image"),
+        Column("gap", pl.Float64, "mean similarity gap to the other languages"),
+        Column("distance", pl.Float64, "mean distance of the vectors as the encoder gives them"),
+        Column("chord", pl.Float64, "mean distance of the vectors scaled to length 1"),
+        *_RATIOS,
     ),
-    "captions": Schema(
-        "captions",
-        (
-            Column("query_id", pl.String, "the image that is captioned"),
-            Column("language", pl.String, "a language of its captions"),
-            Column("captions", pl.Int64, "how many captions it has in it"),
-            Column("similarity", pl.Float64, "mean cosine of these captions and the image"),
-            Column("others", pl.Float64, "mean cosine of these captions and all other images"),
-            Column("same", pl.Float64, "mean similarity gap between two of these captions", nullable=True),
-            Column(
-                "apart", pl.Float64, "mean gap to captions in other languages, in other slots", nullable=True
-            ),
-        ),
+    captions=(
+        Column("query_id", pl.String, "the image that is captioned"),
+        Column("language", pl.String, "a language of its captions"),
+        Column("captions", pl.Int64, "how many captions it has in it"),
+        Column("similarity", pl.Float64, "mean cosine of these captions and the image"),
+        Column("others", pl.Float64, "mean cosine of these captions and all other images"),
+        Column("same", pl.Float64, "mean similarity gap between two of these captions", nullable=True),
+        Column("apart", pl.Float64, "mean gap to captions in other languages, in other slots", nullable=True),
     ),
-    "pairings": Schema(
-        "pairings",
-        (
-            Column("language", pl.String, "one language"),
-            Column("other", pl.String, "another"),
-            _WHICH,
-            Column("pairs", pl.Int64, "pairs of captions"),
-            Column("equal", pl.Int64, "of these, with one and the same vector"),
-            Column("gap", pl.Float64, "mean similarity gap"),
-            Column("gap_sd", pl.Float64, "its standard deviation"),
-            Column("distance", pl.Float64, "mean distance of the vectors as they are"),
-            Column("distance_sd", pl.Float64, "its standard deviation"),
-            Column("chord", pl.Float64, "mean distance of the vectors scaled to length 1"),
-            Column("chord_sd", pl.Float64, "its standard deviation"),
-            *_RATIOS,
-            Column("slope", pl.Float64, "largest ratio that the vectors' lengths allow, 2 / (|t| + |t'|)"),
-        ),
+    pairings=(
+        Column("language", pl.String, "one language"),
+        Column("other", pl.String, "another"),
+        _WHICH,
+        Column("pairs", pl.Int64, "pairs of captions"),
+        Column("equal", pl.Int64, "of these, with one and the same vector"),
+        Column("gap", pl.Float64, "mean similarity gap"),
+        Column("gap_sd", pl.Float64, "its standard deviation"),
+        Column("distance", pl.Float64, "mean distance of the vectors as they are"),
+        Column("distance_sd", pl.Float64, "its standard deviation"),
+        Column("chord", pl.Float64, "mean distance of the vectors scaled to length 1"),
+        Column("chord_sd", pl.Float64, "its standard deviation"),
+        *_RATIOS,
+        Column("slope", pl.Float64, "largest ratio that the vectors' lengths allow, 2 / (|t| + |t'|)"),
     ),
-    "pairs": Schema(
-        "pairs",
-        (
-            Column("query_id", pl.String, "the image that is captioned"),
-            Column("language", pl.String, "one language"),
-            Column("other", pl.String, "another"),
-            _WHICH,
-            Column("text", pl.String, "the caption in the first"),
-            Column("other_text", pl.String, "the caption in the other"),
-            Column("gap", pl.Float64, "similarity gap"),
-            Column("distance", pl.Float64, "distance of the vectors as they are"),
-            Column("chord", pl.Float64, "distance of the vectors scaled to length 1; bounds the gap"),
-            Column("length", pl.Float64, "length of the first vector"),
-            Column("other_length", pl.Float64, "length of the other"),
-        ),
+    pairs=(
+        Column("query_id", pl.String, "the image that is captioned"),
+        Column("language", pl.String, "one language"),
+        Column("other", pl.String, "another"),
+        _WHICH,
+        Column("text", pl.String, "the caption in the first"),
+        Column("other_text", pl.String, "the caption in the other"),
+        Column("gap", pl.Float64, "similarity gap"),
+        Column("distance", pl.Float64, "distance of the vectors as they are"),
+        Column("chord", pl.Float64, "distance of the vectors scaled to length 1; bounds the gap"),
+        Column("length", pl.Float64, "length of the first vector"),
+        Column("other_length", pl.Float64, "length of the other"),
     ),
-}
+)
 
 
 def observe(

@@ -7,6 +7,7 @@ same knowledge in every language would give.
 """
 
 from equiview.audits.base import Audit, register
+from equiview.audits.knowledge.answers import Answered
 from equiview.audits.knowledge.consistency import BOTH, CONSISTENCY, LOST, OVER_PAIRS, SAME, UNDEFINED
 from equiview.audits.knowledge.draw import draw
 from equiview.audits.knowledge.judge import judge
@@ -24,57 +25,37 @@ from equiview.audits.knowledge.observe import SCHEMAS, observe, plan
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.audits.knowledge.tables import SETTINGS, TABLES
 from equiview.data.headline import Headline
-from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
+from equiview.data.metric import Metric, points, quantity, share
 from equiview.subjects import Answerer
 
 __all__ = ["KNOWLEDGE", "METRICS", "SCHEMAS", "TABLES", "KnowledgeSettings"]
 
 METRICS = (
-    Metric(ACCURACY, "share of questions answered correctly", "higher", "share", SHARE),
-    Metric(SKILL.metric, "accuracy less what guessing scores", "higher", "points", DIFFERENCE),
-    Metric(
+    share(ACCURACY, "share of questions answered correctly", "higher"),
+    points(SKILL.metric, "accuracy less what guessing scores", "higher"),
+    share(
         CONSISTENCY,
         "of what is right in one language, the share that is right in another, averaged over both",
         "higher",
-        "share",
-        SHARE,
     ),
-    Metric(
+    share(
         SAME,
         "what consistency would be if the model knew the same facts in every language and guessed the rest",
-        None,
-        "share",
-        SHARE,
     ),
-    Metric(
-        LOST,
-        "consistency missing to that of the same knowledge in every language; 0 is none",
-        "lower",
-        "points",
-        DIFFERENCE,
-    ),
-    Metric(
-        SHIFT,
-        "accuracy in a language less that in the others on the same questions; 0 is equal",
-        None,
-        "points",
-        DIFFERENCE,
-    ),
-    Metric(
+    points(LOST, "consistency missing to that of the same knowledge in every language; 0 is none", "lower"),
+    points(SHIFT, "accuracy in a language less that in the others on the same questions; 0 is equal"),
+    points(
         ADVANTAGE.metric,
         "accuracy in the language of the place shown less that in other places' languages; 0 is none",
-        None,
-        "points",
-        DIFFERENCE,
     ),
-    Metric(UNREAD, "share of replies that no rule reads; they count as wrong", "lower", "share", SHARE),
-    Metric(READ, "share of replies read by a rule", None, "share", SHARE),
-    Metric(BOTH, "share of questions answered correctly in both of two languages", "higher", "share", SHARE),
+    share(UNREAD, "share of replies that no rule reads; they count as wrong", "lower"),
+    share(READ, "share of replies read by a rule"),
+    share(BOTH, "share of questions answered correctly in both of two languages", "higher"),
     Metric(UNDEFINED, "pairs of region and language without consistency", "lower", "", (0, None)),
 )
 
 KNOWLEDGE = register(
-    Audit[Answerer, KnowledgeSettings](
+    Audit[Answerer, KnowledgeSettings, Answered](
         name="knowledge",
         question="Does what the model knows depend on the language it is asked in?",
         source='T: "Traveling Across Languages: Benchmarking Cross-Lingual Consistency in Multimodal LLMs"',
@@ -98,6 +79,7 @@ KNOWLEDGE = register(
             "rule": "by {}",
         },
         observe=observe,
+        view=Answered,
         values=values,
         measure=measure,
         draw=draw,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits.base import View
+from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.data.observations import Observations
 from equiview.errors import InputError
 
@@ -16,25 +18,16 @@ Integers = NDArray[np.int64]
 ENGLISH = "en"
 
 
-@dataclass(frozen=True)
-class Answered:
+class Answered(View[KnowledgeSettings]):
     """Questions by languages. `correct` and `rules` are `(n_questions, n_languages)`.
 
     `region` holds for each question the column of its local language, -1 where none was asked in. `chance` is
-    1 / number of options. `image` says which questions are about the same image.
+    1 / number of options. `image` says which questions are about the same image. InputError where a question
+    is not there in every language.
     """
 
-    question_ids: pl.Series
-    languages: list[str]
-    correct: Floats
-    rules: NDArray[np.str_]
-    region: Integers
-    chance: Floats
-    image: Integers
-
-    @classmethod
-    def of(cls, observations: Observations) -> Answered:
-        """From the table `answers`; InputError where a question is not there in every language."""
+    def __init__(self, observations: Observations, settings: KnowledgeSettings) -> None:
+        super().__init__(observations, settings)
         answers = observations["answers"]
         questions = answers.unique("question_id", keep="first", maintain_order=True)
         languages = sorted(answers["language"].unique())
@@ -47,15 +40,12 @@ class Answered:
             raise InputError("table 'answers': a question is not answered once in every language")
         correct = (rows["chosen"] == rows["truth"]).fill_null(False)
         place = {language: at for at, language in enumerate(languages)}
-        return cls(
-            questions["question_id"],
-            languages,
-            correct.to_numpy().reshape(shape).astype(np.float64),
-            rows["rule"].to_numpy().reshape(shape).astype(np.str_),
-            np.asarray([place.get(region, -1) for region in questions["region"]], dtype=np.int64),
-            1 / questions["options"].list.len().to_numpy().astype(np.float64),
-            questions["image_id"].rank("dense").to_numpy().astype(np.int64) - 1,
-        )
+        self.question_ids, self.languages = questions["question_id"], languages
+        self.correct: Floats = correct.to_numpy().reshape(shape).astype(np.float64)
+        self.rules: NDArray[np.str_] = rows["rule"].to_numpy().reshape(shape).astype(np.str_)
+        self.region = np.asarray([place.get(region, -1) for region in questions["region"]], dtype=np.int64)
+        self.chance: Floats = 1 / questions["options"].list.len().to_numpy().astype(np.float64)
+        self.image: Integers = questions["image_id"].rank("dense").to_numpy().astype(np.int64) - 1
 
     @property
     def regions(self) -> Integers:
@@ -113,7 +103,7 @@ class Answered:
         weighted[counted] = values[counted] * counted.sum() / sizes[self.region[counted]]
         return weighted
 
-    @property
+    @cached_property
     def shifts(self) -> Floats:
         """Correct in each language less in the others on average, `(n_questions, n_languages)`."""
         others = self.correct.sum(axis=1, keepdims=True) - self.correct

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import by_family, named, points_by_language, square
+from equiview.audits.charts import MEASURED, by_family, intervals, matrix, named, points_by_language, square
 from equiview.audits.knowledge.answers import Answered
 from equiview.audits.knowledge.consistency import CONSISTENCY, LOST
 from equiview.audits.knowledge.examples import known_in_one, unread
@@ -18,7 +18,6 @@ from equiview.audits.knowledge.tables import SETTINGS
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.languages import known_languages, language_names
-from equiview.data.observations import Observations
 
 LEAST = 3
 """With fewer languages a matrix says nothing."""
@@ -26,10 +25,9 @@ LONGEST = 300
 """Letters of a reply that are shown."""
 
 
-def draw(observations: Observations, estimates: Estimates, settings: KnowledgeSettings) -> list[Figure]:
+def draw(answered: Answered, estimates: Estimates, settings: KnowledgeSettings) -> list[Figure | None]:
     """The figures; those that a quiz without regions has nothing for are left out."""
-    answered = Answered.of(observations)
-    figures = [
+    return [
         _by_setting(estimates),
         _accuracy(estimates, answered),
         _shifts(estimates, settings),
@@ -37,10 +35,9 @@ def draw(observations: Observations, estimates: Estimates, settings: KnowledgeSe
         _by_pair(estimates),
         _lost(estimates, settings),
         _in_how_many(answered),
-        _one_language(observations),
-        _unread(observations),
+        _one_language(answered),
+        _unread(answered),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _by_setting(estimates: Estimates) -> Chart | None:
@@ -50,29 +47,26 @@ def _by_setting(estimates: Estimates) -> Chart | None:
     words = dict(
         zip(SETTINGS, ("in English", "in the place's own language", "in any other language"), strict=True)
     )
-    return Chart(
+    return intervals(
+        mark="bars",
         name="accuracy-by-setting",
         title="Right answers by how the language of the question relates to what is shown",
         see="EN, LOC and GLO of T. The tick is what guessing scores. What a language is good or bad at "
         "everywhere is part of LOC and GLO; the local advantage in the table is without it.",
         table=rows.select(
             pl.concat_str("setting", pl.lit(": "), pl.col("setting").replace(words)).alias("asked"),
-            "value", "low", "high", "n", "chance",
+            *MEASURED,
+            "chance",
         ),
-        mark="bars",
-        x="asked",
-        y="value",
-        low="low",
-        high="high",
-        marker="chance",
-        x_title="asked in",
+        x=("asked", "asked in"),
         y_title="right answers",
+        marker="chance",
         percent=True,
-    )  # fmt: skip
+    )
 
 
 def _accuracy(estimates: Estimates, answered: Answered) -> Chart:
-    rows = named(estimates.by("language", ACCURACY).table.select("language", "value", "low", "high", "n"))
+    rows = named(estimates.by("language", ACCURACY).table.select("language", *MEASURED))
     chart = points_by_language(
         rows,
         name="accuracy-by-language",
@@ -86,7 +80,7 @@ def _accuracy(estimates: Estimates, answered: Answered) -> Chart:
 
 
 def _shifts(estimates: Estimates, settings: KnowledgeSettings) -> Chart | None:
-    rows = estimates.by("language", SHIFT).table.select("language", "value", "low", "high", "n")
+    rows = estimates.by("language", SHIFT).table.select("language", *MEASURED)
     chart = points_by_language(
         named(rows),
         name="shift-by-language",
@@ -107,10 +101,8 @@ def _by_region(estimates: Estimates) -> Chart | None:
     place, names = by_family(), language_names()
     at = [pl.col(name).replace_strict(place, default=len(place)) for name in ("region", "language")]
     own = rows.select("region", language="region").unique(maintain_order=True)
-    cells = pl.concat(
-        [rows.select("region", "language", "value", "low", "high", "n", "chance"), own], how="diagonal"
-    )
-    return Chart(
+    cells = pl.concat([rows.select("region", "language", *MEASURED, "chance"), own], how="diagonal")
+    return matrix(
         name="consistency-by-region",
         title="Consistency of a region's own language with the others, on questions about the region",
         see="As T's Figure 2: each row is a region, named by its language. A column that stands out is a "
@@ -118,12 +110,8 @@ def _by_region(estimates: Estimates) -> Chart | None:
         table=cells.sort(at[0], "region", at[1], "language").with_columns(
             pl.col("region", "language").replace(names)
         ),
-        mark="heatmap",
-        x="language",
-        y="region",
-        color="value",
-        x_title="language",
-        y_title="region, by its language",
+        x=("language", "language"),
+        y=("region", "region, by its language"),
         percent=True,
     )
 
@@ -132,24 +120,20 @@ def _by_pair(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("language", "other"), CONSISTENCY).table
     if len(rows) < LEAST:
         return None
-    return Chart(
+    return matrix(
         name="consistency-by-pair",
         title="Consistency of every two languages over all questions",
         see="Of what is right in one of two languages, how much is right in the other. Blocks along the "
         "diagonal are families that know the same things.",
-        table=square(rows.select("language", "other", "value", "low", "high", "n"), sign=1),
-        mark="heatmap",
-        x="language",
-        y="other",
-        color="value",
-        x_title="language",
-        y_title="other language",
+        table=square(rows.select("language", "other", *MEASURED), sign=1),
+        x=("language", "language"),
+        y=("other", "other language"),
         percent=True,
     )
 
 
 def _lost(estimates: Estimates, settings: KnowledgeSettings) -> Chart | None:
-    rows = estimates.by("language", LOST).table.select("language", "value", "low", "high", "n")
+    rows = estimates.by("language", LOST).table.select("language", *MEASURED)
     if not len(rows):
         return None
     chart = points_by_language(
@@ -196,12 +180,12 @@ def _in_how_many(answered: Answered) -> Chart:
     )
 
 
-def _one_language(observations: Observations) -> Gallery | None:
-    rows = known_in_one(observations["answers"])
+def _one_language(answered: Answered) -> Gallery | None:
+    rows = known_in_one(answered["answers"])
     if not len(rows):
         return None
     return _gallery(
-        observations,
+        answered,
         rows,
         name="known-in-few",
         title="Questions that the fewest languages know",
@@ -210,12 +194,12 @@ def _one_language(observations: Observations) -> Gallery | None:
     )
 
 
-def _unread(observations: Observations) -> Gallery | None:
-    rows = unread(observations["answers"])
+def _unread(answered: Answered) -> Gallery | None:
+    rows = unread(answered["answers"])
     if not len(rows):
         return None
     return _gallery(
-        observations,
+        answered,
         rows,
         name="unread",
         title="Replies that no rule could read",
@@ -223,10 +207,10 @@ def _unread(observations: Observations) -> Gallery | None:
     )
 
 
-def _gallery(observations: Observations, rows: pl.DataFrame, *, name: str, title: str, see: str) -> Gallery:
+def _gallery(answered: Answered, rows: pl.DataFrame, *, name: str, title: str, see: str) -> Gallery:
     """A list for each question: the option chosen in each language, or the reply where none could be read."""
-    pictures = dict(observations["pictures"].select("image_id", "picture").iter_rows())
-    headings = _headings(observations["answers"])
+    pictures = dict(answered["pictures"].select("image_id", "picture").iter_rows())
+    headings = _headings(answered["answers"])
     tiers = dict(known_languages().select("code", "tier").iter_rows())
     table: list[dict[str, object]] = []
     shown: dict[str, bytes] = {}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from equiview.audits.base import once
 from equiview.audits.estimating import Rows, joined, summarise
 from equiview.audits.knowledge.answers import Answered, Floats
 from equiview.audits.knowledge.consistency import BOTH, add_consistency, pair_columns
@@ -14,7 +15,6 @@ from equiview.audits.knowledge.reading import RULES
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.data.estimates import Estimates
 from equiview.data.metric import quantity
-from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
 from equiview.stats import mean_interval, sign_flip_test
 
@@ -25,18 +25,17 @@ VERDICT = "verdict"
 TESTED = (SHIFT, ADVANTAGE.metric)
 
 
-def values(observations: Observations, settings: KnowledgeSettings) -> Values:
+@once
+def values(answered: Answered, settings: KnowledgeSettings) -> Values:
     """Of each question: right answers by setting, language and region, differences, what was unread."""
-    answered = Answered.of(observations)
     columns = [*_accuracies(answered), *_reading(answered), *_differences(answered), *pair_columns(answered)]
     asked = [entry for entry in columns if not np.isnan(entry.values).all()]
     return Values.of(answered.question_ids, asked, answered.image)
 
 
-def measure(observations: Observations, settings: KnowledgeSettings) -> Estimates:
+def measure(answered: Answered, settings: KnowledgeSettings) -> Estimates:
     """Accuracy and shares with intervals; consistency with its floor; the differences that are judged."""
-    answered = Answered.of(observations)
-    per_question = values(observations, settings)
+    per_question = values(answered, settings)
     plain = per_question.select(lambda entry: entry.metric not in {*TESTED, BOTH})
     rows = Rows()
     _add_differences(rows, per_question, settings)

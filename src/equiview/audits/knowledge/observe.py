@@ -12,37 +12,31 @@ from equiview.benchmarks import Benchmark
 from equiview.data.observations import Observations
 from equiview.data.requests import Plan
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.subjects import Answerer
 
 REPLY_TOKENS = {"direct": 8, "cot-local": 400, "cot-english": 400}
 """Tokens that a reply usually takes, by kind of prompt."""
-SCHEMAS = {
-    "answers": Schema(
-        "answers",
-        (
-            Column("question_id", pl.String, "the question"),
-            Column("image_id", pl.String, "the image that it is about"),
-            Column("language", pl.String, "the language it was asked in"),
-            Column("region", pl.String, "language local to what is shown; null: none", nullable=True),
-            Column("question", pl.String, "its words"),
-            Column("options", pl.List(pl.String), "what could be answered"),
-            Column("truth", pl.Int32, "place of the right option, from 0"),
-            Column("text", pl.String, "the reply"),
-            Column("chosen", pl.Int32, "place of the option that it chooses; null: unread", nullable=True),
-            Column("rule", pl.String, "the rule that read it"),
-            Column("stopped", pl.String, "why the reply ended: stop, length or refused"),
-            Column("tokens", pl.Int64, "tokens of the reply, where they are known", nullable=True),
-        ),
+SCHEMAS = schemas(
+    answers=(
+        Column("question_id", pl.String, "the question"),
+        Column("image_id", pl.String, "the image that it is about"),
+        Column("language", pl.String, "the language it was asked in"),
+        Column("region", pl.String, "language local to what is shown; null: none", nullable=True),
+        Column("question", pl.String, "its words"),
+        Column("options", pl.List(pl.String), "what could be answered"),
+        Column("truth", pl.Int32, "place of the right option, from 0"),
+        Column("text", pl.String, "the reply"),
+        Column("chosen", pl.Int32, "place of the option that it chooses; null: unread", nullable=True),
+        Column("rule", pl.String, "the rule that read it"),
+        Column("stopped", pl.String, "why the reply ended: stop, length or refused"),
+        Column("tokens", pl.Int64, "tokens of the reply, where they are known", nullable=True),
     ),
-    "pictures": Schema(
-        "pictures",
-        (
-            Column("image_id", pl.String, "an image of the examples", unique=True),
-            Column("picture", pl.Binary, "a small picture of it", nullable=True),
-        ),
+    pictures=(
+        Column("image_id", pl.String, "an image of the examples", unique=True),
+        Column("picture", pl.Binary, "a small picture of it", nullable=True),
     ),
-}
+)
 
 
 def observe(

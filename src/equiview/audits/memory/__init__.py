@@ -20,6 +20,7 @@ from equiview.audits.memory.measure import (
     SCORE,
     SHIFT,
     TESTED,
+    Described,
     measure,
     values,
 )
@@ -28,8 +29,7 @@ from equiview.audits.memory.replies import ADHERENCE, SHARE
 from equiview.audits.memory.settings import MemorySettings
 from equiview.audits.memory.tables import TABLES
 from equiview.data.headline import Headline
-from equiview.data.metric import SHARE as FROM_0_TO_1
-from equiview.data.metric import Metric, quantity
+from equiview.data.metric import Metric, quantity, share
 from equiview.subjects import Answerer
 
 SCORES = (0.0, 2.5)
@@ -42,13 +42,11 @@ METRICS = (
         "higher",
         range=SCORES,
     ),
-    Metric(
+    share(
         CONSISTENCY,
         "how much of their score a region's language and another share landmark by landmark; chance is that "
         "with landmarks shuffled",
         "higher",
-        "share",
-        FROM_0_TO_1,
     ),
     Metric(
         MARGIN, "what a description scores with its own landmark over all others", "higher", range=CHANGES
@@ -72,30 +70,18 @@ METRICS = (
         range=CHANGES,
     ),
     Metric(MATCHED, "the shift of a language among descriptions that are about as long", range=CHANGES),
-    Metric(
-        "matched", "share of descriptions beside which there is one about as long", None, "share", FROM_0_TO_1
-    ),
+    share("matched", "share of descriptions beside which there is one about as long"),
     Metric("words", "words of the English text of descriptions", None, "words", (0.0, None)),
-    Metric(ADHERENCE, "share of replies that are in the language asked for", "higher", "share", FROM_0_TO_1),
-    Metric(SHARE, "share of replies that are of a kind", None, "share", FROM_0_TO_1),
-    Metric("missing", "share of landmarks without any score in a language", "lower", "share", FROM_0_TO_1),
-    Metric(
+    share(ADHERENCE, "share of replies that are in the language asked for", "higher"),
+    share(SHARE, "share of replies that are of a kind"),
+    share("missing", "share of landmarks without any score in a language", "lower"),
+    share(
         "undefined cells",
         "share of pairs of a region and a language that have no consistency, for want of scores",
         "lower",
-        "share",
-        FROM_0_TO_1,
     ),
-    Metric(
-        "failed translations", "share of translations that could not be read", "lower", "share", FROM_0_TO_1
-    ),
-    Metric(
-        "texts cut by the scorer",
-        "share of texts of which the scorer reads only the beginning",
-        "lower",
-        "share",
-        FROM_0_TO_1,
-    ),
+    share("failed translations", "share of translations that could not be read", "lower"),
+    share("texts cut by the scorer", "share of texts of which the scorer reads only the beginning", "lower"),
     Metric("score change", "what a second translator or scorer changes in the score", range=CHANGES),
     Metric(
         "consistency change",
@@ -106,7 +92,7 @@ METRICS = (
 )
 
 MEMORY = register(
-    Audit[Answerer, MemorySettings](
+    Audit[Answerer, MemorySettings, Described](
         name="memory",
         question="Does the model describe a place better in some languages than in others?",
         source='T: "Traveling Across Languages: Benchmarking Cross-Lingual Consistency in Multimodal LLMs", '
@@ -124,6 +110,7 @@ MEMORY = register(
             Headline(quantity(ADHERENCE)),
         ),
         observe=observe,
+        view=Described,
         values=values,
         measure=measure,
         draw=draw,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -59,12 +60,12 @@ class Cells:
         scores, others, words = tables
         return cls(tuple(ids), tuple(regions), tuple(languages), scores, others, words, asked)
 
-    @property
+    @cached_property
     def scores(self) -> Floats:
         """The mean over prompts, `(n_landmarks, n_languages)`; nan where no prompt has a score."""
         return mean_of(self.by_prompt)
 
-    @property
+    @cached_property
     def floors(self) -> Floats:
         """The mean score with other landmarks' pictures, alike."""
         return mean_of(self.others)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import by_family, named, points_by_language
+from equiview.audits.charts import BY_WEB, MEASURED, by_family, matrix, named, points_by_language
 from equiview.audits.memory.consistency import CONSISTENCY
-from equiview.audits.memory.measure import SCORE, SHIFT, TESTED
+from equiview.audits.memory.measure import SCORE, SHIFT, TESTED, Described
 from equiview.audits.memory.reading import CATEGORIES, SCORED
 from equiview.audits.memory.replies import ADHERENCE, SHARE
 from equiview.audits.memory.settings import MemorySettings
@@ -18,7 +18,6 @@ from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.items import blind_order
 from equiview.data.languages import language_names
-from equiview.data.observations import Observations
 
 POINTS = 900
 """Descriptions drawn as points; more would say no more."""
@@ -29,30 +28,29 @@ LONGEST = 600
 ASKED = ("in English", "in the region's language", "in another language")
 
 
-def draw(observations: Observations, estimates: Estimates, settings: MemorySettings) -> list[Figure]:
+def draw(view: Described, estimates: Estimates, settings: MemorySettings) -> list[Figure | None]:
     """The figures, those that have nothing to show left out."""
-    figures = [
-        _scores(observations, estimates),
+    return [
+        _scores(view, estimates),
         _shifts(estimates, settings),
         _consistency(estimates),
         _adherence(estimates),
         _categories(estimates),
-        _lengths(observations, settings),
-        _examples(observations),
-        _unscored(observations),
+        _lengths(view, settings),
+        _examples(view),
+        _unscored(view),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
-def _scores(observations: Observations, estimates: Estimates) -> Chart | None:
+def _scores(view: Described, estimates: Estimates) -> Chart | None:
     rows = estimates.by("language", SCORE).table
     if not len(rows):
         return None
-    audited = observations["models"]["audited"].drop_nulls()
+    audited = view["models"]["audited"].drop_nulls()
     beside = f" The scorer was audited itself: {audited[0]}" if len(audited) else ""
     return replace(
         points_by_language(
-            named(rows.select("language", "value", "low", "high", "n", "chance")),
+            named(rows.select("language", *MEASURED, "chance")),
             name="score-by-language",
             title="How well descriptions in each language fit pictures of the landmark",
             see="CLIPScore, the mean over landmarks and prompts. The tick is what the same descriptions "
@@ -69,7 +67,7 @@ def _shifts(estimates: Estimates, settings: MemorySettings) -> Chart | None:
     if not len(rows):
         return None
     chart = points_by_language(
-        named(rows.select("language", "value", "low", "high", "n")),
+        named(rows.select("language", *MEASURED)),
         name="shift-by-language",
         title="How much better each language describes the same landmarks than the others",
         see="In percent of what a description scores with its own landmark over others. Where all languages "
@@ -91,7 +89,7 @@ def _consistency(estimates: Estimates) -> Chart | None:
     diagonal = rows.select("region", language="region").unique(maintain_order=True)
     rows = pl.concat([rows, diagonal.join(rows, on=["region", "language"], how="anti")], how="diagonal")
     rows = rows.sort(order[0], "region", order[1], "language")
-    return Chart(
+    return matrix(
         name="consistency",
         title="Consistency of each region's language with every other, on the landmarks of the region",
         see="As T's Figure 2, which is of questions. 1: both languages score alike on every landmark. A high "
@@ -106,12 +104,8 @@ def _consistency(estimates: Estimates) -> Chart | None:
             "chance",
             "n",
         ),
-        mark="heatmap",
-        x="language",
-        y="region",
-        color="value",
-        x_title="language",
-        y_title="language of the region",
+        x=("language", "language"),
+        y=("region", "language of the region"),
     )
 
 
@@ -120,7 +114,7 @@ def _adherence(estimates: Estimates) -> Chart | None:
     if not len(rows):
         return None
     return points_by_language(
-        named(rows.select("language", "value", "low", "high", "n")),
+        named(rows.select("language", *MEASURED)),
         name="adherence-by-language",
         title="Share of replies that are in the language asked for",
         see="As detected by lingua. Languages that it does not know are not here.",
@@ -145,17 +139,17 @@ def _categories(estimates: Estimates) -> Chart | None:
         y="value",
         color="category",
         domain=CATEGORIES,
-        x_title="language, from most to least written on the web",
+        x_title=BY_WEB,
         y_title="share of replies",
         percent=True,
     )
 
 
-def _lengths(observations: Observations, settings: MemorySettings) -> Chart | None:
-    scores = observations["scores"].filter(translator="first", scorer="first").drop_nulls("score")
+def _lengths(view: Described, settings: MemorySettings) -> Chart | None:
+    scores = view["scores"].filter(translator="first", scorer="first").drop_nulls("score")
     if not len(scores):
         return None
-    regions = observations["landmarks"].select("landmark_id", "region")
+    regions = view["landmarks"].select("landmark_id", "region")
     table = scores.join(regions, on="landmark_id", how="left", maintain_order="left")
     chosen = np.random.default_rng(settings.seed_of("figure")).permutation(len(table))[:POINTS]
     english, local = pl.col("language") == "en", pl.col("language") == pl.col("region")
@@ -181,17 +175,17 @@ def _lengths(observations: Observations, settings: MemorySettings) -> Chart | No
     )
 
 
-def _examples(observations: Observations) -> Gallery | None:
+def _examples(view: Described) -> Gallery | None:
     """What was said of a few landmarks by the first prompt, in every language, best first."""
-    descriptions = observations["descriptions"].filter(prompt=0)
-    scores = observations["scores"].filter(translator="first", scorer="first", prompt=0)
+    descriptions = view["descriptions"].filter(prompt=0)
+    scores = view["scores"].filter(translator="first", scorer="first", prompt=0)
     rows = descriptions.join(
         scores.select("landmark_id", "language", "score"),
         on=["landmark_id", "language"],
         maintain_order="left",
     )
     described = rows.filter(pl.col("score").is_not_null())
-    landmarks = observations["landmarks"].filter(
+    landmarks = view["landmarks"].filter(
         pl.col("landmark_id").is_in(described["landmark_id"].unique().to_list())
     )
     if not len(landmarks):
@@ -215,9 +209,9 @@ def _examples(observations: Observations) -> Gallery | None:
     )
 
 
-def _unscored(observations: Observations) -> Gallery | None:
+def _unscored(view: Described) -> Gallery | None:
     """Some of the replies that have no score, so that a reader sees whether they were read rightly."""
-    replies = observations["descriptions"].filter(~pl.col("category").is_in(SCORED))
+    replies = view["descriptions"].filter(~pl.col("category").is_in(SCORED))
     if not len(replies):
         return None
     order = blind_order(replies["landmark_id"] + ":" + replies["language"])[:UNSCORED]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from equiview.audits.base import View, once
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
+from equiview.audits.margin import effects_over_margin
 from equiview.audits.memory.cells import Cells, matched_shifts, mean_of, shifts_of
 from equiview.audits.memory.consistency import (
     CONSISTENCY,
     PARTS,
+    Cell,
     cells_of,
     columns_of_parts,
     consistency_by_cell,
@@ -23,45 +27,43 @@ from equiview.audits.memory.replies import adherence_columns, of_replies
 from equiview.audits.memory.robustness import robustness
 from equiview.audits.memory.settings import MemorySettings
 from equiview.data.estimates import Estimates
-from equiview.data.headline import Headline, Means
+from equiview.data.headline import Headline
 from equiview.data.metric import quantity
-from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
-from equiview.stats import interval, sign_flip_test, wald_p
 
 SCORE, MARGIN, SHIFT, LOCAL, ENGLISH = "score", "margin", "shift", "local advantage", "English advantage"
 MATCHED = "matched shift"
 TESTED = {SHIFT: "relative shift", LOCAL: "relative local advantage"}
 """Metrics that are 0 where languages are exchangeable, and these over the margin."""
-DRAWS_A_TEST = 200
-"""Random signs for each test of a family at least: fewer could not reject after Holm's correction."""
-
-
-def over_margin(means: Means) -> Means:
-    """The first mean over the second, the margin; infinite where that is not above 0."""
-    margin = means[..., 1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.real(margin) > 0, means[..., 0] / margin, np.inf)
-
-
 CONSISTENT = Headline(quantity(CONSISTENCY), combine=mean_consistency, pick=parts_in)
 
 
-def values(observations: Observations, settings: MemorySettings) -> Values:
+class Described(View[MemorySettings]):
+    """What was observed, with the scores of the first translator and scorer as a table."""
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The scores, a landmark a row, a language a column."""
+        return Cells.of(self.observations)
+
+    @cached_property
+    def compared(self) -> list[Cell]:
+        """Each region's language beside every other, where consistency is defined."""
+        return list(cells_of(self.cells, self.cells.scores, diagonal=self.settings.include_diagonal))
+
+
+@once
+def values(view: Described, settings: MemorySettings) -> Values:
     """Of each landmark and language: scores, margin, shifts, the parts of consistency, adherence.
 
     Landmarks are clusters: what is said of one landmark in several languages is drawn together.
     """
-    cells = Cells.of(observations)
+    cells = view.cells
     columns = [
         *_score_columns(cells),
         *_effect_columns(cells),
-        *adherence_columns(observations, cells),
-        *(
-            part
-            for cell in cells_of(cells, cells.scores, diagonal=settings.include_diagonal)
-            for part in columns_of_parts(cells, cell)
-        ),
+        *adherence_columns(view.observations, cells),
+        *(part for cell in view.compared for part in columns_of_parts(cells, cell)),
     ]
     names = [f"{landmark}:{language}" for landmark in cells.landmarks for language in cells.languages]
     clusters = [landmark for landmark in cells.landmarks for _ in cells.languages]
@@ -111,74 +113,30 @@ def _effect_columns(cells: Cells) -> Iterator[ValueColumn]:
             yield column(metric, cells.column(table, where), language=language)
 
 
-def measure(observations: Observations, settings: MemorySettings) -> Estimates:
+def measure(view: Described, settings: MemorySettings) -> Estimates:
     """Means with intervals, tests of shifts and local advantage, consistency, what replies were, robustness.
 
     Raises InputError where no description has a score.
     """
-    per_cell = values(observations, settings)
+    per_cell = values(view, settings)
     internal = {*PARTS, "language adherence", LOCAL, SHIFT, MARGIN}
+    several = quantity(MARGIN) in per_cell  # not of a single landmark, nor without any score
     plain = per_cell.select(lambda entry: entry.metric not in internal)
     return joined(
         [
-            _tested(per_cell, settings),
+            effects_over_margin(per_cell, TESTED, settings, settings.least) if several else None,
             summarise(plain, settings),
-            _consistency(per_cell, observations, settings),
-            of_replies(observations),
-            robustness(observations, settings),
+            _consistency(per_cell, view, settings),
+            of_replies(view.observations),
+            robustness(view.observations, settings),
         ]
     )
 
 
-def _tested(per_cell: Values, settings: MemorySettings) -> Estimates | None:
-    """The margin, then shifts and the local advantage with their tests, alone and over the margin.
-
-    Where the languages of a landmark are exchangeable, each of these may as well have the other sign, so
-    signs are flipped landmark by landmark; all are of one family.
-    """
-    margin_wanted = quantity(MARGIN)
-    if margin_wanted not in per_cell:  # a single landmark, or no score at all
-        return None
-    rows, clusters = Rows(), per_cell.clusters
-    tested = [entry for entry in per_cell.quantities if entry.metric in TESTED]
-    matrix = per_cell.at(margin_wanted, *tested)
-    margin, *measured = Replicates.of(matrix, settings, clusters=clusters).split()
-    counts = [len(np.unique(clusters[~np.isnan(entry)])) for entry in matrix.T]
-    rows.add(margin_wanted, margin, counts[0], p=float(wald_p(margin.value, margin.draws)))
-    related = float(interval(margin.draws)[0]) > 0
-    if not tested:
-        return rows.estimates()
-    p_values = sign_flip_test(
-        matrix[:, 1:],
-        clusters=clusters,
-        replicates=max(settings.replicates, DRAWS_A_TEST * len(tested)),
-        seed=settings.seed_of("signs"),
-    )
-    for wanted, effect, n, p in zip(tested, measured, counts[1:], p_values, strict=True):
-        judged = bool(n >= settings.least)
-        tests: dict[str, Any] = {"p": float(p) if judged else None, "judged": judged}
-        rows.add(wanted, effect, n, **tests, family="as it is")
-        if related:
-            over = quantity(TESTED[wanted.metric], None, **wanted.keys)
-            rows.add(over, _over(effect, margin), n, **tests, family="over the margin")
-    return rows.estimates()
-
-
-def _over(effect: Replicates, margin: Replicates) -> Replicates:
-    """An effect over the margin, replicate by replicate."""
-    value, draws = (
-        over_margin(np.stack(numbers, axis=-1))
-        for numbers in ((effect.value, margin.value), (effect.draws, margin.draws))
-    )
-    return Replicates(value, draws, effect.clusters)
-
-
-def _consistency(per_cell: Values, observations: Observations, settings: MemorySettings) -> Estimates | None:
+def _consistency(per_cell: Values, view: Described, settings: MemorySettings) -> Estimates | None:
     """By region and language, by region, and over all, each beside what shuffled landmarks would have."""
-    cells = Cells.of(observations)
-    defined = list(cells_of(cells, cells.scores, diagonal=settings.include_diagonal))
-    rows = Rows()
-    possible = possible_cells(cells, diagonal=settings.include_diagonal)
+    rows, defined = Rows(), view.compared
+    possible = possible_cells(view.cells, diagonal=settings.include_diagonal)
     if possible:
         share = 1 - len(defined) / possible
         rows.add_known(quantity("undefined cells"), (share, share, share), possible)

@@ -19,7 +19,7 @@ from equiview.data.requests import Reply
 from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.subjects import Answerer
 from equiview.subjects.chat.spoken import Detector
 from equiview.text.spaceless import words_in
@@ -30,62 +30,47 @@ _CELL = (
     Column("prompt", pl.Int32, "which prompt of the language, from 0"),
 )
 _TRANSLATOR = Column("translator", pl.String, "first or second")
-SCHEMAS = {
-    "landmarks": Schema(
-        "landmarks",
-        (
-            Column("landmark_id", pl.String, "the landmark", unique=True),
-            Column("region", pl.String, "the language of its region"),
-            Column("name", pl.String, "what it is called, in English where it has such a name"),
-            Column("images", pl.Int64, "how many pictures it is scored with"),
-            Column("picture", pl.Binary, "one of them, small", nullable=True),
-        ),
+SCHEMAS = schemas(
+    landmarks=(
+        Column("landmark_id", pl.String, "the landmark", unique=True),
+        Column("region", pl.String, "the language of its region"),
+        Column("name", pl.String, "what it is called, in English where it has such a name"),
+        Column("images", pl.Int64, "how many pictures it is scored with"),
+        Column("picture", pl.Binary, "one of them, small", nullable=True),
     ),
-    "models": Schema(
-        "models",
-        (
-            Column("role", pl.String, "translator or scorer"),
-            Column("place", pl.String, "first or second"),
-            Column("name", pl.String, "the model"),
-            Column("audited", pl.String, "what its own run found, as far as one was given", nullable=True),
-        ),
+    models=(
+        Column("role", pl.String, "translator or scorer"),
+        Column("place", pl.String, "first or second"),
+        Column("name", pl.String, "the model"),
+        Column("audited", pl.String, "what its own run found, as far as one was given", nullable=True),
     ),
-    "descriptions": Schema(
-        "descriptions",
-        (
-            *_CELL,
-            Column("region", pl.String, "the language of the landmark's region"),
-            Column("text", pl.String, "what was replied"),
-            Column("stopped", pl.String, "why the reply ended: stop, length or refused"),
-            Column("detected", pl.String, "its language; null: none was recognised", nullable=True),
-            Column("known", pl.Boolean, "whether the language asked in is known to the detector"),
-            Column("category", pl.String, ", ".join(CATEGORIES[:-1]) + f" or {CATEGORIES[-1]}"),
-            Column("characters", pl.Int64, "its length in characters"),
-            Column("words", pl.Int64, "its length in words; in characters for Chinese, Japanese and Thai"),
-        ),
+    descriptions=(
+        *_CELL,
+        Column("region", pl.String, "the language of the landmark's region"),
+        Column("text", pl.String, "what was replied"),
+        Column("stopped", pl.String, "why the reply ended: stop, length or refused"),
+        Column("detected", pl.String, "its language; null: none was recognised", nullable=True),
+        Column("known", pl.Boolean, "whether the language asked in is known to the detector"),
+        Column("category", pl.String, ", ".join(CATEGORIES[:-1]) + f" or {CATEGORIES[-1]}"),
+        Column("characters", pl.Int64, "its length in characters"),
+        Column("words", pl.Int64, "its length in words; in characters for Chinese, Japanese and Thai"),
     ),
-    "translations": Schema(
-        "translations",
-        (
-            *_CELL,
-            _TRANSLATOR,
-            Column("text", pl.String, "the translation; null: there is none", nullable=True),
-            Column("problem", pl.String, "why there is none", nullable=True),
-        ),
+    translations=(
+        *_CELL,
+        _TRANSLATOR,
+        Column("text", pl.String, "the translation; null: there is none", nullable=True),
+        Column("problem", pl.String, "why there is none", nullable=True),
     ),
-    "scores": Schema(
-        "scores",
-        (
-            *_CELL,
-            _TRANSLATOR,
-            Column("scorer", pl.String, "first or second"),
-            Column("words", pl.Int64, "words of the English text that is scored", nullable=True),
-            Column("cut", pl.Boolean, "whether the scorer reads only its beginning", nullable=True),
-            Column("score", pl.Float64, "CLIPScore, the mean over the landmark's pictures", nullable=True),
-            Column("other", pl.Float64, "the mean over the other landmarks of that score", nullable=True),
-        ),
+    scores=(
+        *_CELL,
+        _TRANSLATOR,
+        Column("scorer", pl.String, "first or second"),
+        Column("words", pl.Int64, "words of the English text that is scored", nullable=True),
+        Column("cut", pl.Boolean, "whether the scorer reads only its beginning", nullable=True),
+        Column("score", pl.Float64, "CLIPScore, the mean over the landmark's pictures", nullable=True),
+        Column("other", pl.Float64, "the mean over the other landmarks of that score", nullable=True),
     ),
-}
+)
 Text = tuple[str, str | None]
 """A text and the language that was detected."""
 
@@ -126,7 +111,7 @@ def observe(
             "models": _models(settings, translators, audited),
             "descriptions": descriptions,
             "translations": translations,
-            "scores": _ordered(pl.concat(parts), "scores"),
+            "scores": pl.concat(parts).select(list(SCHEMAS["scores"].dtypes)),
         }
     )
 
@@ -151,7 +136,7 @@ def _descriptions(questions: Sequence[Asked], replies: Sequence[Reply], detector
                 "words": words_in(reply.text),
             }
         )
-    return _table(rows, "descriptions")
+    return SCHEMAS["descriptions"].table(rows)
 
 
 def _translated(
@@ -186,7 +171,7 @@ def _translated(
                 translations.append({**cell, "translator": place, "text": text, "problem": problem})
             texts.append(text)
         english[place] = texts
-    return english, _table(translations, "translations")
+    return english, SCHEMAS["translations"].table(translations)
 
 
 def _scored(
@@ -225,7 +210,7 @@ def _landmarks(benchmark: Benchmark, questions: Sequence[Asked]) -> pl.DataFrame
         }
         for landmark, question in shown.items()
     ]
-    return _table(rows, "landmarks")
+    return SCHEMAS["landmarks"].table(rows)
 
 
 def _models(
@@ -249,7 +234,7 @@ def _models(
     for row in rows:
         if row["place"] == "second":
             row["audited"] = None
-    return _table(rows, "models")
+    return SCHEMAS["models"].table(rows)
 
 
 def _setting(place: str, role: str) -> str:
@@ -264,11 +249,3 @@ def _audited(folder: str) -> str | None:
     run.need("measure")
     sentences = [f"{verdict.question} {verdict.answer}" for verdict in run.verdicts]
     return f"{run.name} on {run.manifest.benchmark.name}: {' '.join(sentences)}"
-
-
-def _table(rows: Sequence[Mapping[str, Any]], name: str) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=SCHEMAS[name].dtypes)
-
-
-def _ordered(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    return table.select(list(SCHEMAS[name].dtypes))

@@ -6,6 +6,7 @@ prompt of which value is most similar, in each language and paraphrase of the pr
 """
 
 from equiview.audits.base import Audit, register
+from equiview.audits.parity.answers import Answers
 from equiview.audits.parity.coverage import COVERAGE
 from equiview.audits.parity.draw import draw
 from equiview.audits.parity.judge import judge
@@ -17,43 +18,29 @@ from equiview.audits.parity.tables import TABLES, table_1
 from equiview.audits.parity.tasks import DIRECTIONS
 from equiview.benchmarks.prompts import SHIPPED
 from equiview.data.headline import Headline
-from equiview.data.metric import DIFFERENCE, SHARE, Metric, quantity
+from equiview.data.metric import SHARE, Metric, points, quantity, share
 from equiview.subjects import Encoder
 
 __all__ = ["METRICS", "PARITY", "SCHEMAS", "TABLES", "ParitySettings", "table_1"]
 
 METRICS = (
-    Metric("R", "share of queries whose correct result is among the first k", "higher", "share", SHARE),
-    Metric(
+    share("R", "share of queries whose correct result is among the first k", "higher"),
+    points(
         "skill",
         "accuracy less what the same answers would score if they did not depend on the image",
         "higher",
-        "points",
-        DIFFERENCE,
     ),
-    Metric(
-        "balanced R",
-        "R@1 expected among candidates of which every group has equally many",
-        "higher",
-        "share",
-        SHARE,
+    share("balanced R", "R@1 expected among candidates of which every group has equally many", "higher"),
+    points(
+        "balanced group gap", "balanced R of one group less that of another, within a language; 0 is equal"
     ),
-    Metric(
-        "balanced group gap",
-        "balanced R of one group less that of another, within a language; 0 is equal",
-        None,
-        "points",
-        DIFFERENCE,
-    ),
-    Metric("accuracy", "share of images classified correctly", "higher", "share", SHARE),
-    Metric(
+    share("accuracy", "share of images classified correctly", "higher"),
+    points(
         "gap to pivot",
         "accuracy in the pivot language less that in the other, or in the others on average; 0 is equal",
         "lower",
-        "points",
-        DIFFERENCE,
     ),
-    Metric("gap", "accuracy in one language less that in another; 0 is equal", None, "points", DIFFERENCE),
+    points("gap", "accuracy in one language less that in another; 0 is equal"),
     Metric(
         "range over languages", "highest accuracy of a language less the lowest", "lower", "points", SHARE
     ),
@@ -61,45 +48,24 @@ METRICS = (
     Metric(
         "Gini over languages", "Gini coefficient of accuracy over languages; 0 is equal", "lower", "", SHARE
     ),
-    Metric("lowest language", "accuracy of the language with the lowest", "higher", "share", SHARE),
-    Metric("highest language", "accuracy of the language with the highest", "higher", "share", SHARE),
-    Metric(
-        "group gap",
-        "accuracy of one group less that of another, within a language; 0 is equal",
-        None,
-        "points",
-        DIFFERENCE,
-    ),
-    Metric(
+    share("lowest language", "accuracy of the language with the lowest", "higher"),
+    share("highest language", "accuracy of the language with the highest", "higher"),
+    points("group gap", "accuracy of one group less that of another, within a language; 0 is equal"),
+    points(
         "amplification",
         "size of the group gap less its size in the pivot language; above 0 the language makes it larger",
         "lower",
-        "points",
-        DIFFERENCE,
     ),
-    Metric(
-        "mean amplification",
-        "amplification on average over the groups within which it is measured",
-        "lower",
-        "points",
-        DIFFERENCE,
+    points(
+        "mean amplification", "amplification on average over the groups within which it is measured", "lower"
     ),
-    Metric(
+    points(
         "cross gap",
         "accuracy of one group in a language less that of another in the pivot language; 0 is equal",
-        None,
-        "points",
-        DIFFERENCE,
     ),
-    Metric("part of cross gap", "one of three parts that sum to the cross gap", None, "points", DIFFERENCE),
+    points("part of cross gap", "one of three parts that sum to the cross gap"),
     Metric("bound of cross gap", "sum of the sizes of the three parts", None, "points", (0, 2)),
-    Metric(
-        COVERAGE,
-        "share of the captioned images that matching in a language rests on",
-        "higher",
-        "share",
-        SHARE,
-    ),
+    share(COVERAGE, "share of the captioned images that matching in a language rests on", "higher"),
     Metric(
         "range over paraphrases",
         "highest accuracy of a wording of the prompts less the lowest, within a language",
@@ -110,7 +76,7 @@ METRICS = (
 )
 
 PARITY = register(
-    Audit[Encoder, ParitySettings](
+    Audit[Encoder, ParitySettings, Answers](
         name="parity",
         question="Does accuracy differ across languages, or across people within and across languages?",
         source='F: "Assessing Multilingual Fairness in Pre-trained Multimodal Representations", section 4',
@@ -150,6 +116,7 @@ PARITY = register(
             "part": "{}",
         },
         observe=observe,
+        view=Answers,
         values=values,
         measure=measure,
         draw=draw,

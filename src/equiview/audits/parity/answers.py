@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits.base import View
 from equiview.audits.estimating import Replicates
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS, classified, most_written
@@ -40,11 +41,11 @@ class Correct:
         return np.asarray(~np.isnan(self.matrix).any(axis=1))
 
 
-class Answers:
+class Answers(View[ParitySettings]):
     """What was answered correctly: by task a `Correct` over languages, images in the order of `ids`."""
 
     def __init__(self, observations: Observations, settings: ParitySettings) -> None:
-        self.settings = settings
+        super().__init__(observations, settings)
         self.matches, self.ahead = observations["matches"], observations["ahead"]
         predictions = observations["predictions"]
         self.predictions = predictions.with_columns(

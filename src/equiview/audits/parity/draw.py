@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from equiview.audits.charts import named, points_by_language, square
+from equiview.audits.charts import BY_WEB, MEASURED, intervals, matrix, named, points_by_language, square
 from equiview.audits.judging import ALPHA
+from equiview.audits.parity.answers import Answers
 from equiview.audits.parity.groups import PARTS, value_order
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
@@ -22,14 +23,13 @@ from equiview.audits.parity.tasks import (
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure
 from equiview.data.languages import language_name
-from equiview.data.observations import Observations
 
 MANY_LANGUAGES = 12
 
 
-def draw(observations: Observations, estimates: Estimates, settings: ParitySettings) -> list[Figure]:
+def draw(answers: Answers, estimates: Estimates, settings: ParitySettings) -> list[Figure | None]:
     """Accuracy and gaps by language (F, Fig. 1c, 2), then groups (Fig. 3, 4) and what gaps are made of."""
-    order = value_order(observations["groups"], observations["prompts"])
+    order = value_order(answers["groups"], answers["prompts"])
     tasks = tasks_of(estimates)
     figures: list[Figure | None] = [_accuracy(estimates, task) for task in tasks if task in DIRECTIONS]
     figures.append(_classified(estimates, classified(tasks)))
@@ -46,7 +46,7 @@ def draw(observations: Observations, estimates: Estimates, settings: ParitySetti
                         figures.append(_within(estimates, task, attribute, values[0], other, within))
                 figures.append(_parts(estimates, task, attribute, values[0]))
     figures.append(_paraphrases(estimates, classified(tasks)))
-    return [figure for figure in figures if figure is not None]
+    return figures
 
 
 def _accuracy(estimates: Estimates, task: str) -> Chart | None:
@@ -73,22 +73,17 @@ def _classified(estimates: Estimates, tasks: list[str]) -> Chart | None:
     if not tasks:
         return None
     table = pl.concat([named(estimates.by("language", "accuracy", task=task).table) for task in tasks])
-    return Chart(
+    return intervals(
         name="accuracy-classified",
         title="Accuracy of zero-shot classification by the language of the prompts",
         see="Points of one colour that lie level are fair to languages. Mean over paraphrases of the "
         "prompts; how far these lie apart is shown below.",
-        table=table.select("name", "language", "task", "value", "low", "high", "n", "chance"),
-        mark="points",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
+        table=table.select("name", "language", "task", *MEASURED, "chance"),
+        x=("name", "language of the prompts"),
+        y_title="accuracy",
         color="task",
         domain=tuple(tasks),
         label="language",
-        x_title="language of the prompts",
-        y_title="accuracy",
         percent=True,
     )
 
@@ -103,22 +98,17 @@ def _gaps(estimates: Estimates, task: str, settings: ParitySettings) -> Chart | 
         differs=pl.when(pl.col("p_holm") <= ALPHA).then(pl.lit(answers[1])).otherwise(pl.lit(answers[0]))
     )
     pivot = language_name(pivot_of(estimates, task))
-    return Chart(
+    return intervals(
         name=f"gap-to-pivot-{task}",
         title=f"How much worse than {pivot}: {title_of(task)}",
         see=f"Above 0 the language is served worse than {pivot}. Gaps that are shown to exceed {limit} "
         "when all that the verdict reads are tested together (Holm) are named so.",
         table=table.select("name", "language", "differs", "value", "low", "high", "p_holm", "n"),
-        mark="points",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
+        x=("name", BY_WEB),
+        y_title=f"gap to {pivot}, {accuracy_name(task)}",
         color="differs",
         domain=answers,
         label="language",
-        x_title="language, from most to least written on the web",
-        y_title=f"gap to {pivot}, {accuracy_name(task)}",
         points=True,
         reference={"equal": 0.0, "tolerance": settings.tolerance},
     )
@@ -129,18 +119,14 @@ def _pairs(estimates: Estimates, task: str) -> Chart | None:
     if len(rows) < 3:
         return None
     table = square(rows, sign=-1)
-    return Chart(
+    return matrix(
         name=f"gap-by-pair-{task}",
         title=f"Gap of every two languages, families together: {title_of(task)}",
         see="Each cell is the accuracy of the column's language less that of the row's, in points. A column "
         "that is orange all along is served better than the others, a blue one worse.",
         table=table,
-        mark="heatmap",
-        x="language",
-        y="other",
-        color="value",
-        x_title="language",
-        y_title="compared with",
+        x=("language", "language"),
+        y=("other", "compared with"),
         points=True,
         reference={"equal": 0.0},
     )
@@ -154,7 +140,7 @@ def _by_group(estimates: Estimates, task: str, attribute: str, values: list[str]
         return None
     among = " among equally many candidates of each" if len(balanced) else ""
     table = named(rows).sort(pl.col("group").cast(pl.Enum(values)), maintain_order=True)
-    columns = ("name", "language", "group", "value", "low", "high", "n", "judged")
+    columns = ("name", "language", "group", *MEASURED, "judged")
     heat = table["language"].n_unique() > MANY_LANGUAGES or len(values) > MANY_LANGUAGES
     shared: dict[str, Any] = {
         "name": f"accuracy-{task}-by-{attribute}",
@@ -171,7 +157,7 @@ def _by_group(estimates: Estimates, task: str, attribute: str, values: list[str]
             x="name",
             y="group",
             color="value",
-            x_title="language, from most to least written on the web",
+            x_title=BY_WEB,
             y_title=attribute,
         )
     return Chart(
@@ -202,21 +188,16 @@ def _within(
     table = named(rows).with_columns(pl.col("within_group").alias(other))
     table = table.sort(pl.col(other).cast(pl.Enum(values)), maintain_order=True)
     against = table["against"][0]
-    return Chart(
+    return intervals(
         name=f"gap-{task}-{attribute}-within-{other}",
         title=f"{first} less {against} within {other}, by language: {title_of(task)}",
         see=f"Above 0 images of {first} are answered better, below 0 those of {against}. Within one "
         f"{other}, points at different heights are gaps that depend on the language asked in.",
-        table=table.select(other, "name", "language", "value", "low", "high", "n", "judged"),
-        mark="points",
-        x=other,
-        y="value",
-        low="low",
-        high="high",
+        table=table.select(other, "name", "language", *MEASURED, "judged"),
+        x=(other, other),
+        y_title=f"accuracy of {first} less that of {against}",
         color="name",
         label="language",
-        x_title=other,
-        y_title=f"accuracy of {first} less that of {against}",
         points=True,
         reference={"equal": 0.0},
     )
@@ -229,22 +210,18 @@ def _parts(estimates: Estimates, task: str, attribute: str, first: str) -> Chart
         return None
     table = named(rows).sort(pl.col("part").cast(pl.Enum(PARTS)), maintain_order=True)
     against, pivot = table["against"][0], language_name(pivot_of(estimates, task))
-    return Chart(
+    return intervals(
+        mark="bars",
         name=f"cross-gap-{task}-{attribute}",
         title=f"{first} in each language against {against} in {pivot}: what the gap is made of",
         see="The parts add up to the gap exactly. A tall part across languages is the language's, tall "
         "parts within are the groups'. Proposition 3 bounds the gap by the parts without their signs.",
-        table=table.select("name", "language", "part", "value", "low", "high", "n"),
-        mark="bars",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
+        table=table.select("name", "language", "part", *MEASURED),
+        x=("name", "language"),
+        y_title="part of the gap",
         color="part",
         domain=PARTS,
         label="language",
-        x_title="language",
-        y_title="part of the gap",
         points=True,
     )
 
@@ -257,20 +234,15 @@ def _paraphrases(estimates: Estimates, tasks: list[str]) -> Chart | None:
     if rows["paraphrase"].n_unique() < 2:
         return None
     table = rows.with_columns(asked=pl.concat_str("task", pl.lit(": "), "paraphrase"))
-    return Chart(
+    return intervals(
         name="paraphrases",
         title="How much it matters how one asks, beside the language in which one asks",
         see="Each point is one wording of the prompts. A difference between languages that is no larger "
         "than that between wordings of one language is not news.",
-        table=table.select("name", "language", "asked", "value", "low", "high", "n"),
-        mark="points",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
+        table=table.select("name", "language", "asked", *MEASURED),
+        x=("name", "language of the prompts"),
+        y_title="accuracy",
         color="asked",
         label="language",
-        x_title="language of the prompts",
-        y_title="accuracy",
         percent=True,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from equiview.audits.base import once
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
 from equiview.audits.parity.coverage import add_coverage
@@ -18,19 +19,15 @@ from equiview.audits.parity.tasks import DIRECTIONS, metric_of
 from equiview.data.estimates import Estimates
 from equiview.data.languages import TIERS, tier_by_code
 from equiview.data.metric import quantity
-from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
 from equiview.stats import Proportions, wilson_interval
 
 ACCURACIES = ("R", "accuracy", "balanced R", "lowest language", "highest language")
 
 
-def values(observations: Observations, settings: ParitySettings) -> Values:
+@once
+def values(answers: Answers, settings: ParitySettings) -> Values:
     """Of each image: correctness by task and language, its mean over languages and tiers, its mean gap."""
-    return _values(Answers(observations, settings))
-
-
-def _values(answers: Answers) -> Values:
     columns: list[ValueColumn] = []
     for task, correct in answers.tasks.items():
         for k, at_k in _at_cutoffs(answers, task):
@@ -74,9 +71,8 @@ def _row_means(table: Floats) -> Floats:
         return np.asarray(np.where(asked, table, 0).sum(axis=1) / asked.sum(axis=1))
 
 
-def measure(observations: Observations, settings: ParitySettings) -> Estimates:
+def measure(answers: Answers, settings: ParitySettings) -> Estimates:
     """Accuracies beside chance; gaps of languages and their spread; gaps of groups within and across them."""
-    answers = Answers(observations, settings)
     rows = Rows()
     able: dict[str, set[str]] = {}
     for task, correct in answers.tasks.items():
@@ -86,9 +82,9 @@ def measure(observations: Observations, settings: ParitySettings) -> Estimates:
         _add_gaps(rows, answers, task, accuracy, judged=bool(able[task]))
         if task not in DIRECTIONS:
             _add_paraphrases(rows, answers, task)
-    add_coverage(rows, observations["coverage"])
-    add_groups(rows, answers, observations["groups"], observations["prompts"], able)
-    return _with_ends(joined([summarise(_values(answers), settings), rows.estimates()]))
+    add_coverage(rows, answers["coverage"])
+    add_groups(rows, answers, answers["groups"], answers["prompts"], able)
+    return _with_ends(joined([summarise(values(answers, settings), settings), rows.estimates()]))
 
 
 def _with_ends(estimates: Estimates) -> Estimates:

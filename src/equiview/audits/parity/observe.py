@@ -22,7 +22,7 @@ from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors, taken
 from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.search import comparable, score_blocks
 from equiview.subjects import Encoder
 
@@ -30,63 +30,46 @@ GROUPED = ("gender", "race", "age", "skin", "group")
 """Attributes by which accuracy is broken down when images have them and nothing else is asked for."""
 MANY_VALUES = 40
 
-SCHEMAS = {
-    "matches": Schema(
-        "matches",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("direction", pl.String, " or ".join(DIRECTIONS)),
-            Column("language", pl.String, "language of the captions"),
-            Column("round", pl.Int32, "which caption of the image, from 1"),
-            Column("rank", pl.Int32, "place of the right one among the candidates, from 1"),
-            Column("candidates", pl.Int32, "how many candidates there were"),
-        ),
+SCHEMAS = schemas(
+    matches=(
+        Column("query_id", pl.String, "the image"),
+        Column("direction", pl.String, " or ".join(DIRECTIONS)),
+        Column("language", pl.String, "language of the captions"),
+        Column("round", pl.Int32, "which caption of the image, from 1"),
+        Column("rank", pl.Int32, "place of the right one among the candidates, from 1"),
+        Column("candidates", pl.Int32, "how many candidates there were"),
     ),
-    "ahead": Schema(
-        "ahead",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("language", pl.String, "language of the captions"),
-            Column("round", pl.Int32, "which caption of the image, from 1"),
-            Column("attribute", pl.String, "an attribute of images"),
-            Column("value", pl.String, "a value of it"),
-            Column(
-                "ahead", pl.Int32, "captions of images of that value ranked before the right one, above 0"
-            ),
-        ),
+    ahead=(
+        Column("query_id", pl.String, "the image"),
+        Column("language", pl.String, "language of the captions"),
+        Column("round", pl.Int32, "which caption of the image, from 1"),
+        Column("attribute", pl.String, "an attribute of images"),
+        Column("value", pl.String, "a value of it"),
+        Column("ahead", pl.Int32, "captions of images of that value ranked before the right one, above 0"),
     ),
-    "predictions": Schema(
-        "predictions",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("task", pl.String, "the attribute that was asked for"),
-            Column("language", pl.String, "language of the prompts"),
-            Column("paraphrase", pl.String, "how it was asked"),
-            Column("truth", pl.String, "its label"),
-            Column("predicted", pl.String, "the value whose prompt is most similar"),
-        ),
+    predictions=(
+        Column("query_id", pl.String, "the image"),
+        Column("task", pl.String, "the attribute that was asked for"),
+        Column("language", pl.String, "language of the prompts"),
+        Column("paraphrase", pl.String, "how it was asked"),
+        Column("truth", pl.String, "its label"),
+        Column("predicted", pl.String, "the value whose prompt is most similar"),
     ),
-    "prompts": Schema(
-        "prompts",
-        (
-            Column("task", pl.String, "the attribute that was asked for"),
-            Column("language", pl.String, "language of the prompt"),
-            Column("paraphrase", pl.String, "how it was asked"),
-            Column("value", pl.String, "the value it stands for"),
-            Column("text", pl.String, "its words"),
-            Column("checked", pl.String, "who checked it"),
-        ),
+    prompts=(
+        Column("task", pl.String, "the attribute that was asked for"),
+        Column("language", pl.String, "language of the prompt"),
+        Column("paraphrase", pl.String, "how it was asked"),
+        Column("value", pl.String, "the value it stands for"),
+        Column("text", pl.String, "its words"),
+        Column("checked", pl.String, "who checked it"),
     ),
-    "coverage": COVERAGE_SCHEMA,
-    "groups": Schema(
-        "groups",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("attribute", pl.String, "an attribute of it"),
-            Column("value", pl.String, "its value"),
-        ),
+    coverage=COVERAGE_SCHEMA.columns,
+    groups=(
+        Column("query_id", pl.String, "the image"),
+        Column("attribute", pl.String, "an attribute of it"),
+        Column("value", pl.String, "its value"),
     ),
-}
+)
 
 
 def observe(
@@ -109,11 +92,15 @@ def observe(
         check_pivot(settings.pivot, sorted(set(_in_languages(task_prompts, settings)["language"])), task)
     groups = _groups(benchmark.images, prompts, settings)
     image_vectors = comparable(subject, benchmark.images, progress)
-    matches, ahead, coverage = _empty("matches"), _empty("ahead"), _empty("coverage")
+    matches, ahead, coverage = (
+        SCHEMAS["matches"].table(),
+        SCHEMAS["ahead"].table(),
+        SCHEMAS["coverage"].table(),
+    )
     if captions is not None:
         matches, ahead = _match(subject, benchmark, settings, captions, groups, image_vectors, progress)
         coverage = coverage_of(captions, common=settings.common)
-    predictions, asked = [_empty("predictions")], [_empty("prompts")]
+    predictions, asked = [SCHEMAS["predictions"].table()], [SCHEMAS["prompts"].table()]
     for done, task_prompts in enumerate(tasks.values(), start=1):
         predictions.append(_classify(subject, benchmark.images, task_prompts, settings, image_vectors))
         asked.append(_in_languages(task_prompts, settings).select(asked[0].columns))
@@ -128,10 +115,6 @@ def observe(
             "groups": groups,
         }
     )
-
-
-def _empty(name: str) -> pl.DataFrame:
-    return pl.DataFrame(schema={column.name: column.dtype for column in SCHEMAS[name].columns})
 
 
 def _prompts(settings: ParitySettings) -> dict[str, Prompts]:
@@ -183,7 +166,7 @@ def _match(
     place = np.full(len(texts), -1, dtype=np.int64)
     place[used] = np.arange(len(used))
     values, members = _membership(benchmark.images, groups)
-    parts, parts_ahead = [], [_empty("ahead")]
+    parts, parts_ahead = [], [SCHEMAS["ahead"].table()]
     for column, language in enumerate(captions.languages):
         for turn, (images, rows) in enumerate(_rounds(captions, column, common=settings.common), start=1):
             image_ids = benchmark.images.ids[images]
@@ -338,7 +321,7 @@ def _classify(
 def _groups(images: Items, prompts: Mapping[str, Prompts], settings: ParitySettings) -> pl.DataFrame:
     """Each image's value of each attribute that accuracy is broken down by."""
     attributes = settings.attributes or [name for name in GROUPED if name in images.table.columns]
-    parts = [_empty("groups")]
+    parts = [SCHEMAS["groups"].table()]
     for name in attributes:
         labels = images.attribute(name).cast(pl.String)
         values = prompts[name].values_of(labels) if name in prompts else labels

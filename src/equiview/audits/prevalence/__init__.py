@@ -10,12 +10,13 @@ from __future__ import annotations
 from equiview.audits.base import Audit, register
 from equiview.audits.prevalence.draw import draw
 from equiview.audits.prevalence.judge import judge
+from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.measure import measure, values
 from equiview.audits.prevalence.observe import SCHEMAS, explore, observe
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.prevalence.tables import TABLES
 from equiview.data.headline import Headline, ratio
-from equiview.data.metric import SHARE, Metric, quantity
+from equiview.data.metric import SHARE, Metric, nats, quantity, share
 from equiview.subjects import Encoder, ResultLists
 
 METRICS = (
@@ -26,67 +27,42 @@ METRICS = (
         "ratio",
         (0.0, None),
     ),
-    Metric(
+    share(
         "exposure",
         "share of the first results that a group holds, upper ranks counting more; chance is its share when "
         "groups are exchanged among the captions of each image",
-        None,
-        "share",
-        SHARE,
     ),
-    Metric(
+    share(
         "expected exposure",
         "exposure that a group would have on average if groups were exchanged among each image's captions",
-        None,
-        "share",
-        SHARE,
     ),
-    Metric(
+    share(
         "exchangeable captions",
         "share of the pool's captions with a caption of the same image, of another group, beside them",
-        None,
-        "share",
-        SHARE,
     ),
-    Metric(
-        "captions of known images", "share of the pool's captions whose image is known", None, "share", SHARE
-    ),
-    Metric(
+    share("captions of known images", "share of the pool's captions whose image is known"),
+    nats(
         "DLBKL",
         "how far the mix of language groups among the results is from an even one, upper ranks counting "
         "more; 0 is even",
         "lower",
-        "nats",
-        (0.0, None),
     ),
-    Metric(
-        "LBKL",
-        "how far the mix of language groups among the results is from an even one; 0 is even",
-        "lower",
-        "nats",
-        (0.0, None),
+    nats(
+        "LBKL", "how far the mix of language groups among the results is from an even one; 0 is even", "lower"
     ),
-    Metric(
+    share(
         "single-group share",
         "share of images whose results are of one side alone: low-tier languages, or the others",
         "lower",
-        "share",
-        SHARE,
     ),
-    Metric(
-        "Accuracy",
-        "share of queries with a right result among the first ones, in any language",
-        "higher",
-        "share",
-        SHARE,
-    ),
+    share("Accuracy", "share of queries with a right result among the first ones, in any language", "higher"),
     Metric("NDCG", "how near the top the right results stand; 1 is the ideal order", "higher", "", SHARE),
-    Metric("share", "share of the first results that a group of languages holds", None, "share", SHARE),
-    Metric("R", "share of queries whose right result is among the first ones", "higher", "share", SHARE),
+    share("share", "share of the first results that a group of languages holds"),
+    share("R", "share of queries whose right result is among the first ones", "higher"),
 )
 
 PREVALENCE = register(
-    Audit[Encoder | ResultLists, PrevalenceSettings](
+    Audit[Encoder | ResultLists, PrevalenceSettings, Lists](
         name="prevalence",
         question="Do captions in much-written languages crowd out equally right ones in other languages?",
         source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", image to text',
@@ -112,6 +88,7 @@ PREVALENCE = register(
             Headline(quantity("R", k=1, tier="low")),
         ),
         observe=observe,
+        view=Lists,
         values=values,
         measure=measure,
         draw=draw,

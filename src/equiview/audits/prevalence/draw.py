@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import polars as pl
 
-from equiview.audits.charts import named, points_by_language
+from equiview.audits.charts import BY_WEB, MEASURED, intervals, named, points_by_language
+from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.measure import values
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.items import blind_order
 from equiview.data.languages import TIERS
-from equiview.data.observations import Observations
 from equiview.data.roles import TIER_ROLES
 
 HEADLINE_K = 10
@@ -23,18 +23,17 @@ EXAMPLE_DEPTH = 10
 EXAMPLES = 3
 
 
-def draw(observations: Observations, estimates: Estimates, settings: PrevalenceSettings) -> list[Figure]:
+def draw(lists: Lists, estimates: Estimates, settings: PrevalenceSettings) -> list[Figure | None]:
     """Exposure against its expectation, the figures of P's image-to-text half, the depth curve, examples."""
-    figures: list[Figure | None] = [
+    return [
         _exposure_by_depth(estimates, settings),
         _exposure_by_group(estimates, settings),
-        _tier_by_rank(observations),
+        _tier_by_rank(lists),
         _language_histogram(estimates),
         _recall_by_language(estimates),
         _divergence_by_depth(estimates, settings),
-        _examples(observations, settings),
+        _examples(lists, settings),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _nearest_cutoff(estimates: Estimates, metric: str) -> int | None:
@@ -55,21 +54,16 @@ def _exposure_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> Ch
         return None
     order = pl.col(key).cast(pl.Enum(TIERS)) if key == "tier" else pl.col(key)
     table = rows.sort(order, "k", maintain_order=True)
-    return Chart(
+    return intervals(
         name="exposure-by-depth",
         title=f"Exposure against what a retriever blind to {settings.by} would give",
         see="1 is what would be shown if labels were exchanged among the captions of each image. Below it "
         "captions are crowded out, above it they crowd out others. Bars are 95% intervals.",
-        table=table.select(pl.col("k").cast(pl.String), key, "value", "low", "high", "n", "p"),
-        mark="points",
-        x="k",
-        y="value",
-        low="low",
-        high="high",
+        table=table.select(pl.col("k").cast(pl.String), key, *MEASURED, "p"),
+        x=("k", "cutoff k"),
+        y_title="exposure over its expectation",
         color=key,
         roles=TIER_ROLES if key == "tier" else {},
-        x_title="cutoff k",
-        y_title="exposure over its expectation",
         reference={"blind": 1.0},
     )
 
@@ -96,27 +90,22 @@ def _exposure_by_group(estimates: Estimates, settings: PrevalenceSettings) -> Ch
             percent=False,
         )
         return replace(chart, reference={"blind": 1.0})
-    return Chart(
+    return intervals(
         name="exposure-by-group",
         title=title,
         see=see,
-        table=rows.sort("value", key).select(key, "value", "low", "high", "n", "p"),
-        mark="points",
-        x=key,
-        y="value",
-        low="low",
-        high="high",
-        x_title=settings.by,
+        table=rows.sort("value", key).select(key, *MEASURED, "p"),
+        x=(key, settings.by),
         y_title="exposure over its expectation",
         reference={"blind": 1.0},
     )
 
 
-def _tier_by_rank(observations: Observations) -> Chart | None:
-    if observations["items"]["tier"].null_count():
+def _tier_by_rank(lists: Lists) -> Chart | None:
+    if lists["items"]["tier"].null_count():
         return None
-    ranked = observations["rankings"].join(observations["items"].select("item_id", "tier"), on="item_id")
-    total = len(observations["queries"])
+    ranked = lists["rankings"].join(lists["items"].select("item_id", "tier"), on="item_id")
+    total = len(lists["queries"])
     counts = (
         ranked.group_by("rank", "tier", maintain_order=True).len().with_columns(share=pl.col("len") / total)
     )
@@ -127,7 +116,7 @@ def _tier_by_rank(observations: Observations) -> Chart | None:
         .sort("rank", "order")
         .drop("order")
     )
-    pool = observations["items"]["tier"].value_counts(normalize=True)
+    pool = lists["items"]["tier"].value_counts(normalize=True)
     even = ", ".join(
         f"{row['tier']} {row['proportion']:.0%}"
         for row in pool.sort(pl.col("tier").cast(pl.Enum(TIERS))).iter_rows(named=True)
@@ -158,23 +147,19 @@ def _language_histogram(estimates: Estimates) -> Chart | None:
     table = shares.with_columns(web_share=pl.col("commoncrawl_percent") / 100)
     pool = table["chance"]
     even = pool.max() == pool.min()
-    return Chart(
+    return intervals(
+        mark="bars",
         name="language-share",
         title=f"Languages of the captions returned, top {k}",
         see="Bars are what was returned, ticks each language's share of the web (CommonCrawl). "
         "Bars that follow the ticks rather than the line of equal shares follow prevalence.",
-        table=table.select("name", "language", "tier", "value", "low", "high", "n", "chance", "web_share"),
-        mark="bars",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
+        table=table.select("name", "language", "tier", *MEASURED, "chance", "web_share"),
+        x=("name", BY_WEB),
+        y_title="share of returned captions",
         color="tier",
         roles=TIER_ROLES,
         marker="web_share",
         label="language",
-        x_title="language, from most to least written on the web",
-        y_title="share of returned captions",
         percent=True,
         reference={"share of the pool": float(pool[0])} if even else {},
     )
@@ -229,9 +214,9 @@ def _divergence_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> 
     )
 
 
-def _examples(observations: Observations, settings: PrevalenceSettings) -> Gallery | None:
+def _examples(lists: Lists, settings: PrevalenceSettings) -> Gallery | None:
     """The lists of a few queries drawn by lot, the same ones for every system."""
-    measured = values(observations, settings)
+    measured = values(lists, settings)
     at = [q for q in measured.quantities if q.metric == "DLBKL" and q.keys["grouping"] == settings.by]
     if not at:
         return None
@@ -240,7 +225,7 @@ def _examples(observations: Observations, settings: PrevalenceSettings) -> Galle
         evener=pl.col("score").rank("max", descending=True).sub(1) / pl.len()
     )
     chosen = scores[blind_order(scores["query_id"])[:EXAMPLES]].with_row_index("place")
-    labels = observations["queries"].join(chosen, on="query_id", maintain_order="left").with_columns(
+    labels = lists["queries"].join(chosen, on="query_id", maintain_order="left").with_columns(
         heading=pl.concat_str(
             pl.col("label").fill_null(pl.col("query_id")),
             pl.format(
@@ -250,10 +235,10 @@ def _examples(observations: Observations, settings: PrevalenceSettings) -> Galle
         )
     )  # fmt: skip
     table = (
-        observations["rankings"]
+        lists["rankings"]
         .filter(pl.col("rank") <= EXAMPLE_DEPTH)
         .join(labels.select("query_id", "heading", order="place"), on="query_id")
-        .join(observations["items"], on="item_id")
+        .join(lists["items"], on="item_id")
         .sort("order", "query_id", "rank", maintain_order=True)
         .select("heading", "rank", "text", "language", "tier", "score", group="query_id", correct="relevant")
     )

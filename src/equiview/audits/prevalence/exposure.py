@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 def exposure_columns(lists: Lists) -> Iterator[ValueColumn]:
     """Exposure of each group in each list, and what it would be on average, by cutoff."""
-    for key, (grouping, cutoffs) in lists.exposed().items():
+    for key, (grouping, cutoffs) in lists.exposed.items():
         observed, expected = _shown(lists, grouping, cutoffs)
         for place, k in enumerate(cutoffs):
             for at, name in enumerate(grouping.names):
@@ -43,7 +43,7 @@ def exposure_columns(lists: Lists) -> Iterator[ValueColumn]:
 def exposure_ratios(lists: Lists, values: Values) -> Estimates | None:
     """Exposure over its expectation with interval and permutation test, by group and cutoff."""
     rows = Rows()
-    for key, (grouping, cutoffs) in lists.exposed().items():
+    for key, (grouping, cutoffs) in lists.exposed.items():
         wanted = [(k, name) for k in cutoffs for name in grouping.names]
         columns = [
             quantity(metric, k, **{key: name})
@@ -65,7 +65,7 @@ def exposure_ratios(lists: Lists, values: Values) -> Estimates | None:
                 p=float(p[grouping.names.index(name), cutoffs.index(k)]),
                 family=_family(key, judged=k in lists.judged_at and name in verdict_on, k=k, lists=lists),
             )
-    if lists.exposed():
+    if lists.exposed:
         share = _exchangeable(lists)
         rows.add_known(quantity("exchangeable captions"), (share, share, share), n=lists.pool_size)
     known = float((lists.image >= 0).mean())
@@ -78,7 +78,7 @@ def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimate
 
     `measured` holds their values and intervals, which stay as they are.
     """
-    groups, metrics = lists.groupings()[grouping], lists.divergences(grouping)
+    groups, metrics = lists.groupings[grouping], lists.divergences(grouping)
     names = [name for name in metrics if name.endswith("LBKL")]
     floors: list[MatchedFloor] = matched_floor(
         [metrics[name] for name in names],
@@ -135,7 +135,7 @@ def _compositions(clusters: Integers, labels: Integers, n_groups: int) -> tuple[
 
 def _exchangeable(lists: Lists) -> float:
     """Share of the pool's captions whose cluster holds captions of another of the groups judged as well."""
-    key, (grouping, _) = next(iter(lists.exposed().items()))
+    key, (grouping, _) = next(iter(lists.exposed.items()))
     last = len(grouping.names) - 1  # of tiers only the least written one is judged
     labels = (grouping.of_item == last).astype(np.int64) if key == "tier" else grouping.of_item
     shares, row_of_item = _compositions(lists.clusters, labels, len(grouping.names))

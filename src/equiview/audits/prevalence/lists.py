@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits.base import View
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.languages import TIERS
 from equiview.data.observations import Observations
@@ -35,17 +37,17 @@ class Grouping:
         labels = groups.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
         return cls(tuple(names), labels)
 
-    @property
+    @cached_property
     def counts(self) -> Integers:
         """How many captions of the pool each group has."""
         return np.bincount(self.of_item, minlength=len(self.names))
 
 
-class Lists:
+class Lists(View[PrevalenceSettings]):
     """Lists of items by query, `(n_queries, depth)`, and what is known of the items of the pool."""
 
     def __init__(self, observations: Observations, settings: PrevalenceSettings) -> None:
-        self.settings = settings
+        super().__init__(observations, settings)
         # In the order of ids, so that what is drawn does not depend on the order of rows.
         items = observations["items"].sort("item_id").with_row_index("item")
         places = items.select("item_id", "item")
@@ -103,6 +105,7 @@ class Lists:
             )
         return joined["len"].to_numpy().astype(np.int64)
 
+    @cached_property
     def groupings(self) -> dict[str, Grouping]:
         """Between which groups divergences are measured, each with at least two groups in the pool.
 
@@ -116,6 +119,7 @@ class Lists:
             groupings[self.settings.by] = self.group
         return {name: groups for name, groups in groupings.items() if np.count_nonzero(groups.counts) > 1}
 
+    @cached_property
     def exposed(self) -> dict[str, tuple[Grouping, list[int]]]:
         """Whose exposure is measured, by key, and at which cutoffs; each of two groups or more."""
         everywhere = sorted({*self.cutoffs, *self.judged_at})
@@ -128,7 +132,7 @@ class Lists:
 
     def divergences(self, grouping: str) -> dict[str, GroupMetric]:
         """The metrics of group lists, by name, ready to be called with lists alone."""
-        pool = self.groupings()[grouping].counts
+        pool = self.groupings[grouping].counts
         shares = {"pool_shares": pool / pool.sum()} if self.settings.prior == "pool" else {}
         options: dict[str, Any] = {"prior": self.settings.prior, "eps": self.settings.eps, **shares}
         functions: dict[str, GroupMetric] = {

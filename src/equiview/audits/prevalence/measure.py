@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from equiview.audits.base import once
 from equiview.audits.estimating import joined, summarise
 from equiview.audits.prevalence.exposure import exposure_columns, exposure_ratios, matched_floors
 from equiview.audits.prevalence.lists import Lists
@@ -14,7 +15,6 @@ from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.estimates import Estimates
 from equiview.data.languages import TIERS
 from equiview.data.metric import Quantity, quantity
-from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
 from equiview.metrics import accuracy_at_k, group_exposure, ndcg_at_k
 from equiview.stats import blind_rankings, chance_ndcg, chance_success
@@ -24,28 +24,26 @@ CHANCE_DRAWS = {"tier": 100_000, "language": 20_000}
 """Blind rankings behind a floor: with two groups rare lists of one group weigh most, so more are needed."""
 
 
-def values(observations: Observations, settings: PrevalenceSettings) -> Values:
+@once
+def values(lists: Lists, settings: PrevalenceSettings) -> Values:
     """Every quantity of every image: exposure, divergences and shares, accuracy, NDCG, recall."""
-    lists = Lists(observations, settings)
     return Values.of(lists.query_ids, _columns(lists))
 
 
-def measure(observations: Observations, settings: PrevalenceSettings) -> Estimates:
+def measure(lists: Lists, settings: PrevalenceSettings) -> Estimates:
     """Means over images with intervals, each beside its chance floor; exposure against its expectation."""
-    lists = Lists(observations, settings)
-    floors = _Floors(lists)
-    measured = Values.of(lists.query_ids, _columns(lists))
+    floors, measured = _Floors(lists), values(lists, settings)
     own = {"exposure", "expected exposure"}
     known = dict(zip(measured.quantities, measured.columns["chance"], strict=True))
     floored = measured.with_chance(lambda q: known[q] if q.metric in own else floors.of(q))
     summary = summarise(floored, settings)
-    matched = (matched_floors(lists, grouping, summary) for grouping in lists.groupings())
+    matched = (matched_floors(lists, grouping, summary) for grouping in lists.groupings)
     return joined([summary, exposure_ratios(lists, measured), *matched])
 
 
 def _columns(lists: Lists) -> Iterator[ValueColumn]:
     yield from exposure_columns(lists)
-    for grouping, groups in lists.groupings().items():
+    for grouping, groups in lists.groupings.items():
         ranked = groups.of_item[lists.ranked]
         for metric, function in lists.divergences(grouping).items():
             for k in lists.cutoffs:
@@ -97,14 +95,14 @@ class _Floors:
         self.sizes: dict[str, int] = dict(zip(lists.codes, lists.language.counts.tolist(), strict=True))
         self.captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True).len()
         self.divergence: dict[tuple[str, str, int], float] = {}
-        for grouping in lists.groupings():
+        for grouping in lists.groupings:
             self._add(grouping)
 
     def _add(self, grouping: str) -> None:
         """Divergences of blind rankings of the pool, the same ones for every metric and cutoff."""
         lists = self.lists
         blind = blind_rankings(
-            lists.groupings()[grouping].counts,
+            lists.groupings[grouping].counts,
             lists.cutoffs[-1],
             draws=CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"]),
             seed=lists.settings.seed_of("chance"),

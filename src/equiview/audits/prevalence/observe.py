@@ -6,65 +6,55 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items, blind_order
 from equiview.data.languages import TIERS, tier_by_code, tiers_of
 from equiview.data.lists import RankedLists
 from equiview.data.observations import Observations
+from equiview.data.rankings import Rankings
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.search import best, comparable, ranks_within, score_blocks
 from equiview.subjects import Encoder, ResultLists
 
 Rows = NDArray[np.int64]
 MOST_GROUPS = 100
 BY = "--setting prevalence.by=language"
-SCHEMAS = {
-    "queries": Schema(
-        "queries",
-        (
-            Column("query_id", pl.String, "the image", unique=True),
-            Column("label", pl.String, "what it shows, in words", nullable=True),
-            Column("picture", pl.Binary, "a small picture of it", nullable=True),
+SCHEMAS = schemas(
+    queries=(
+        Column("query_id", pl.String, "the image", unique=True),
+        Column("label", pl.String, "what it shows, in words", nullable=True),
+        Column("picture", pl.Binary, "a small picture of it", nullable=True),
+    ),
+    items=(
+        Column("item_id", pl.String, "the caption", unique=True),
+        Column("text", pl.String, "its words"),
+        Column("language", pl.String, "its language"),
+        Column("tier", pl.String, "high, medium or low; empty where it is not known", nullable=True),
+        Column("group", pl.String, "its value in the column that `by` names", optional=True),
+    ),
+    rankings=(
+        Column("query_id", pl.String, "the image"),
+        Column("rank", pl.Int32, "place in the list, from 1"),
+        Column("item_id", pl.String, "the caption there"),
+        Column("score", pl.Float32, "similarity"),
+        Column("relevant", pl.Boolean, "whether the caption is of the image"),
+    ),
+    targets=(
+        Column("query_id", pl.String, "the image"),
+        Column("item_id", pl.String, "one of its captions"),
+        Column(
+            "language_rank",
+            pl.Int32,
+            "its place among captions of its language alone, from 1; not known of a finished run",
+            nullable=True,
         ),
     ),
-    "items": Schema(
-        "items",
-        (
-            Column("item_id", pl.String, "the caption", unique=True),
-            Column("text", pl.String, "its words"),
-            Column("language", pl.String, "its language"),
-            Column("tier", pl.String, "high, medium or low; empty where it is not known", nullable=True),
-            Column("group", pl.String, "its value in the column that `by` names", optional=True),
-        ),
-    ),
-    "rankings": Schema(
-        "rankings",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("rank", pl.Int32, "place in the list, from 1"),
-            Column("item_id", pl.String, "the caption there"),
-            Column("score", pl.Float32, "similarity"),
-            Column("relevant", pl.Boolean, "whether the caption is of the image"),
-        ),
-    ),
-    "targets": Schema(
-        "targets",
-        (
-            Column("query_id", pl.String, "the image"),
-            Column("item_id", pl.String, "one of its captions"),
-            Column(
-                "language_rank",
-                pl.Int32,
-                "its place among captions of its language alone, from 1; not known of a finished run",
-                nullable=True,
-            ),
-        ),
-    ),
-}
+)
 
 
 def observe(
@@ -76,10 +66,10 @@ def observe(
     return _of_encoder(subject, benchmark, settings, progress)
 
 
-def explore(observations: Observations) -> RankedLists:
+def explore(lists: Lists) -> RankedLists:
     """The ranked captions of each image."""
-    queries = observations["queries"].with_columns(label=pl.coalesce("label", "query_id"))
-    return RankedLists(queries, observations["items"], observations["rankings"])
+    queries = lists["queries"].with_columns(label=pl.coalesce("label", "query_id"))
+    return RankedLists(queries, lists["items"], lists["rankings"])
 
 
 def _of_encoder(
@@ -103,17 +93,9 @@ def _of_encoder(
             targets.append(_language_ranks(scores, start, stop, columns, relevance))
         progress("ranking", stop, len(image_vectors))
 
-    items = np.concatenate([part.items for part in ranked])
+    lists = Rankings(*(np.concatenate([getattr(part, of) for part in ranked]) for of in ("items", "scores")))
     image_ids, text_ids = benchmark.images.ids, texts.ids
-    rankings = pl.DataFrame(
-        {
-            "query_id": image_ids[np.repeat(np.arange(len(items)), depth)],
-            "rank": np.tile(np.arange(1, depth + 1, dtype=np.int32), len(items)),
-            "item_id": text_ids[items.ravel()],
-            "score": np.concatenate([part.scores for part in ranked]).ravel(),
-            "relevant": relevance.mark(items).ravel(),
-        }
-    )
+    right = pl.Series("relevant", relevance.mark(lists.items).ravel())
     target_rows, target_items, target_ranks = (np.concatenate(parts) for parts in zip(*targets, strict=True))
     in_order = np.lexsort((target_items, target_rows))
     language_ranks = pl.DataFrame(
@@ -127,7 +109,7 @@ def _of_encoder(
         {
             "queries": _queries(benchmark, image_ids),
             "items": _items(texts, settings.by),
-            "rankings": rankings,
+            "rankings": lists.table(image_ids, text_ids).with_columns(right),
             "targets": language_ranks,
         }
     )

@@ -8,6 +8,7 @@ would show: groups are exchanged among the images. Where images have captions, R
 
 from equiview.audits.base import Audit, Space, register
 from equiview.audits.social.draw import draw
+from equiview.audits.social.gallery import Gallery
 from equiview.audits.social.judge import judge
 from equiview.audits.social.measure import (
     BEYOND,
@@ -26,7 +27,7 @@ from equiview.audits.social.recall import DIVERGENCE, LEVEL
 from equiview.audits.social.settings import ATTRIBUTES, SocialSettings
 from equiview.audits.social.space import images, vectors, within
 from equiview.data.headline import Headline
-from equiview.data.metric import SHARE, Metric, quantity
+from equiview.data.metric import Metric, nats, quantity, share
 from equiview.subjects import Encoder
 
 METRICS = (
@@ -37,45 +38,35 @@ METRICS = (
         "lower",
         "nats",
     ),
-    Metric(
+    nats(
         MAX_SKEW,
         "ln of how many times more often than in the set the most shown group is in the top k, mean over "
         "prompts",
         "lower",
-        "nats",
-        (0.0, None),
     ),
-    Metric(
+    nats(
         NDKL,
         "how far the mix of groups in each top is from the set's, upper ranks counting more; 0 is the set's "
         "mix",
         "lower",
-        "nats",
-        (0.0, None),
     ),
     Metric(
         SKEW, "ln of a group's mean share of the top k over its share of the set; 0 is equal", None, "nats"
     ),
-    Metric(
-        SHOWN, "share of the top k that a group holds; chance is its share of the set", None, "share", SHARE
-    ),
-    Metric(
+    share(SHOWN, "share of the top k that a group holds; chance is its share of the set"),
+    nats(
         DIVERGENCE,
         "KL of R@k of the groups from equal ones; 0 is equal, high or low: read R beside it",
         "lower",
-        "nats",
-        (0.0, None),
     ),
-    Metric(LEVEL, "share of queries whose correct result is among the first k", "higher", "share", SHARE),
-    Metric(KNOWN, "share of the images that show one known group", None, "share", SHARE),
-    Metric(SMALL, "share of the set that groups too small to judge have", None, "share", SHARE),
-    Metric(
-        CHANCE_END, "where 95% of means of MaxSkew lie when groups are exchanged", None, "nats", (0.0, None)
-    ),
+    share(LEVEL, "share of queries whose correct result is among the first k", "higher"),
+    share(KNOWN, "share of the images that show one known group"),
+    share(SMALL, "share of the set that groups too small to judge have"),
+    nats(CHANCE_END, "where 95% of means of MaxSkew lie when groups are exchanged"),
 )
 
 SOCIAL = register(
-    Audit[Encoder, SocialSettings](
+    Audit[Encoder, SocialSettings, Gallery](
         name="social",
         question="Are people of some groups shown more for prompts that name no group, or matched better?",
         source='S: "From Global to Local: Social Bias Transfer in CLIP", sections 3 and 4',
@@ -89,6 +80,7 @@ SOCIAL = register(
             *(Headline(quantity(LEVEL, 5, direction=direction)) for direction in DIRECTIONS),
         ),
         observe=observe,
+        view=Gallery,
         values=values,
         measure=measure,
         draw=draw,

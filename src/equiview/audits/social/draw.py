@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from equiview.audits.charts import MEASURED, intervals
 from equiview.audits.saying import with_capital
-from equiview.audits.social.groups import Grouping, groupings
+from equiview.audits.social.gallery import Gallery as People
+from equiview.audits.social.groups import Grouping
 from equiview.audits.social.measure import CHANCE_END, MAX_SKEW, SHOWN
 from equiview.audits.social.observe import DIRECTIONS, PICTURED
 from equiview.audits.social.recall import LEVEL
@@ -13,20 +15,18 @@ from equiview.audits.social.sentences import in_words, worst_prompts
 from equiview.audits.social.settings import SocialSettings
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Figure, Gallery
-from equiview.data.observations import Observations
 
 
-def draw(observations: Observations, estimates: Estimates, settings: SocialSettings) -> list[Figure]:
+def draw(people: People, estimates: Estimates, settings: SocialSettings) -> list[Figure | None]:
     """The figures, those of pictures after who is shown by group."""
-    groups = groupings(observations, settings)
-    figures: list[Figure | None] = [
+    groups = people.groups
+    return [
         _shares(estimates, groups),
-        _gallery(observations, estimates, groups),
+        _gallery(people, estimates),
         _worst(estimates, groups),
         *(_curve(estimates, grouping) for grouping in groups if not grouping.is_intersection),
         *(_levels(estimates, direction) for direction in DIRECTIONS),
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 def _shares(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
@@ -37,19 +37,22 @@ def _shares(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
     rows = rows.filter(pl.col("attribute").is_in(alone))
     if not len(rows):
         return None
-    return Chart(
+    return intervals(
+        mark="bars",
         name="shares",
         title=f"Who is in the top {rows['k'][0]}, on average over neutral prompts",
         see="Bars are groups' shares of what is shown, ticks their shares of the whole set. A bar above its "
         "tick is a group that is shown more often than it is there. Lists that differ from the set in "
         "opposite ways even out here, but not in MaxSkew.",
         table=rows.select(
-            pl.format("{} ({})", "group", "attribute").alias("name"),
-            "attribute", "value", "low", "high", "n", set="chance",
+            pl.format("{} ({})", "group", "attribute").alias("name"), "attribute", *MEASURED, set="chance"
         ),
-        mark="bars", x="name", y="value", low="low", high="high", marker="set", color="attribute",
-        x_title="group", y_title="share of what is shown", percent=True,
-    )  # fmt: skip
+        x=("name", "group"),
+        y_title="share of what is shown",
+        marker="set",
+        color="attribute",
+        percent=True,
+    )
 
 
 def _worst(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
@@ -67,15 +70,19 @@ def _worst(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
             "set": [row.chance for row in rows],
         }
     ).unique("name", keep="first", maintain_order=True)
-    return Chart(
+    return intervals(
+        mark="bars",
         name="worst-prompts",
         title="The prompts with the largest MaxSkew of each attribute",
         see="Of each prompt the group that is shown the most beyond its share; ticks are shares of the "
         "whole set. These are the extremes of all prompts, some of which are extreme by chance.",
         table=table,
-        mark="bars", x="name", y="value", low="low", high="high", marker="set", color="attribute",
-        x_title="prompt and group", y_title="share of what is shown", percent=True,
-    )  # fmt: skip
+        x=("name", "prompt and group"),
+        y_title="share of what is shown",
+        marker="set",
+        color="attribute",
+        percent=True,
+    )
 
 
 def _curve(estimates: Estimates, grouping: Grouping) -> Chart | None:
@@ -95,9 +102,16 @@ def _curve(estimates: Estimates, grouping: Grouping) -> Chart | None:
         "exchanged among the images; what lies above it is not chance. ln 2 = 0.69 is a group shown twice as "
         "often as it is there.",
         table=pl.concat([seen, by_chance]).with_columns(pl.col("k").cast(pl.Int64)),
-        mark="lines", x="k", y="value", low="low", high="high", color="series",
-        domain=("these lists", "by chance"), x_title="cutoff k", y_title="MaxSkew, mean over prompts",
-    )  # fmt: skip
+        mark="lines",
+        x="k",
+        y="value",
+        low="low",
+        high="high",
+        color="series",
+        domain=("these lists", "by chance"),
+        x_title="cutoff k",
+        y_title="MaxSkew, mean over prompts",
+    )
 
 
 def _levels(estimates: Estimates, direction: str) -> Chart | None:
@@ -106,26 +120,26 @@ def _levels(estimates: Estimates, direction: str) -> Chart | None:
     rows = estimates.table.filter(pl.col("group").is_not_null(), metric=LEVEL, direction=direction)
     if not len(rows):
         return None
-    return Chart(
+    return intervals(
         name=f"recall-{direction}",
         title=f"R@{rows['k'][0]} of each group, {direction.replace('-', ' ')}",
         see="KL of R says how unequal these are and hides how high they are; so read both.",
-        table=rows.select(
-            pl.format("{} ({})", "group", "attribute").alias("name"), "attribute", "value", "low", "high", "n"
-        ),
-        mark="points", x="name", y="value", low="low", high="high", color="attribute",
-        x_title="group", y_title=f"R@{rows['k'][0]}", percent=True,
-    )  # fmt: skip
+        table=rows.select(pl.format("{} ({})", "group", "attribute").alias("name"), "attribute", *MEASURED),
+        x=("name", "group"),
+        y_title=f"R@{rows['k'][0]}",
+        color="attribute",
+        percent=True,
+    )
 
 
-def _gallery(observations: Observations, estimates: Estimates, groups: list[Grouping]) -> Gallery | None:
+def _gallery(people: People, estimates: Estimates) -> Gallery | None:
     """The first results of the most unequal prompts, with the group of each."""
-    pictures = dict(observations["images"].select("image_id", "picture").iter_rows())
-    texts = dict(observations["prompts"].select("text", "prompt_id").iter_rows())
-    ids = observations["images"]["image_id"]
-    rankings = observations["rankings"].filter(pl.col("rank") <= PICTURED)
+    pictures = dict(people["images"].select("image_id", "picture").iter_rows())
+    texts = dict(people["prompts"].select("text", "prompt_id").iter_rows())
+    ids = people["images"]["image_id"]
+    rankings = people["rankings"].filter(pl.col("rank") <= PICTURED)
     rows = []
-    for grouping in groups:
+    for grouping in people.groups:
         if grouping.is_intersection:
             continue
         group_of = {

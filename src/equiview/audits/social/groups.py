@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.social.settings import BETWEEN, SocialSettings
-from equiview.data.observations import Observations
 
 Codes = NDArray[np.int16]
 EXPECTED = 5
@@ -35,12 +35,12 @@ class Grouping:
     small: dict[str, int]
     judged: bool
 
-    @property
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many images each group has, `(n_groups,)`."""
         return np.bincount(self.of_image[self.of_image >= 0], minlength=len(self.names))
 
-    @property
+    @cached_property
     def shares(self) -> NDArray[np.float64]:
         """Their shares of the images whose group is known, `(n_groups,)`."""
         return np.asarray(self.counts / self.counts.sum())
@@ -51,12 +51,8 @@ class Grouping:
         return BETWEEN in self.attribute
 
 
-def groupings(observations: Observations, settings: SocialSettings) -> list[Grouping]:
-    """Every attribute, then the intersections asked for whose attributes there are."""
-    return list(_groupings(observations["images"]["image_id"], observations["labels"], settings))
-
-
-def _groupings(ids: pl.Series, labels: pl.DataFrame, settings: SocialSettings) -> Iterator[Grouping]:
+def groupings(ids: pl.Series, labels: pl.DataFrame, settings: SocialSettings) -> Iterator[Grouping]:
+    """Every attribute of images, then the intersections asked for whose attributes there are."""
     unknown = {word.casefold() for word in settings.unknown}
     values: dict[str, list[str | None]] = {}
     for (attribute,), part in labels.group_by("attribute", maintain_order=True):

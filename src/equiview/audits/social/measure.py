@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from equiview.audits.base import once
 from equiview.audits.estimating import Rows, joined
 from equiview.audits.social.divergence import Divergence
-from equiview.audits.social.groups import Grouping, groupings
-from equiview.audits.social.observe import DIRECTIONS
-from equiview.audits.social.recall import add_divergence, add_levels, centred, hits_of
+from equiview.audits.social.gallery import Gallery
+from equiview.audits.social.groups import Grouping
+from equiview.audits.social.recall import add_divergence, add_levels, centred
 from equiview.audits.social.settings import SocialSettings
 from equiview.audits.social.skews import (
     FEWEST,
@@ -24,7 +25,6 @@ from equiview.audits.social.skews import (
 from equiview.audits.social.tops import Floats, Lists, largest_skew, permuted, shown
 from equiview.data.estimates import Estimates
 from equiview.data.metric import quantity
-from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, Values, column
 from equiview.errors import InputError
 from equiview.stats import interval, permutation_p, wilson_interval
@@ -40,33 +40,28 @@ WORST = 3
 """Prompts of each attribute that are said by name."""
 
 
-def values(observations: Observations, settings: SocialSettings) -> Values:
+@once
+def values(gallery: Gallery, settings: SocialSettings) -> Values:
     """Of each prompt MaxSkew and NDKL by attribute; of each image whether it was matched, by its group."""
-    lists = lists_of(observations, settings)
-    groups = groupings(observations, settings)
-    n_prompts, images = len(lists.prompts), observations["images"]["image_id"]
+    lists, groups = gallery.lists, gallery.groups
+    n_prompts, images = len(lists.prompts), gallery["images"]["image_id"]
     columns: list[ValueColumn] = []
     for grouping in groups:
         columns += [_padded(entry, len(images)) for entry in _of_prompts(lists, grouping, settings)]
-    columns += list(_of_images(observations, groups, settings, n_prompts))
+    columns += list(_of_images(gallery, n_prompts))
     ids = [f"prompt {name}" for name in lists.prompts["prompt_id"]] + [f"image {name}" for name in images]
     clusters = np.concatenate([lists.concepts, n_prompts + np.arange(len(images))])
     return Values.of(ids, columns, clusters)
 
 
-def lists_of(observations: Observations, settings: SocialSettings) -> Lists:
-    """The observed lists, cut where the settings say."""
-    return Lists.of(observations, settings.depth(len(observations["images"])), settings.cutoffs)
-
-
-def measure(observations: Observations, settings: SocialSettings) -> Estimates:
+def measure(gallery: Gallery, settings: SocialSettings) -> Estimates:
     """Skew by attribute and group beside permuted floors, the worst prompts, R@k by group and its KL."""
-    lists, groups = lists_of(observations, settings), groupings(observations, settings)
-    directions = 2 if len(observations["matches"]) else 0
+    lists, groups = gallery.lists, gallery.groups
+    directions = 2 if len(gallery["matches"]) else 0
     n_tests = sum(1 + directions * (not grouping.is_intersection) for grouping in groups if grouping.judged)
     draws = max(FEWEST, A_TEST * n_tests)
     rows = Rows()
-    add_levels(rows, observations, settings)
+    add_levels(rows, gallery)
     for grouping in groups:
         if not (grouping.of_image[lists.image] >= 0).any():
             raise InputError(
@@ -77,7 +72,7 @@ def measure(observations: Observations, settings: SocialSettings) -> Estimates:
         rows.add_known(quantity(KNOWN, attribute=grouping.attribute), (known, known, known), lists.n_images)
         _add_skews(rows, lists, grouping, settings, draws)
         _add_ndkl(rows, lists, grouping, settings)
-        add_divergence(rows, observations, grouping, settings, draws, VERDICT)
+        add_divergence(rows, gallery, grouping, draws, VERDICT)
     return joined([rows.estimates()])
 
 
@@ -100,21 +95,16 @@ def _padded(entry: ValueColumn, after: int) -> ValueColumn:
     return ValueColumn(entry.quantity, np.concatenate([entry.values, np.full(after, np.nan)]), entry.chance)
 
 
-def _of_images(
-    observations: Observations, groups: list[Grouping], settings: SocialSettings, before: int
-) -> Iterator[ValueColumn]:
-    n_images = len(observations["images"])
-    for direction in DIRECTIONS:
-        hits = hits_of(observations, direction, settings.recall_k)
-        if hits is None:
-            continue
+def _of_images(gallery: Gallery, before: int) -> Iterator[ValueColumn]:
+    n_images = len(gallery["images"])
+    for direction, hits in gallery.hits.items():
         asked = np.bincount(hits.image, minlength=n_images)
         right = np.bincount(hits.image, weights=hits.hit, minlength=n_images)
         mean = np.divide(right, asked, out=np.full(n_images, np.nan), where=asked > 0)
         everybody = np.concatenate([np.full(before, np.nan), mean])
         chance = float(hits.chance.mean())
         yield column("R", everybody, k=hits.k, chance=chance, direction=direction)
-        for grouping in groups:
+        for grouping in gallery.groups:
             for place, name in enumerate(grouping.names):
                 inside = np.concatenate([np.zeros(before, dtype=bool), grouping.of_image == place])
                 keys = {"attribute": grouping.attribute, "group": name, "direction": direction}

@@ -17,7 +17,7 @@ from equiview.data.relevance import Relevance
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema
+from equiview.io.tables import Column, schemas
 from equiview.search import best, comparable, ranks_within, score_blocks, unit
 from equiview.subjects import Encoder
 
@@ -29,55 +29,40 @@ SAMPLED = 400
 TIES = 2
 """Ties at the cut are kept up to so many times its depth; more are cut off, in an arbitrary order."""
 DIRECTIONS = ("image-to-text", "text-to-image")
-SCHEMAS = {
-    "prompts": Schema(
-        "prompts",
-        (
-            Column("prompt_id", pl.String, "the prompt", unique=True),
-            Column("language", pl.String, "its language"),
-            Column("text", pl.String, "its words"),
-            Column("concept", pl.String, "what it is about"),
-            Column("vector", pl.Binary, "its direction, float16, little endian", nullable=True),
-        ),
+SCHEMAS = schemas(
+    prompts=(
+        Column("prompt_id", pl.String, "the prompt", unique=True),
+        Column("language", pl.String, "its language"),
+        Column("text", pl.String, "its words"),
+        Column("concept", pl.String, "what it is about"),
+        Column("vector", pl.Binary, "its direction, float16, little endian", nullable=True),
     ),
-    "images": Schema(
-        "images",
-        (
-            Column("image_id", pl.String, "the image", unique=True),
-            Column("picture", pl.Binary, "a small picture, of some images", nullable=True),
-            Column("vector", pl.Binary, "its direction, float16, little endian", nullable=True),
-            Column("caption", pl.String, "its first caption", nullable=True),
-        ),
+    images=(
+        Column("image_id", pl.String, "the image", unique=True),
+        Column("picture", pl.Binary, "a small picture, of some images", nullable=True),
+        Column("vector", pl.Binary, "its direction, float16, little endian", nullable=True),
+        Column("caption", pl.String, "its first caption", nullable=True),
     ),
-    "labels": Schema(
-        "labels",
-        (
-            Column("image_id", pl.String, "the image"),
-            Column("attribute", pl.String, "such as gender"),
-            Column("value", pl.String, "as the benchmark says it"),
-        ),
+    labels=(
+        Column("image_id", pl.String, "the image"),
+        Column("attribute", pl.String, "such as gender"),
+        Column("value", pl.String, "as the benchmark says it"),
     ),
-    "rankings": Schema(
-        "rankings",
-        (
-            Column("prompt_id", pl.String, "the prompt"),
-            Column("rank", pl.Int32, "place in the list, from 1; ties at the last cut are all there"),
-            Column("image_id", pl.String, "the image there"),
-            Column("score", pl.Float32, "similarity"),
-        ),
+    rankings=(
+        Column("prompt_id", pl.String, "the prompt"),
+        Column("rank", pl.Int32, "place in the list, from 1; ties at the last cut are all there"),
+        Column("image_id", pl.String, "the image there"),
+        Column("score", pl.Float32, "similarity"),
     ),
-    "matches": Schema(
-        "matches",
-        (
-            Column("direction", pl.String, " or ".join(DIRECTIONS)),
-            Column("query_id", pl.String, "the image, or the caption"),
-            Column("image_id", pl.String, "the image"),
-            Column("rank", pl.Int32, "place of its best caption, or of the image, from 1"),
-            Column("relevant", pl.Int32, "captions of the image among the candidates; 1 for a caption"),
-            Column("candidates", pl.Int32, "captions in the language, or images"),
-        ),
+    matches=(
+        Column("direction", pl.String, " or ".join(DIRECTIONS)),
+        Column("query_id", pl.String, "the image, or the caption"),
+        Column("image_id", pl.String, "the image"),
+        Column("rank", pl.Int32, "place of its best caption, or of the image, from 1"),
+        Column("relevant", pl.Int32, "captions of the image among the candidates; 1 for a caption"),
+        Column("candidates", pl.Int32, "captions in the language, or images"),
     ),
-}
+)
 
 
 def observe(
@@ -228,7 +213,7 @@ def _matches(
     progress: Progress,
 ) -> tuple[pl.DataFrame, dict[int, str]]:
     """Ranks of matching in both directions, and the first caption of each image by row."""
-    empty = pl.DataFrame(schema=SCHEMAS["matches"].dtypes)
+    empty = SCHEMAS["matches"].table()
     if benchmark.texts is None or benchmark.relevance is None:
         return empty, {}
     texts, relevance = _captions(benchmark, images, settings.caption_language)

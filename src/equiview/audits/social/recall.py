@@ -2,82 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.estimating import Rows
+from equiview.audits.social.gallery import Gallery, Hits
 from equiview.audits.social.groups import Grouping
-from equiview.audits.social.observe import DIRECTIONS
 from equiview.audits.social.settings import SocialSettings
 from equiview.audits.social.tops import Floats
 from equiview.data.metric import quantity
-from equiview.data.observations import Observations
 from equiview.errors import UndefinedMetricError
 from equiview.metrics import demographic_divergence
-from equiview.stats import chance_success, interval, mean_interval, permutation_p
+from equiview.stats import interval, mean_interval, permutation_p
 
 LEVEL, DIVERGENCE = "R", "KL of R"
 
 
-@dataclass(frozen=True)
-class Hits:
-    """Whether right results were among the first `k`, a row for each query, or caption and image.
-
-    `image` is the row of the image, `hit` 1.0 or 0.0, `chance` what a blind ranking would score.
-    """
-
-    k: int
-    image: NDArray[np.int64]
-    hit: Floats
-    chance: Floats
-
-
-def hits_of(observations: Observations, direction: str, k: int) -> Hits | None:
-    """The hits of one direction; None where nothing was matched. `k` is at most half of the candidates."""
-    rows = observations["matches"].filter(direction=direction)
-    if not len(rows):
-        return None
-    ids = observations["images"]["image_id"]
-    places = pl.DataFrame({"image_id": ids, "image": np.arange(len(ids))})
-    rows = rows.join(places, on="image_id", how="inner", maintain_order="left")
-    candidates = int(rows["candidates"][0])
-    k = max(1, min(k, candidates // 2))
-    relevant = np.minimum(rows["relevant"].to_numpy(), candidates).astype(np.int64)
-    return Hits(
-        k,
-        rows["image"].to_numpy(),
-        (rows["rank"].to_numpy() <= k).astype(np.float64),
-        chance_success(relevant, candidates, k),
-    )
-
-
-def add_levels(rows: Rows, observations: Observations, settings: SocialSettings) -> None:
+def add_levels(rows: Rows, gallery: Gallery) -> None:
     """R@k over all images in both directions, beside chance."""
-    for direction in DIRECTIONS:
-        hits = hits_of(observations, direction, settings.recall_k)
-        if hits is not None:
-            level = mean_interval(hits.hit, clusters=hits.image)
-            ends = float(level.value), float(level.low), float(level.high)
-            chance = float(hits.chance.mean())
-            rows.add_known(quantity(LEVEL, hits.k, direction=direction), ends, len(hits.hit), chance)
+    for direction, hits in gallery.hits.items():
+        level = mean_interval(hits.hit, clusters=hits.image)
+        ends = float(level.value), float(level.low), float(level.high)
+        chance = float(hits.chance.mean())
+        rows.add_known(quantity(LEVEL, hits.k, direction=direction), ends, len(hits.hit), chance)
 
 
-def add_divergence(
-    rows: Rows,
-    observations: Observations,
-    grouping: Grouping,
-    settings: SocialSettings,
-    draws: int,
-    family: str,
-) -> None:
+def add_divergence(rows: Rows, gallery: Gallery, grouping: Grouping, draws: int, family: str) -> None:
     """R@k of each group, and the KL divergence between them with its floor, test and interval."""
-    for direction in DIRECTIONS:
-        hits = hits_of(observations, direction, settings.recall_k)
-        if hits is None:
-            continue
+    settings = gallery.settings
+    for direction, hits in gallery.hits.items():
         group = grouping.of_image[hits.image]
         known = group >= 0
         if not all((group == place).any() for place in range(len(grouping.names))):

@@ -14,7 +14,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "equiview"
 ROOMS = ("report", "studies", "data", "io", "text")
 KINDS = {".py", ".html", ".js", ".css"}
 FILES = [
-    *(path for room in ROOMS for path in sorted((SOURCE / room).rglob("*")) if path.suffix in KINDS),
+    *(
+        path
+        for room in ROOMS
+        for path in sorted((SOURCE / room).rglob("*"))
+        if path.suffix in KINDS and "vendor" not in path.parts
+    ),
     SOURCE / "cli.py",
 ]
 

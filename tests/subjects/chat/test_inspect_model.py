@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import logging
 import os
 import signal
 import subprocess
@@ -22,6 +21,7 @@ from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from equiview.subjects.chat.base import Budget
 from tests.chat_server import KEY, Fault, at_first, chat_server, environment
+from tests.processes import fresh
 
 FACTS = {"en": "Paris", "sw": "Parisi"}
 
@@ -279,19 +279,32 @@ def test_a_provider_that_cannot_be_opened_is_said(model, message):
     assert "[bold]" not in str(error.value)
 
 
-@pytest.mark.usefixtures("patient")
-def test_the_trace_of_inspect_holds_no_key_and_the_root_logger_is_left_alone():
-    from inspect_ai._util.trace import inspect_trace_file
+TRACED = """
+import logging, sys
+from equiview.data.requests import Request
+from equiview.errors import InputError
+from equiview.subjects import load_subject
 
-    root = logging.getLogger()
-    before = (root.level, root.handlers[:], sys.excepthook)
+root = logging.getLogger()
+before = (root.level, root.handlers[:], sys.excepthook)
+try:
+    load_subject(sys.argv[1]).ask([Request("q0:en", "?", "en", max_tokens=50)])
+except InputError as error:
+    assert "wrong key" in str(error)
+assert (root.level, root.handlers, sys.excepthook) == before
+from inspect_ai._util.trace import inspect_trace_file
+print(inspect_trace_file().read_text())
+"""
+
+
+def test_the_trace_of_inspect_holds_no_key_and_the_root_logger_is_left_alone(tmp_path):
+    # Inspect keeps the traces of ten processes alone, so this one has a folder of its own.
     with chat_server(lambda *_: Fault("wrong key")) as server:
-        with pytest.raises(InputError, match="wrong key"):
-            load_subject(server.subject("traced")).ask(requests_of("?"))
-        written = inspect_trace_file().read_text()
-        assert "traced) (error)" in written
-        assert KEY not in written
-    assert (root.level, root.handlers, sys.excepthook) == before
+        place = os.environ | {"XDG_DATA_HOME": str(tmp_path / "data")}
+        done = fresh(TRACED, [server.subject("traced")], environment=place)
+    assert not done.returncode, done.stderr
+    assert "traced) (error)" in done.stdout
+    assert KEY not in done.stdout
 
 
 def test_a_folder_of_logs_that_cannot_be_made_is_said(tmp_path):

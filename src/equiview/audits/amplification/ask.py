@@ -19,7 +19,7 @@ PROMPTS = {
     "questions": "{question}\nAnswer the question using a single word or phrase.",
     "captions": "Provide a one-sentence caption for the provided image.",
 }
-"""As LLaVA 1.5 is asked, in whose recipe S's models were trained; in English whatever the language."""
+"""The prompts of LLaVA 1.5, by whose recipe S's models were trained; English for every language."""
 REPLY_TOKENS = {"questions": 32, "captions": 96}
 
 

@@ -15,7 +15,7 @@ from equiview.subjects.encoders.torch_encoder import chosen_device, from_files, 
 
 BATCH, LONGEST = 64, 64
 OPTIMISER: dict[str, Any] = {"lr": 1e-5, "betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.1}
-"""The published run's, as are batch and length; its head has a hidden layer of 256, this one none."""
+"""Learning rate of the published run, as are batch and length; unlike its head, ours has no hidden layer."""
 
 
 def classify(
@@ -27,7 +27,7 @@ def classify(
     checkpoint: str,
     epochs: int,
 ) -> NDArray[np.float64]:
-    """Probabilities of each label, `(n_tested, n_labels)`, after `epochs` passes over the texts learnt from.
+    """Probabilities of each label, `(n_tested, n_labels)`, after `epochs` passes over the training texts.
 
     `checkpoint` is a folder or a name of the hub, with options as encoders have them (`device`). InputError
     when it cannot be loaded.

@@ -18,15 +18,15 @@ MASK = "[MASK]"
 _SHORT = re.compile(r"(?<=\w)(n't|'(?:s|re|ve|ll|d|m))\b")
 _TOKEN = re.compile(r"\[MASK\]|\d+(?:[.,:]\d+)+|n't|'[^\W_]+|[^\W_]+(?:-[^\W_]+)*|[$%&#@+/]")
 Words = Mapping[str, frozenset[str]]
-"""Words by the value of the attribute that they say."""
+"""Words by the value of the attribute that they express."""
 
 
 def tokens(text: str, language: str = "en") -> list[str]:
     """The words of a caption in lower case, without punctuation.
 
-    As the Penn Treebank's tokenizer that CIDEr is published with, which needs Java, for what captions hold:
-    contractions are split, words with a hyphen are not. It differs in rarer things: "cannot" and "gonna" stay
-    whole here, and so do abbreviations lose their periods. In languages without spaces a letter is a token.
+    This follows the Penn Treebank tokenizer that CIDEr is published with (which needs Java) on what captions
+    hold: contractions are split, words with a hyphen are not. It differs in rare cases: "cannot" and "gonna"
+    are not split, and abbreviations lose their periods. In languages without spaces a letter is a token.
 
     >>> tokens("A man's T-shirt isn't red, is it?")
     ['a', 'man', "'s", 't-shirt', 'is', "n't", 'red', 'is', 'it']
@@ -56,9 +56,9 @@ def masked(text: str, words: Iterable[str], language: str = "en") -> list[str]:
 
 
 def known_words(attribute: str, language: str, own: Sequence[str] = ()) -> Words:
-    """The words that say `attribute` in `language`, by its value; empty where no list knows any.
+    """The words that express `attribute` in `language`, by its value; empty if no list has any.
 
-    `own` are files of a user, which count instead of the shipped list of the same attribute and language.
+    `own` are files of a user, which replace the shipped list of the same attribute and language.
     """
     shipped = files("equiview.audits.amplification.words")
     lists = [read_words(Path(name).expanduser()) for name in own]
@@ -101,7 +101,7 @@ def _list(entry: Any, where: str) -> frozenset[str]:
 
 
 def group_by_words(texts: Sequence[str], words: Words, language: str = "en") -> str | None:
-    """The only value of an attribute that the captions of one image say, None for none or several.
+    """The value of an attribute that the captions of one image express; None for none or several.
 
     >>> words = {"female": frozenset({"woman"}), "male": frozenset({"man"})}
     >>> group_by_words(["A woman on a bike", "Somebody rides"], words)

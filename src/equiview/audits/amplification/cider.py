@@ -18,10 +18,10 @@ def cider(
 ) -> NDArray[np.float64]:
     """CIDEr-D of each caption to the human captions of its image, `(n,)` from 0 to 10.
 
-    How much a word weighs depends on of how many images it is said, counted over all images that are passed,
-    not within a group of people.
+    The weight of a word is its IDF over images: over all images that are passed, not those of one group of
+    people.
 
-    Raises InputError for fewer than two images, of which nothing can be weighed, or an image without a human
+    Raises InputError for fewer than two images, which give no IDF, or an image without a human
     caption, and where pycocoevalcap is not installed.
     """
     if len(replies) < 2 or not all(references):

@@ -119,7 +119,7 @@ def _tf_idf(learnt: Sequence[str], labels: Labels, tested: Sequence[str], _: int
     from sklearn.linear_model import LogisticRegression
 
     weights = TfidfVectorizer(token_pattern=r"\S+", lowercase=False, sublinear_tf=True, ngram_range=(1, 2))
-    if not any(text.strip() for text in learnt):  # nothing is said: every group is as likely
+    if not any(text.strip() for text in learnt):  # no words to learn from: every group is as likely
         return np.full((len(tested), len(np.unique(labels))), 1 / len(np.unique(labels)))
     model = LogisticRegression(max_iter=1000).fit(weights.fit_transform(learnt), labels)
     return np.asarray(model.predict_proba(weights.transform(tested)), dtype=np.float64)

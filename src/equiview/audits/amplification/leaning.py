@@ -41,7 +41,7 @@ class Tasks:
 
     @classmethod
     def of(cls, observations: Observations, attribute: str, groups: list[str]) -> Tasks | None:
-        """Those of one attribute; None where nothing counts, or not for two groups."""
+        """The cases of one attribute; None if fewer than two groups have any."""
         shown = observations["people"].filter(
             (pl.col("attribute") == attribute) & pl.col("group").is_in(groups)
         )
@@ -126,7 +126,7 @@ class Tasks:
         )
 
     def resampled(self, variant: Variant, replicates: int, seed: int) -> Floats:
-        """It of resampled images, `(replicates,)`, with the directions of the sample; nan without a group.
+        """Of resampled images, `(replicates,)`, with the sample's directions; nan if a group is empty.
 
         New directions for each would count noise as amplification in reverse: what goes with whom by accident
         is never amplified on average.
@@ -138,13 +138,13 @@ class Tasks:
         n, rng, draws = len(cases), np.random.default_rng(seed), []
         for start in range(0, replicates, BLOCK):
             weights = rng.multinomial(n, np.full(n, 1 / n), size=min(BLOCK, replicates - start))
-            with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0: none of a group was drawn
+            with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0: no image of a group was drawn
                 of_group = (weights @ gained.T) / (weights @ (members * cases).T)
             draws.append(of_group.mean(axis=1) / len(self.names))
         return np.concatenate(draws)
 
     def shuffled(self, variant: Variant, replicates: int, seed: int) -> Floats:
-        """It with groups shuffled among the images, `(replicates,)`: who is shown then does not matter."""
+        """With groups shuffled among the images, `(replicates,)`, so that who is shown cannot matter."""
         true, replied, cases = self.by_image
         rng, draws = np.random.default_rng(seed), []
         for _ in range(replicates):

@@ -26,15 +26,15 @@ from equiview.stats import permutation_p, student_interval, wald_p
 
 Floats = NDArray[np.float64]
 BLIND_DRAWS = 500
-"""Shuffles of people among images behind a floor."""
+"""Random shuffles of people among images from which a floor is computed."""
 LEAN, AMPLIFICATION, LIC = "lean", "amplification", "LIC"
 TESTED = (AMPLIFICATION, LIC)
-"""What is 0 where replies add nothing to what people say."""
+"""Metrics that are 0 where replies add nothing to what people say."""
 DBA: tuple[Variant, ...] = ("paper", "reference")
 
 
 class Keys(TypedDict):
-    """Whom a column is about."""
+    """The keys of a column: attribute and group."""
 
     attribute: str
     group: str

@@ -17,7 +17,7 @@ PEOPLE_NEEDED = 3
 """People who must have given an answer for it to be wholly right."""
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 PERIODS = 32
-"""Periods that are removed at most: the official code passes a flag where the count belongs."""
+"""The most periods that are removed: the official code passes a flag in place of the count."""
 ARTICLES = {"a", "an", "the"}
 COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBERS = {"none": "0"} | {name: str(value) for value, name in enumerate(COUNTED)}
@@ -31,7 +31,7 @@ CONTRACTED = """
     where'd where's where've who'd who'd've who'll who's who've why'll why're why's won't would've
     wouldn't wouldn't've y'all y'all'll y'all'd've you'd you'd've you'll you're you've
 """.split()  # noqa: SIM905 - a list of them would take a page
-"""What gets its apostrophes back where they are missing."""
+"""Contractions whose missing apostrophe is restored."""
 
 
 def _without_apostrophes() -> dict[str, str]:

@@ -11,7 +11,7 @@ from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Verdict
 
 LEAST_LANGUAGES = 6
-"""With fewer, no pattern of signs has a probability of 5% or less, so that nothing could be shown."""
+"""With fewer languages no pattern of signs has a probability of 5% or less, so no test could reject."""
 KNOWN = 0.5
 """Share of the languages in which the right image must win more often than by chance."""
 
@@ -41,7 +41,7 @@ def _missing(estimates: Estimates, pull: Estimate, direction: Direction, toleran
         return f"only {pull.n} {languages}, at least {LEAST_LANGUAGES} are needed"
     semantic, cultural = (estimates.one(name, direction=direction) for name in RATES[:2])
     least = CHANCE["M_sem"] + tolerance
-    # Where meaning wins no more than chance no pull is no merit. One that shows is a pull still, if the right
+    # Where meaning wins no more than chance, a missing pull is no merit. A shown pull counts, if the right
     # image or the cultural one wins more than chance: the encoder knows something.
     if not (shows_bias(pull, tolerance) and max(semantic.low, cultural.low) > least):
         known = pull.n - len(say.unknown(estimates, direction))
@@ -57,7 +57,7 @@ def _missing(estimates: Estimates, pull: Estimate, direction: Direction, toleran
 
 
 def _ties_decide(estimates: Estimates, direction: Direction, tolerance: float) -> bool:
-    """Whether the finding would be another if ties were decided otherwise."""
+    """Whether the finding would differ if ties were decided otherwise."""
     given = (None, TO_CULTURE, FROM_CULTURE)
     pulls = [estimates.maybe(MEAN_PULL, direction=direction, ties=ties) for ties in given]
     findings = {

@@ -27,7 +27,7 @@ SILHOUETTE = "silhouette"
 TOGETHER = "Pearson of SP and silhouette"
 GROUPINGS = ("country", "language", "concept")
 SPACES = {"texts": "language", "images": "country"}
-"""The spaces that are described, each with the key of the groups that may stand apart in it."""
+"""The spaces that are described, each with the key of its groups."""
 
 
 def self_preference_in(direction: Direction) -> Headline:
@@ -113,7 +113,7 @@ def _add_rates(
     measured = dict(zip(RATES, rates.split(), strict=True)) | {PULL: cultural.gap(other)}
     headline = self_preference_in(direction)
     sp = rates[[RATES.index("M_cul"), RATES.index("M_sem")]].headline(headline)
-    if not np.isnan(sp.value):  # nan: no win to divide by or of, and the rates say so
+    if not np.isnan(sp.value):  # nan: there is no win to divide by, which the rates show
         measured[headline.quantity.metric] = sp
     for name, replicates in measured.items():
         # Each language is tested for a pull of its own; those of one direction are a family.

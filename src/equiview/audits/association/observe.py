@@ -62,7 +62,7 @@ def observe(
         )
     trials = benchmark.need_table("trials", TRIALS)
     images, texts = benchmark.images, _queries(benchmark.need_texts(), trials)
-    # The spaces are described by the vectors as they are, the scores are of comparable ones.
+    # Spaces are described by raw vectors; scores are computed from comparable ones.
     image_vectors, text_vectors = subject.embed(images, progress), subject.embed(texts, progress)
     gallery = ready(image_vectors, subject.similarity)
     image_rows = _rows(images)
@@ -92,7 +92,7 @@ def observe(
 
 
 def example_trials(trials: pl.DataFrame, count: int = 6) -> pl.DataFrame:
-    """The trials shown as examples: drawn by lot, each of another country, the same for every system."""
+    """The trials shown as examples: drawn at random, each of another country, the same for every system."""
     shuffled = trials[blind_order(trials["trial_id"])].unique("country", keep="first", maintain_order=True)
     return shuffled.head(count)
 

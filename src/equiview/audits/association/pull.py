@@ -25,7 +25,7 @@ PULL = "M_cul - M_non"
 MEAN_PULL = "mean pull of languages"
 TIED = "tied trials"
 TO_CULTURE, FROM_CULTURE = "to-culture", "from-culture"
-"""Who is given the trials that are ties, where that is varied: the key `ties`."""
+"""The key `ties`: who is given the tied trials, where that is varied."""
 SCORES = tuple(f"{role}_score" for role in ROLES)
 Floats = NDArray[np.float64]
 
@@ -96,12 +96,12 @@ def _over_languages(trials: pl.DataFrame, won: Floats, settings: AssociationSett
         "high": min(max(high, mean + reach), 1.0),
         "n": len(pulls),
         "p": p,
-        "p_holm": p,  # the one test by which the finding is made
+        "p_holm": p,  # the only test that decides the finding
     }
 
 
 def _least_reach(queries: NDArray[np.int64]) -> float:
-    """How far the mean of languages may be off though no query was lost, `queries` being those of each.
+    """How far the mean over languages may be off although no query was lost; `queries` counts those of each.
 
     The adjusted interval of a difference of paired shares, which adds a win and a loss to what was seen
     (Bonett and Price, 2012), here shared among the languages; about 2.8 / n for n queries.

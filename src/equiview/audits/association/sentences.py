@@ -34,7 +34,7 @@ TIES = {
 
 
 def answer(finding: Finding, estimates: Estimates, settings: AssociationSettings, missing: str) -> str:
-    """How often a wrong image wins because of its culture, and what that is of."""
+    """How often a wrong image wins because of its culture, and out of how many."""
     direction = settings.directions[0]
     pull = estimates.one(MEAN_PULL, direction=direction)
     cultural, other = (estimates.one(name, direction=direction).value for name in RATES[1:])

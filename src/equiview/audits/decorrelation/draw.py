@@ -142,7 +142,7 @@ def _by_class(estimates: Estimates, settings: DecorrelationSettings) -> Chart | 
 
 
 def _examples(view: Ranked, settings: DecorrelationSettings) -> Gallery | None:
-    """Lists that name what is gone, drawn by lot among images with pictures, each after that of before."""
+    """Lists that name what is gone, a random sample, each after that of the unchanged image."""
     queries = view["queries"].filter(pl.col("picture").is_not_null(), pl.col("before").is_not_null())
     ranked = view["rankings"].filter(pl.col("rank") <= EXAMPLE_DEPTH)
     naming = ranked.filter("removed", image=IMAGES[0])["query_id"].unique()

@@ -11,7 +11,7 @@ from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Effect, Verdict
 
 HEADWAY = 0.1
-"""Share of the way from chance to always naming what is there that a system must have come."""
+"""Least skill: naming what is there, rescaled so that chance is 0 and always is 1."""
 
 
 def judge(estimates: Estimates, settings: DecorrelationSettings) -> Verdict:

@@ -29,7 +29,7 @@ ODMAP, NAMED, EXCESS, KEPT, RECALL = (
     "R",
 )
 FEW = 3
-"""Images below which nothing is said of a class or a pair of classes."""
+"""Fewer images give no estimate of a class or a pair of classes."""
 Floats = NDArray[np.float64]
 
 
@@ -90,7 +90,7 @@ def values(view: Ranked, settings: DecorrelationSettings) -> Values:
 
 
 def _names(queries: pl.DataFrame, recall: pl.DataFrame) -> pl.Series:
-    """Names of the rows; a caption may be called like an image."""
+    """Names of the rows; a caption and an image may have the same id."""
     asked = recall.select(query_id=pl.format("{}: {}", "direction", "query_id"))
     return pl.concat([queries.select("query_id"), asked])["query_id"]
 
@@ -125,7 +125,7 @@ def excess_at(lists: Lists, k: int) -> Floats:
 def _column(
     metric: str, measured: Floats, chance: Floats | None, lists: Lists, total: int, k: int, **keys: str
 ) -> ValueColumn:
-    """A column over all rows, nan where nothing was asked; its floor is the mean over those that were."""
+    """A column over all rows, nan for queries that were not asked; its floor is a mean over the others."""
     full = np.full(total, np.nan)
     full[lists.rows] = measured
     floor = None if chance is None else float(chance[~np.isnan(measured)].mean())

@@ -54,7 +54,7 @@ class Pool:
 
     @cached_property
     def _by_class(self) -> NDArray[np.bool_]:
-        """`named` by class, `(n_classes, n_sets)`, in which a class is one piece of memory."""
+        """`named` by class, `(n_classes, n_sets)`, with each class contiguous in memory."""
         return np.ascontiguousarray(self.named.T)
 
     @cached_property
@@ -80,7 +80,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class View:
-    """Of each set of classes: does it name what is gone, how many that are here, how often its kind does.
+    """By set of classes: does it name what is gone, how many that are there, how often its kind does.
 
     All `(n_sets,)`; `size` counts the captions of each set.
     """

@@ -27,7 +27,7 @@ from equiview.subjects import Encoder, ResultLists
 IMAGES = ("synthetic", "unchanged")
 DIRECTIONS = ("image-to-text", "text-to-image")
 PICTURED = 300
-"""Images kept as pictures, drawn by lot."""
+"""Images kept as pictures, drawn at random."""
 SCHEMAS = schemas(
     queries=(
         Column("query_id", pl.String, "the synthetic image", unique=True),
@@ -201,7 +201,7 @@ def _first(
 def _of_lists(
     subject: ResultLists, benchmark: Benchmark, removals: pl.DataFrame, depth: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The lists as they are; of real images the rank of the first right caption, among all captions."""
+    """The lists unchanged; for real images also the rank of the first right caption among all captions."""
     lists = subject.lists(benchmark, depth).rename({"query_id": "image_id"})
     deepest = int(lists["rank"].max() or 0)  # type: ignore[arg-type]
     if deepest < depth:

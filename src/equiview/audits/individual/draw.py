@@ -19,7 +19,7 @@ from equiview.metrics import gap_bound
 SHOWN = {"matched": 1200, "shuffled": 600}
 """Pairs drawn as points; more would say no more."""
 DOTS = 40
-"""Dots that make a line."""
+"""Points from which a line is drawn."""
 
 
 def draw(

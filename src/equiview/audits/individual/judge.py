@@ -45,7 +45,7 @@ def judge(estimates: Estimates, settings: IndividualSettings) -> Verdict:
 
 
 def _moved(estimates: Estimates, beyond: Estimate | None) -> Estimate:
-    """The gap beyond paraphrase, or the whole gap: no permutation tests that."""
+    """The gap beyond paraphrase, or the whole gap, which no permutation tests."""
     if beyond:
         return at_least_none(beyond)
     return replace(estimates.one(RELATIVE_GAP.quantity.metric), p=1.0, p_holm=1.0)

@@ -32,7 +32,7 @@ MEANS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Columns of the observations by the metric, with its keys, that is their mean."""
 MATCHED_ALONE = {"distance", "chord"}
-"""What has no image in it, and so is said once."""
+"""Metrics that involve no image, and so are reported once."""
 SLACK = 1e-9
 """Share of the chord by which a mean gap may exceed it: the means of both are rounded apart."""
 
@@ -55,7 +55,7 @@ def values(observations: Observations, settings: IndividualSettings) -> Values:
     images = table.select(pl.col("query_id").unique(maintain_order=True))
     columns = [entry for kind in IMAGES for entry in _columns(table.filter(images=kind), images, kind)]
     columns += _levels(observations["captions"], images)
-    # A ratio that every caption lacks, all vectors being equal, was asked of nobody.
+    # Where all vectors are equal no caption has a ratio: the column is dropped.
     asked = [entry for entry in columns if not np.isnan(entry.values).all()]
     return Values.of(images["query_id"], asked)
 
@@ -65,7 +65,7 @@ def _columns(rows: pl.DataFrame, images: pl.DataFrame, kind: str) -> Iterator[Va
     weight = pl.col("pairs")
     weighted = {name: pl.col(name) * weight for name in ("gap", "distance", "chord")}
     plain = [name for name in MEANS if name not in weighted]
-    # Of lists, since sums and means of groups depend on the number of threads.
+    # Means of lists: those of groups depend on the number of threads.
     by_image = rows.group_by("query_id", maintain_order=True).agg(weight, *plain, **weighted)
     by_image = by_image.with_columns(
         *(pl.col(name).list.sum() / weight.list.sum() for name in weighted),

@@ -24,11 +24,11 @@ BLOCK_BYTES = 32 * 2**20
 """Memory for the captions of one slot that are compared together, scaled and not."""
 IMAGES = ("matched", "shuffled")
 VECTORS = {"raw": ("ratio", "distance"), "unit": ("unit_ratio", "chord")}
-"""By the vectors they are of: the ratio of gap to distance, and that distance."""
+"""For raw and for unit vectors: the ratio of gap to distance, and the distance."""
 EQUAL = 1e-6
-"""Vectors whose lengths differ from 1 by no more are of length 1, whatever the precision they came in."""
+"""Vectors whose lengths differ from 1 by no more than this are unit vectors, whatever their precision."""
 LEAST = 3
-"""With fewer languages, or pairs of them, neither a matrix nor extremes say anything."""
+"""With fewer languages, or pairs of them, a matrix or extremes mean nothing."""
 
 
 @dataclass(frozen=True)

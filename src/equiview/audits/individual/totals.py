@@ -102,7 +102,7 @@ class Totals:
 
 
 def _empty(shape: tuple[int, ...], more: Sequence[str]) -> dict[str, Floats]:
-    """Sums of nothing, and maxima of nothing, which are nan."""
+    """Empty sums, and empty maxima, which are nan."""
     sums = {name: np.zeros(shape) for name in (*SUMS, *more)}
     return sums | {name: np.full(shape, np.nan) for name in LARGEST}
 
@@ -118,7 +118,7 @@ def _with_ratios(numbers: dict[str, Floats]) -> dict[str, Floats]:
 
 
 def _ratios(sums: dict[str, Floats], at: tuple[NDArray[np.int64], ...]) -> dict[str, pl.Series]:
-    """Mean and largest ratios, null where every pair is of equal captions."""
+    """Mean and largest ratios, null where the captions of every pair are equal."""
     columns = {}
     with np.errstate(invalid="ignore"):
         for name, largest in zip(RATIOS, LARGEST, strict=True):

@@ -20,9 +20,9 @@ from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.languages import known_languages, language_names
 
 LEAST = 3
-"""With fewer languages a matrix says nothing."""
+"""Fewer languages get no matrix."""
 LONGEST = 300
-"""Letters of a reply that are shown."""
+"""Characters of a reply that are shown."""
 
 
 def draw(answered: Answered, estimates: Estimates, settings: KnowledgeSettings) -> list[Figure | None]:

@@ -14,7 +14,7 @@ from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Effect, Verdict
 
 UNREAD_SHARE = 0.02
-"""Share of replies unread above which the limits say so."""
+"""Share of unread replies above which the limits mention it."""
 
 
 def judge(estimates: Estimates, settings: KnowledgeSettings) -> Verdict:

@@ -26,7 +26,7 @@ def consistency(both: ArrayLike, x: ArrayLike, y: ArrayLike) -> Shares:
 
 
 def both_if_independent(x: ArrayLike, y: ArrayLike) -> Shares:
-    """What both would be if languages knew things independently: the floor of consistency."""
+    """`both` if languages knew things independently: the floor of consistency."""
     return np.asarray(x, dtype=np.float64) * np.asarray(y, dtype=np.float64)
 
 

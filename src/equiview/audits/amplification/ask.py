@@ -50,11 +50,8 @@ def asked_of(benchmark: Benchmark, settings: AmplificationSettings) -> Asked:
     images lack, and where fewer than two groups of any attribute have `settings.least` images.
     """
     task = settings.task or ("questions" if "questions" in benchmark.tables else "captions")
-    people, left_out = _people(benchmark, settings)
-    labelled = set(people["image_id"])
-    if task == "questions":
-        return _questions(benchmark, settings, people, labelled, left_out)
-    return _captions(benchmark, settings, people, labelled, left_out)
+    ask = _questions if task == "questions" else _captions
+    return ask(benchmark, settings, *_people(benchmark, settings))
 
 
 def _people(benchmark: Benchmark, settings: AmplificationSettings) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -88,18 +85,14 @@ def _people(benchmark: Benchmark, settings: AmplificationSettings) -> tuple[pl.D
 
 
 def _questions(
-    benchmark: Benchmark,
-    settings: AmplificationSettings,
-    people: pl.DataFrame,
-    labelled: set[str],
-    left_out: dict[str, int],
+    benchmark: Benchmark, settings: AmplificationSettings, people: pl.DataFrame, left_out: dict[str, int]
 ) -> Asked:
     questions = benchmark.need_table("questions", QUESTIONS).filter(language=settings.language)
     answers = (
         benchmark.need_table("answers", ANSWERS).group_by("question_id", maintain_order=True).agg("answer")
     )
     humans: dict[str, list[str]] = dict(answers.select("question_id", "answer").iter_rows())
-    rows = questions.filter(pl.col("image_id").is_in(labelled))
+    rows = questions.filter(pl.col("image_id").is_in(people["image_id"].implode()))
     answered = rows.filter(pl.col("question_id").is_in(list(humans)))
     left_out = left_out | {
         "questions about images of nobody known": len(questions) - len(rows),
@@ -131,11 +124,7 @@ def _questions(
 
 
 def _captions(
-    benchmark: Benchmark,
-    settings: AmplificationSettings,
-    people: pl.DataFrame,
-    labelled: set[str],
-    left_out: dict[str, int],
+    benchmark: Benchmark, settings: AmplificationSettings, people: pl.DataFrame, left_out: dict[str, int]
 ) -> Asked:
     texts, relevance = benchmark.need_texts(), benchmark.need_relevance()
     pairs = pl.DataFrame({"image": relevance.queries, "text": relevance.items})
@@ -143,10 +132,13 @@ def _captions(
     written = pl.DataFrame(
         {"image_id": benchmark.images.ids.gather(pairs["image"]), "text_row": pairs["text"].cast(pl.UInt32)}
     ).join(columns, on="text_row", how="left", maintain_order="left")
-    written = written.filter((pl.col("language") == settings.language) & pl.col("image_id").is_in(labelled))
+    known = pl.col("image_id").is_in(people["image_id"].implode())
+    written = written.filter(known, language=settings.language)
     by_image = written.group_by("image_id", maintain_order=True).agg("text")
     humans: dict[str, list[str]] = dict(by_image.iter_rows())
-    left_out = left_out | {"images of people without a human caption": len(labelled) - len(humans)}
+    left_out = left_out | {
+        "images of people without a human caption": people["image_id"].n_unique() - len(humans)
+    }
     if not humans:
         raise InputError(
             f"benchmark {benchmark.name!r}: no image whose people are known has a caption in "

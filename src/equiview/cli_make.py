@@ -1,4 +1,4 @@
-"""`equiview build`, `equiview train`: a command for each maker, made of its settings."""
+"""`equiview build`, `equiview train`: a command for each maker, generated from its settings."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from typer.core import TyperGroup
 from equiview.making import GROUPS, MAKERS, Maker
 from equiview.making.options import Setting, nested_values, settings_of
 
-OUT = Annotated[Path, typer.Option(help="Folder of what is made; what was begun there is continued.")]
-DRY_RUN = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be asked and done at most, and do nothing.")
-]
+OUT = Annotated[Path, typer.Option(help="Folder of the result; an unfinished one is continued.")]
+DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Show the most requests and work, and do nothing.")]
 
 POSITION, KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 
 
 class Makers(TyperGroup):
-    """The makers of one group; they are looked for when one of their commands is asked for."""
+    """The makers of one group; found when a command is first needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Their names."""
@@ -30,7 +28,7 @@ class Makers(TyperGroup):
         return ours + super().list_commands(ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of one, None where the group has none of that name."""
+        """The command of a maker; None for an unknown name."""
         if cmd_name not in MAKERS.all() or MAKERS.get(cmd_name).kind != self.name:
             return super().get_command(ctx, cmd_name)
         maker = MAKERS.get(cmd_name)
@@ -40,13 +38,13 @@ class Makers(TyperGroup):
 
 
 def add_groups(app: typer.Typer) -> None:
-    """Give a command line a group for each group of makers."""
+    """Add the groups of makers to a command line."""
     for name, group in GROUPS.items():
         app.add_typer(typer.Typer(name=name, help=group.about, no_args_is_help=True, cls=Makers))
 
 
 def command_of(maker: Maker[Any]) -> Callable[..., None]:
-    """A function with a parameter for each setting of a maker, as typer makes a command of it."""
+    """A function for typer, with a parameter for each setting of a maker."""
     settings = list(settings_of(maker.settings))
 
     def run(out: Path, dry_run: bool, **given: Any) -> None:
@@ -56,20 +54,16 @@ def command_of(maker: Maker[Any]) -> Callable[..., None]:
         else:
             _make(maker, chosen, out)
 
-    parameters = [_parameter(setting) for setting in settings]
-    parameters.sort(key=lambda parameter: parameter.kind == KEYWORD)
-    parameters.insert(
-        sum(parameter.kind != KEYWORD for parameter in parameters),
-        inspect.Parameter("out", KEYWORD, annotation=OUT),
-    )
+    parameters = [inspect.Parameter("out", KEYWORD, annotation=OUT), *map(_parameter, settings)]
     parameters.append(inspect.Parameter("dry_run", KEYWORD, annotation=DRY_RUN, default=False))
+    parameters.sort(key=lambda parameter: parameter.kind == KEYWORD)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
 def _parameter(setting: Setting) -> inspect.Parameter:
-    """A setting as typer reads it."""
+    """A setting as a parameter for typer."""
     required, about = setting.field.is_required(), setting.field.description
     kind: Any = list[str] if setting.type is list else setting.type
     info: Any

@@ -212,7 +212,7 @@ def test_an_article_that_is_missing_is_named(tmp_path: Path) -> None:
 def test_a_history_counts_candidates_once_a_reason() -> None:
     history = History()
     for language in ("fr", "ja"):
-        history.rejected("a", "translate", "unreadable", language=language)
+        history.note("a", "translate", "unreadable", language=language)
     assert history.rejections().to_dicts() == [{"step": "translate", "reason": "unreadable", "candidates": 1}]
 
 

@@ -30,21 +30,19 @@ class History:
     def __init__(self) -> None:
         self._rows: list[dict[str, Any]] = []
 
-    def passed(self, item: str, step: str, detail: str | None = None, *, language: str | None = None) -> None:
-        """A candidate passed a step."""
-        self._add(item, step, language, None, detail)
-
-    def rejected(
-        self, item: str, step: str, reason: str, detail: str | None = None, *, language: str | None = None
-    ) -> None:
-        """A candidate failed a step, for a reason that is counted."""
-        self._add(item, step, language, reason, detail)
-
-    def _add(
-        self, item: str, step: str, language: str | None, reason: str | None, detail: str | None
-    ) -> None:
-        row = {"item_id": item, "step": step, "language": language, "passed": reason is None}
-        self._rows.append(row | {"reason": reason, "detail": detail})
+    def note(
+        self,
+        item: str,
+        step: str,
+        reason: str | None = None,
+        detail: str | None = None,
+        *,
+        language: str | None = None,
+    ) -> bool:
+        """Add a candidate's result in a step; it passed unless there is a reason. Returns whether it did."""
+        row = {"item_id": item, "step": step, "language": language, "passed": not reason}
+        self._rows.append(row | {"reason": reason or None, "detail": detail})
+        return not reason
 
     @property
     def table(self) -> pl.DataFrame:
@@ -55,8 +53,10 @@ class History:
         """How many candidates each step rejected, by reason: step, reason, candidates.
 
         >>> history = History()
-        >>> history.passed("a", "rules")
-        >>> history.rejected("b", "rules", "the answer is not among the options")
+        >>> history.note("a", "rules")
+        True
+        >>> history.note("b", "rules", "the answer is not among the options")
+        False
         >>> history.rejections().row(0)
         ('rules', 'the answer is not among the options', 1)
         """

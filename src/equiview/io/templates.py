@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from equiview.io.tables import write_bytes
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -22,3 +25,9 @@ def templates(package: str, **filters: Callable[..., Any]) -> Environment:
     )
     environment.filters |= filters
     return environment
+
+
+def write_page(path: Path, package: str, template: str, **content: Any) -> None:
+    """Write a template of a package with its content."""
+    page = templates(package).get_template(template).render(content)
+    write_bytes((page + "\n").encode(), path)

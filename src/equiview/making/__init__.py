@@ -1,4 +1,4 @@
-"""Makers: what makes a benchmark or a subject from a user's own material, and how one is added."""
+"""Makers: commands that make a benchmark or a subject from a user's own data, and how to add one."""
 
 from equiview.making.base import (
     GROUPS,
@@ -8,8 +8,10 @@ from equiview.making.base import (
     Job,
     Maker,
     Outcome,
+    Reference,
     Settings,
     Task,
+    job_in,
     register,
 )
 from equiview.making.options import Option
@@ -23,7 +25,9 @@ __all__ = [
     "Maker",
     "Option",
     "Outcome",
+    "Reference",
     "Settings",
     "Task",
+    "job_in",
     "register",
 ]

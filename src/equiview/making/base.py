@@ -1,26 +1,28 @@
-"""What a maker is, and how one is added: settings, and a job that says what it takes and does it.
+"""What a maker is, and how one is added: settings, and a job that can be planned and done.
 
     maker = Maker(name="mine", kind="build", about="...", settings=Mine, job=..., yields="folder:{out}")
 
-`job(settings)` reads and checks the inputs; nothing is written, asked or trained until it is told to make.
-What all makers need stands here and beside: the command is made of the settings, the folder is held by one
-process, says of what it was made, and is gone on with by the same command.
+`job(settings)` reads and checks the inputs; nothing is written, asked or trained before `Job.make`.
+All makers share the rest: the command is generated from the settings; the output folder is locked by one
+process, has a card of its inputs and settings, and is continued by the same command.
 
-Ours are packages of the rooms `build` and `mitigation`, registered in their `__init__`, which must import
-nothing heavy, and neither does this file: commands are made of it.
+Our makers are packages in `build` and `mitigation`, registered in their `__init__`. Neither these nor this
+file may import heavy libraries: the command line imports them.
 """
 
 from __future__ import annotations
 
+import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.data.registry import Registry
+from equiview.errors import InputError
 from equiview.making.options import Option, checked
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Group:
-    """Makers of one command: its help, and what it calls what they make."""
+    """Makers of one command: its help, and the name for their results."""
 
     about: str
     result: str
@@ -52,39 +54,57 @@ GROUPS = {
 
 
 class Settings(BaseModel):
-    """What a user chooses of a maker."""
+    """The settings of a maker."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """Settings from what a user gave; InputError says which is wrong."""
+        """Settings from a user's values; InputError names the first wrong one."""
         return checked(cls, given)
 
 
 class AskingSettings(Settings):
-    """What a user also chooses where models are asked."""
+    """The settings of makers that ask models."""
 
     max_cost: Annotated[float | None, Option(recorded=False)] = Field(
         default=None,
         ge=0,
-        description="US dollars after which nothing more is asked; what came is kept.",
+        description="US dollars after which no more requests are sent; replies are kept.",
     )
     no_cache: Annotated[bool, Option(recorded=False)] = Field(
-        default=False, description="Ask everything again and keep no answers."
+        default=False, description="Send all requests again and keep no replies."
     )
 
     def answerers(self, **names: str) -> dict[str, Answerer]:
-        """The models of these names, by what each is for; those with an empty name are left out."""
-        from equiview.making.models import load_answerers
+        """The models by purpose, loaded once for each name; purposes with an empty name are left out.
 
-        given = {purpose: name for purpose, name in names.items() if name}
-        return load_answerers(given, cache=not self.no_cache, max_cost=self.max_cost)
+        All of them share one budget. InputError for a subject that does not answer.
+        """
+        from equiview.store import stored_answers
+        from equiview.subjects import Answerer, load_subject
+        from equiview.subjects.chat.base import Budget
+
+        budget = Budget(self.max_cost)
+        models: dict[str, Answerer] = {}
+        for name in filter(None, dict.fromkeys(names.values())):
+            subject = load_subject(name)
+            if not isinstance(subject, Answerer):
+                raise InputError(
+                    f"{name!r} is {subject.kind}; a builder asks a model that answers, as chat:MODEL is"
+                )
+            models[name] = subject if self.no_cache else stored_answers(subject)
+            models[name].budget = budget
+        return {purpose: models[name] for purpose, name in names.items() if name}
+
+
+Reference: TypeAlias = Annotated[str, Option(recorded=False)]
+"""A setting that names a model or an input; the card has its fingerprint instead of the name."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Work that asks no model: how many of what, and about how long it takes, where that is known."""
+    """Planned work that asks no model: its count and unit, and its duration where that is known."""
 
     name: str
     count: int
@@ -94,7 +114,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is shown when all is made: tables by title, lines before the result's name and lines after it."""
+    """What to print at the end: tables by title, lines before and after the line with the result."""
 
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     before: Mapping[str, str] = field(default_factory=dict)
@@ -102,10 +122,10 @@ class Outcome:
 
 
 class Job(ABC):
-    """One thing to be made, its inputs read and checked.
+    """One thing to make, with its inputs read and checked.
 
-    `models` are those that are asked, by what each is for; `versions` are of libraries that can change what
-    is made. A folder that was begun with others is refused.
+    `models` are the models to ask, by purpose; `versions` are those of libraries that can change the result.
+    A folder that was begun with other models or versions is refused.
     """
 
     models: Mapping[str, Answerer] = {}
@@ -113,15 +133,15 @@ class Job(ABC):
 
     @abstractmethod
     def inputs(self, progress: Progress) -> Mapping[str, Input]:
-        """What it is made from, with fingerprints and licences."""
+        """The inputs, with fingerprints and licences."""
 
     @abstractmethod
     def plan(self) -> Sequence[Plan | Task]:
-        """What would be asked of models and what else would be done, at most; nothing is done."""
+        """The most requests and other work that `make` can need; nothing is done."""
 
     @abstractmethod
     def make(self, work: Work) -> Outcome:
-        """Make it in the folder of `work`, in stages; what is done already is not done again."""
+        """Make it in the folder of `work`, in stages; finished stages are skipped."""
 
 
 S = TypeVar("S", bound=Settings)
@@ -129,10 +149,10 @@ S = TypeVar("S", bound=Settings)
 
 @dataclass(frozen=True)
 class Maker(Generic[S]):
-    """What makes something new: `equiview KIND NAME` on the command line.
+    """A command that makes something new: `equiview KIND NAME`.
 
-    `about` is one line. `job` reads the inputs that the settings name. `yields` is how what is made is named,
-    its folder written `{out}`, and `result` what that is called; by default as its group says.
+    `about` is one line. `job` reads the inputs named by the settings. `yields` is the name of the result,
+    with `{out}` for its folder; `result` is the label before that name, by default that of the group.
     """
 
     name: str
@@ -148,7 +168,7 @@ class Maker(Generic[S]):
             raise ValueError(f"maker {self.name!r}: kind {self.kind!r} is none of {', '.join(GROUPS)}")
 
     def named(self, out: Path) -> str:
-        """How what was made in the folder `out` is named."""
+        """The name of the result in the folder `out`."""
         return self.yields.format(out=out)
 
 
@@ -157,7 +177,17 @@ MAKERS: Registry[Maker[Any]] = Registry(
 )
 
 
+def job_in(place: str) -> Callable[[Any], Job]:
+    """The job at `module:name`, which is imported when it is first needed."""
+
+    def job(settings: Any) -> Job:
+        made: Job = pkgutil.resolve_name(place)(settings)
+        return made
+
+    return job
+
+
 def register(maker: Maker[S]) -> Maker[S]:
-    """Make a maker known by its name."""
+    """Add a maker to the registry."""
     MAKERS.register(maker.name, about=maker.about, usage=(f"{maker.kind} {maker.name}",))(maker)
     return maker

@@ -1,4 +1,4 @@
-"""The card of what was made: its inputs with licences, models and settings, and how far it is."""
+"""The card of a result: its inputs with licences, models and settings, and the finished stages."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from equiview.data.verdict import Frozen
 from equiview.io.files import content_of
 from equiview.io.refusals import refused
 from equiview.io.tables import write_bytes
+from equiview.subjects.trained import Part
 
 CARD = "maker.json"
 
 
-class Input(Frozen):
-    """Something a thing was made from. `fingerprint` tells it from every other, wherever it lies."""
+class Input(Part):
+    """An input, with its origin. Equal fingerprints mean equal content, wherever it is stored."""
 
-    name: str
-    fingerprint: str
     source: str = ""
     licence: str = ""
 
     @classmethod
     def of(cls, data: Any) -> Input:
-        """A benchmark, or data taken from one, as an input."""
+        """A benchmark, or data from one, as an input."""
         return cls(name=data.name, fingerprint=data.fingerprint, source=data.source, licence=data.licence)
 
 
 class Card(Frozen):
-    """The file that a folder begins with. `stages` has the files of each that is done, with checksums."""
+    """The first file of a folder. `stages` has the files of each finished stage, with checksums."""
 
     layout: int = 1
     maker: str
@@ -58,7 +57,7 @@ class Card(Frozen):
         write_bytes(content.encode() + b"\n", folder / CARD)
 
     def differs_from(self, other: Card) -> list[str]:
-        """The settings, inputs and models in which two makings disagree.
+        """The settings, inputs and models that differ between two cards.
 
         >>> one, other = (Card(maker="m", inputs={}, settings={"rules": {"least": x}}) for x in (1, 2))
         >>> one.differs_from(other)

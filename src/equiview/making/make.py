@@ -1,4 +1,4 @@
-"""Making something by a maker: the folder is held, begun or continued, worked in, and finished."""
+"""Running a maker: its folder is locked, begun or continued, and finished."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from equiview.making.work import Work
 
 @dataclass(frozen=True)
 class Made:
-    """What was made: its folder, how it is named, its card, and what is shown of it."""
+    """A result: its folder, its name, its card, and the output to print."""
 
     folder: Path
     name: str
@@ -27,10 +27,10 @@ class Made:
 def make(
     maker: Maker[S], settings: S, out: Path, progress: Progress = silent, *, job: Job | None = None
 ) -> Made:
-    """Make what the settings say in the folder `out`, or go on where it was stopped.
+    """Make a result by these settings in the folder `out`, or continue where it was stopped.
 
-    `job` is that of the settings unless it is given. InputError for inputs that cannot be used, for a folder
-    that holds something else, and while another process writes to it.
+    `job` is by default that of the settings. InputError for invalid inputs, for a folder that holds something
+    else, and while another process writes to it.
     """
     check_folder(out)
     with locked(out):

@@ -1,4 +1,4 @@
-"""Settings as options of a command line: names, types, defaults, bounds and help are those of the fields.
+"""Settings as command-line options, with the names, types, defaults, bounds and help of the fields.
 
     class Mine(Settings):
         places: Annotated[Path, Option(argument=True)] = Field(description="Folder of places.")
@@ -7,7 +7,7 @@
         rules: Rules = Rules()                                        # the options of its own fields
         recipe: Annotated[Recipe, Option("--config", file=True)] = Recipe()              # a file of TOML
 
-Nothing heavy is imported here: a command is made of settings whenever its help is shown.
+Nothing heavy is imported here: the help of a command needs its settings only.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Option:
-    """How a setting is given on the command line, where that is not `--NAME VALUE`.
+    """How a setting is given on the command line, if not as `--NAME VALUE`.
 
-    A tuple is given between commas, or with `repeated` by giving the option several times. `file` is of
-    nested settings that stand in a TOML file. A setting that is not `recorded` does not tell one making from
-    another: a number of processes, or an input whose content is recorded instead.
+    A tuple is separated by commas; with `repeated`, the option is given several times instead. `file` is for
+    nested settings in a TOML file. A setting that is not `recorded` may change when a folder is continued,
+    such as the number of processes; of inputs the card has fingerprints instead.
     """
 
     name: str = ""
@@ -44,7 +44,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a command: where it stands in the model, its field, and how it is given."""
+    """One setting of a command: its path in the model, its field, and its option."""
 
     path: tuple[str, ...]
     field: FieldInfo
@@ -52,7 +52,7 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """Its name as a parameter."""
+        """Its parameter name."""
         return self.path[-1]
 
     @property
@@ -62,7 +62,7 @@ class Setting:
 
     @property
     def type(self) -> type[Any]:
-        """What is typed: bool for a flag, `list` for what may be repeated, else Path, int, float or str."""
+        """The type of the option: bool for a flag, `list` if repeated, else Path, int, float or str."""
         if self.option.file:
             return Path
         if self.option.repeated:
@@ -72,26 +72,22 @@ class Setting:
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a tuple, given between commas."""
+        """Whether it is a tuple, separated by commas."""
         return get_origin(_plain(self.field.annotation)) is tuple and not self.option.repeated
 
     @property
     def default(self) -> Any:
-        """Its default as it would be typed; None where it has none, or one not worth a word."""
+        """Its default as it would be typed; None where there is none, or help should not show it."""
         if self.option.file or self.field.is_required():
             return None
         default = self.field.get_default(call_default_factory=True, validated_data={})
         if isinstance(default, tuple):
             return (list(default) if self.option.repeated else ",".join(map(str, default))) or None
-        return None if default in (False, "") and not self._is_number else default
-
-    @property
-    def _is_number(self) -> bool:
-        return self.type in (int, float)
+        return None if default in (False, "") and self.type not in (int, float) else default
 
     @property
     def bounds(self) -> dict[str, float]:
-        """`min` and `max` of a number, those that belong to the range."""
+        """`min` and `max` of a number, both inclusive."""
         found = {}
         for bound in self.field.metadata:
             for name, ours in (("ge", "min"), ("le", "max")):
@@ -101,7 +97,7 @@ class Setting:
 
 
 def settings_of(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Setting]:
-    """The settings of a model, its own before inherited ones, nested ones in their place.
+    """The settings of a model, own before inherited ones, nested ones flattened in place.
 
     >>> class Mine(BaseModel):
     ...     codes: tuple[str, ...] = ("en", "de")
@@ -121,7 +117,7 @@ def settings_of(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[S
 
 
 def nested_values(settings: list[Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given by parameter, None for what was not, as the model takes it; files are read."""
+    """The values by parameter as nested settings for the model, without None; files are read."""
     from equiview.io.files import content_of
     from equiview.io.toml import parse_toml
 
@@ -143,14 +139,14 @@ def nested_values(settings: list[Setting], given: Mapping[str, Any]) -> dict[str
 
 
 def checked(kind: type[Model], given: Mapping[str, Any], source: str = "") -> Model:
-    """Settings from what a user gave, in the file `source` if it is one; InputError says which is wrong."""
+    """Settings from a user's values or the file `source`; InputError names the first wrong one."""
     begin = f"{source}, " if source else ""
     with refused(lambda first: begin + (f"setting {first}" if first.where else first.what)):
         return kind.model_validate(given)
 
 
 def recorded(settings: BaseModel) -> dict[str, Any]:
-    """The settings that tell one making from another, as JSON can hold them, nested as they are."""
+    """The recorded settings as nested JSON values."""
     content = settings.model_dump(mode="json")
     for setting in settings_of(type(settings)):
         if not setting.option.recorded:
@@ -162,7 +158,7 @@ def recorded(settings: BaseModel) -> dict[str, Any]:
 
 
 def _plain(annotation: Any) -> Any:
-    """A type without `None`; a literal is text."""
+    """A type without `None`; `str` for a literal."""
     if get_origin(annotation) in (Union, types.UnionType):
         annotation = next(part for part in get_args(annotation) if part is not types.NoneType)
     return str if get_origin(annotation) is Literal else annotation

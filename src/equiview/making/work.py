@@ -1,4 +1,4 @@
-"""The folder in which something is made: held by one process, begun once, continued by the same command."""
+"""The output folder: used by one process at a time, and continued by the same command."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Work:
 
     @classmethod
     def begin(cls, folder: Path, card: Card, progress: Progress = silent) -> Work:
-        """Begin in a folder, or go on; InputError when it holds something else, naming what differs.
+        """Begin in a folder, or continue; InputError where it holds something else, naming the difference.
 
-        A folder in which nothing was made yet is begun again.
+        A folder with nothing but a card is begun again.
         """
         held = [entry.name for entry in folder.iterdir() if entry.name != LOCK]
         if CARD not in held:
@@ -54,12 +54,11 @@ class Work:
         in_place: Sequence[str] | None = None,
         again: bool = False,
     ) -> bool:
-        """Do one stage unless it is done and its files are as it left them; returns whether it was done now.
+        """Run one stage unless it is finished and its files unchanged; returns whether it ran.
 
-        `produce` writes to the folder that it is given; its files are moved to this one together. A stage
-        that must write here itself says in `in_place` by which files one sees that it is whole; where they
-        cannot tell, `again` does. Stages that came after one that is done now are forgotten, as they rest on
-        it.
+        `produce` writes to the folder that it is given; its files are then moved to this one at once. A stage
+        that writes to this folder itself names in `in_place` the files that show it is finished; `again`
+        forces it where they cannot. Later stages are forgotten, as they depend on this one.
         """
         done = self.card.stages.get(name)
         if done is not None and not again and is_whole(self.folder, done):
@@ -74,7 +73,7 @@ class Work:
         return True
 
     def finish(self) -> None:
-        """Note that all is done."""
+        """Mark the card as finished."""
         if not self.card.finished:
             self._note(finished=True)
 
@@ -83,6 +82,6 @@ class Work:
         self.card.save(self.folder)
 
     def forget_if_nothing_was_made(self) -> None:
-        """Remove the card of a folder that holds nothing else."""
+        """Remove the card of a folder that contains nothing else."""
         if {entry.name for entry in self.folder.iterdir()} <= {CARD, LOCK}:
             (self.folder / CARD).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""The review page: people judge items, a few people each, in a browser.
+"""The review page: people judge items in a browser, several people each.
 
-A builder describes what is judged and writes it with `write_review`; `equiview review DIR` serves it to
-people by secret links. What they say is kept in a database in that folder, and exported with pseudonyms.
+A builder writes the items with `write_review`; `equiview review DIR` serves them to people by secret links.
+Judgements are stored in a database in that folder, and exported with pseudonyms.
 """
 
 from equiview.review.agreement import Agreement

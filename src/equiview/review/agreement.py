@@ -20,12 +20,12 @@ from equiview.stats import bootstrap_means, interval
 
 REPLICATES = 2_000
 FEWEST = 10
-"""Items below which no interval is given: too often it would not hold the truth (docs/coverage.md)."""
+"""Fewest items for an interval: with fewer, its coverage is too low (docs/coverage.md)."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Alpha of one question over the `n` items that two people or more answered, of `judgements` answers.
+    """Alpha of one question over the `n` items with two answers or more, from `judgements` answers.
 
     `alpha`, or `low` and `high`, are None where they are undefined; `note` then says why.
     """
@@ -58,27 +58,26 @@ def agreement_of(question: Question, counts: NDArray[np.int64], seed: int) -> Ag
     "undefined: every answer is 'yes'"
     """
     counts = counts[counts.sum(axis=1) >= 2]
-    n, judgements = len(counts), int(counts.sum())
     used = np.flatnonzero(counts.sum(axis=0))
-    if n == 0:
-        return Agreement(question.id, None, None, None, 0, 0, "undefined: no item has two answers yet")
-    if len(used) == 1:
+    alpha, low, high, note = None, None, None, ""
+    if not len(counts):
+        note = "undefined: no item has two answers yet"
+    elif len(used) == 1:
         note = f"undefined: every answer is {question.choices[used[0]]!r}"
-        return Agreement(question.id, None, None, None, n, judgements, note)
-    krippendorff = require("krippendorff", "review")
-    alpha = float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
-    if n < FEWEST:
-        note = f"no interval: fewer than {FEWEST} items"
-        return Agreement(question.id, alpha, None, None, n, judgements, note)
-    if (np.count_nonzero(counts, axis=1) == 1).all():
-        note = "no interval: nobody disagrees, so how often somebody would is not known"
-        return Agreement(question.id, alpha, None, None, n, judgements, note)
-    low, high = interval(alphas(counts, seed))
-    return Agreement(question.id, alpha, float(low), float(high), n, judgements, "")
+    else:
+        krippendorff = require("krippendorff", "review")
+        alpha = float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+        if len(counts) < FEWEST:
+            note = f"no interval: fewer than {FEWEST} items"
+        elif (np.count_nonzero(counts, axis=1) == 1).all():
+            note = "no interval: nobody disagrees, so how often somebody would is not known"
+        else:
+            low, high = map(float, interval(alphas(counts, seed)))
+    return Agreement(question.id, alpha, low, high, len(counts), int(counts.sum()), note)
 
 
 def alphas(counts: NDArray[np.int64], seed: int, replicates: int = REPLICATES) -> NDArray[np.float64]:
-    """Alpha of `(replicates,)` samples of items; nan where every answer in a sample is the same."""
+    """Alpha of each replicate, `(replicates,)`; NaN where all its answers are equal."""
     means = bootstrap_means(_parts(counts), replicates=replicates, seed=seed)
     return _alpha(means * len(counts))
 
@@ -97,14 +96,13 @@ def _alpha(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     by_chance = total**2 - (choices**2).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha: NDArray[np.float64] = 1 - (total - 1) * unlike / by_chance
-    return np.where(by_chance > 0.5, alpha, np.nan)  # whole numbers, rounded by the bootstrap's sums
+    return np.where(by_chance > 0.5, alpha, np.nan)  # an integer up to rounding errors
 
 
 def _counts(question: Question, opinions: Sequence[Sequence[Opinion]]) -> NDArray[np.int64]:
     counts = np.zeros((len(opinions), len(question.choices)), dtype=np.int64)
-    places = {choice: place for place, choice in enumerate(question.choices)}
     for row, said in enumerate(opinions):
         for opinion in said:
             if opinion.role == "reviewer" and question.id in opinion.answers:
-                counts[row, places[opinion.answers[question.id]]] += 1
+                counts[row, question.choices.index(opinion.answers[question.id])] += 1
     return counts

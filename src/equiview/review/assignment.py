@@ -1,8 +1,8 @@
-"""Who is asked about which item next.
+"""Which item each person judges next.
 
-Every item is planned for as many people as it needs, so that all have equal shares and everybody meets
-everybody. A person judges their share first, in an order of their own, and then what others have left: nobody
-who leaves holds up the rest. An item that is on somebody's screen counts as taken for a while.
+Every item is planned for as many people as it needs, in equal shares and with mixed groups of people. A
+person judges their own share first, in a random order, and then what others have left, so that people who
+leave do not block the rest. An item on somebody's screen is reserved for a while.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WHERE people.role = 'reviewer'"""
 
 
 def plan(connection: sqlite3.Connection, settings: ReviewSettings, reviewers: Sequence[Person]) -> None:
-    """Make everybody's list of what to judge anew, from the items and the votes that there are."""
+    """Rebuild everybody's list of items to judge, from all items and votes."""
     items = [row["number"] for row in connection.execute("SELECT number FROM items ORDER BY number")]
     voters: dict[int, set[int]] = {item: set() for item in items}
     for row in connection.execute(VOTERS):
@@ -52,7 +52,7 @@ def _shares(
     reviewers: Sequence[int],
     settings: ReviewSettings,
 ) -> dict[int, set[int]]:
-    """For each item the people it is planned for: those who judged it, then those with least to do."""
+    """The people planned for each item: those who judged it, then those with the fewest items."""
     rng = np.random.default_rng(seed_for(settings.seed, "review.plan"))
     judged = Counter(person for people in voters.values() for person in people)
     load = np.array([judged[person] for person in reviewers])
@@ -68,7 +68,7 @@ def _shares(
 
 
 class Assignment:
-    """Gives items out. What is open on whose screen is kept in memory: after a restart nothing is."""
+    """Assigns items. Which are open on screens is kept in memory, and forgotten at a restart."""
 
     def __init__(
         self, database: Database, settings: ReviewSettings, clock: Callable[[], float] = time.monotonic
@@ -80,9 +80,9 @@ class Assignment:
         self._lock = threading.Lock()
 
     def next_item(self, person: Person) -> int | None:
-        """The item that `person` judges next: the one open already, or the first of their list that is free.
+        """The next item of `person`: the one open already, or the first free one of their list.
 
-        None when there is none: their list is empty, or all that is left is open on others' screens.
+        None where their list is empty, or its rest is open on others' screens.
         """
         with self._lock:
             now = self._clock()
@@ -92,13 +92,13 @@ class Assignment:
             return item
 
     def release(self, person: Person, item: int) -> None:
-        """Forget that an item is open on a person's screen: it was judged."""
+        """Note that an item is no longer open on a person's screen."""
         with self._lock:
             if self._open.get(person.number, (None,))[0] == item:
                 del self._open[person.number]
 
     def left(self, person: Person) -> tuple[int, int]:
-        """How many items are left of a person's share, and how many that others have left."""
+        """How many items are left of a person's own share, and of others'."""
         row = self._database.connection.execute(
             """SELECT COALESCE(SUM(place < (SELECT COUNT(*) FROM items)), 0), COUNT(*)
             FROM todo WHERE person = ?""",

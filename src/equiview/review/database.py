@@ -1,7 +1,7 @@
-"""The database of a review: SQLite, append-only where it matters, on disk before anybody is told so.
+"""The database of a review: SQLite, with judgements append-only and on disk before they are confirmed.
 
-`votes` is never changed: a row is all that one person said of one item at one time, and the latest row of a
-person and item counts. `todo` and `disputes` follow from the votes and are made anew at every start.
+Rows of `votes` are never changed: each has one person's answers on one item at one time, and the latest row
+of a person and item counts. `todo` and `disputes` are derived from the votes, and rebuilt at every start.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Database:
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._writing = threading.Lock()
-        if not path.exists():  # it holds names: SQLite gives its other files the mode of this one
+        if not path.exists():  # holds names: owner only; SQLite copies the mode to its other files
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         try:
             self.connection.executescript(TABLES)
@@ -63,7 +63,7 @@ class Database:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The connection of this thread. What a transaction wrote is on disk when that returns."""
+        """The connection of this thread. A finished transaction is on disk."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = sqlite3.connect(
@@ -79,7 +79,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All that the block writes, or nothing of it."""
+        """A transaction: all writes of the block, or none."""
         connection = self.connection
         with self._writing:
             connection.execute("BEGIN IMMEDIATE")
@@ -93,7 +93,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """What the database holds at one moment, while others write."""
+        """A consistent view of the database, while others write."""
         connection = self.connection
         connection.execute("BEGIN")
         try:
@@ -102,7 +102,7 @@ class Database:
             connection.execute("COMMIT")
 
     def fact(self, name: str, value: str) -> str:
-        """The value kept under `name`; `value` where there is none yet, and from then on."""
+        """The stored value of `name`; `value` is stored first where there is none."""
         with self.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (name, value))
             row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()

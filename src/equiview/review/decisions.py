@@ -1,4 +1,4 @@
-"""What follows from the judgements of one item: what people agree on, and what somebody has to decide."""
+"""Decisions from the judgements of one item: agreed, or left to the adjudicator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ State = Literal["agreed", "adjudicated", "disputed", "too few", "not answered"]
 
 @dataclass(frozen=True)
 class Opinion:
-    """The latest that one person says of an item: an answer for each question that was answered."""
+    """The latest judgement of an item by one person, with an answer for each answered question."""
 
     author: str
     role: str
@@ -24,7 +24,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Decision:
-    """What is decided of one question of one item. `value` is None unless it is agreed or adjudicated."""
+    """The decision on one question of one item. `value` is None unless agreed or adjudicated."""
 
     question: str
     state: State
@@ -33,7 +33,7 @@ class Decision:
 
     @property
     def majority(self) -> str | None:
-        """The choice of more than half of the reviewers who answered; None where there is none."""
+        """The choice of more than half of the reviewers who answered; None without one."""
         total = sum(self.counts.values())
         return next((choice for choice, votes in self.counts.items() if 2 * votes > total), None)
 
@@ -41,8 +41,8 @@ class Decision:
 def decide(opinions: Sequence[Opinion], settings: ReviewSettings) -> list[Decision]:
     """A decision for each question, in their order.
 
-    The adjudicator's word counts where it was given. Otherwise a question is agreed when as many people as
-    wanted judged the item and all who answered it chose alike.
+    An adjudicator's answer decides. Without one, a question is agreed when enough people judged the item and
+    all who answered chose the same.
 
     >>> asked = ReviewSettings(title="t", questions=[Question(id="right", text="?")], people_per_item=2)
     >>> said = [Opinion("reviewer-1", "reviewer", {"right": "yes"}, "")]
@@ -56,25 +56,23 @@ def decide(opinions: Sequence[Opinion], settings: ReviewSettings) -> list[Decisi
     rulings = [opinion for opinion in opinions if opinion.role == "adjudicator"]
     enough = len(reviewers) >= settings.people_per_item
     return [
-        _decide(question, [o.answers for o in reviewers], [o.answers for o in rulings], enough)
+        _decide(
+            question,
+            Counter(o.answers[question.id] for o in reviewers if question.id in o.answers),
+            next((o.answers[question.id] for o in rulings if question.id in o.answers), None),
+            enough,
+        )
         for question in settings.questions
     ]
 
 
 def disputed(decisions: Iterable[Decision]) -> list[str]:
-    """The questions that somebody has to decide."""
+    """The questions left to the adjudicator."""
     return [decision.question for decision in decisions if decision.state == "disputed"]
 
 
-def _decide(
-    question: Question,
-    answers: Sequence[Mapping[str, str]],
-    rulings: Sequence[Mapping[str, str]],
-    enough: bool,
-) -> Decision:
-    counts = Counter(given[question.id] for given in answers if question.id in given)
+def _decide(question: Question, counts: Counter[str], ruling: str | None, enough: bool) -> Decision:
     ordered = {choice: counts[choice] for choice in question.choices if counts[choice]}
-    ruling = next((given[question.id] for given in rulings if question.id in given), None)
     if ruling is not None:
         return Decision(question.id, "adjudicated", ruling, ordered)
     if not enough:

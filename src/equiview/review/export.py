@@ -1,4 +1,4 @@
-"""What comes out of a review: every judgement, what is decided of each item, and how far people agree.
+"""The export of a review: every judgement, the decisions on each item, and the agreement of people.
 
 People appear under pseudonyms only.
 """
@@ -39,11 +39,11 @@ AGREEMENT = {
 
 
 def export_review(folder: Path, path: Path) -> list[Path]:
-    """Write what a review says to `path` (.csv, .jsonl or .parquet), and return the files.
+    """Write a review to `path` (.csv, .jsonl or .parquet), and return the files.
 
-    `path` has every judgement; beside it, with `.decisions` and `.agreement` before the suffix, stand the
+    `path` has every judgement; files with `.decisions` and `.agreement` before the suffix have the
     decisions by item and the agreement by question. Works while people are judging. InputError for another
-    suffix, and for a review that nobody has started.
+    suffix, and for a review that was never started.
     """
     kind = path.suffix.removeprefix(".")
     if kind not in KINDS:
@@ -64,29 +64,20 @@ def export_review(folder: Path, path: Path) -> list[Path]:
 
 
 def export_tables(database: Database, settings: ReviewSettings) -> dict[str, pl.DataFrame]:
-    """The tables judgements, decisions and agreement, all of one moment."""
+    """The tables judgements, decisions and agreement, from one consistent view."""
     with database.snapshot() as connection:
         items = connection.execute("SELECT number, id, grouping FROM items ORDER BY number").fetchall()
         judgements = _judgements(connection, settings)
         opinions = all_opinions(connection)
     decisions = [
-        {
-            "item": item["id"],
-            "group": item["grouping"],
-            "question": decision.question,
-            "state": decision.state,
-            "value": decision.value,
-            "majority": decision.majority,
-            "votes": sum(decision.counts.values()),
-            "counts": json.dumps(decision.counts, ensure_ascii=False),
-        }
+        (*item[1:], d.question, d.state, d.value, d.majority, sum(d.counts.values()), _json(d.counts))
         for item in items
-        for decision in decide(opinions.get(item["number"], []), settings)
+        for d in decide(opinions.get(item["number"], []), settings)
     ]
     agreed = [asdict(found) for found in agreement(list(opinions.values()), settings)]
     return {
-        "judgements": pl.DataFrame(judgements, schema=JUDGEMENTS),
-        "decisions": pl.DataFrame(decisions, schema=DECISIONS),
+        "judgements": pl.DataFrame(judgements, schema=JUDGEMENTS, orient="row"),
+        "decisions": pl.DataFrame(decisions, schema=DECISIONS, orient="row"),
         "agreement": pl.DataFrame(agreed, schema=AGREEMENT),
     }
 
@@ -96,37 +87,30 @@ def as_bytes(table: pl.DataFrame, kind: str) -> bytes:
     if kind == "csv":
         return table.write_csv().encode()
     if kind == "jsonl":
-        lines = (json.dumps(row, ensure_ascii=False) for row in table.iter_rows(named=True))
-        return "".join(f"{line}\n" for line in lines).encode()
+        return "".join(f"{_json(row)}\n" for row in table.iter_rows(named=True)).encode()
     stream = io.BytesIO()
     table.write_parquet(stream, compression="zstd", statistics=False)
     return stream.getvalue()
 
 
-def _judgements(connection: sqlite3.Connection, settings: ReviewSettings) -> list[dict[str, Any]]:
+def _json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _judgements(connection: sqlite3.Connection, settings: ReviewSettings) -> list[tuple[Any, ...]]:
     rows = connection.execute(
-        """SELECT votes.id AS vote, votes.answers, votes.time, people.pseudonym, people.role, items.id,
-        items.grouping, EXISTS (SELECT 1 FROM votes AS later WHERE later.item = votes.item
-        AND later.person = votes.person AND later.number > votes.number) AS superseded
+        """SELECT votes.answers, items.id, items.grouping, people.pseudonym, people.role, votes.time,
+        EXISTS (SELECT 1 FROM votes AS later WHERE later.item = votes.item
+        AND later.person = votes.person AND later.number > votes.number), votes.id
         FROM votes JOIN people ON people.number = votes.person JOIN items ON items.number = votes.item
         ORDER BY votes.number"""
     )
-    judgements = []
-    for row in rows:
-        answers = json.loads(row["answers"])
-        for question in settings.questions:
-            if question.id in answers:
-                judgements.append(
-                    {
-                        "item": row["id"],
-                        "group": row["grouping"],
-                        "question": question.id,
-                        "value": answers[question.id],
-                        "author": row["pseudonym"],
-                        "role": row["role"],
-                        "time": row["time"],
-                        "superseded": bool(row["superseded"]),
-                        "vote": row["vote"],
-                    }
-                )
+    judgements: list[tuple[Any, ...]] = []
+    for answers, item, group, author, role, time, superseded, vote in rows:
+        given = json.loads(answers)
+        judgements += [
+            (item, group, question.id, given[question.id], author, role, time, bool(superseded), vote)
+            for question in settings.questions
+            if question.id in given
+        ]
     return judgements

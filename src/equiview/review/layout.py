@@ -1,4 +1,4 @@
-"""What is reviewed: the settings, the items, and the folder that holds both.
+"""The folder of a review: its settings and items.
 
 review.json      title, instructions, questions, people per item
 items.parquet    the items, or items.jsonl with an item on each line
@@ -45,7 +45,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Question(Frozen):
-    """What is asked of every item: a choice among named answers.
+    """A question on every item: a choice among named answers.
 
     >>> Question(id="fluency", text="Is the translation fluent?").choices
     ('yes', 'no')
@@ -67,10 +67,9 @@ class Question(Frozen):
 class ReviewSettings(Frozen):
     """What `review.json` says.
 
-    `people_per_item` different people judge each item. `reviewers` is how many people there are, or their
-    names; names stay in the folder, and exports have pseudonyms. An item that was shown to somebody who did
-    not judge it is given to another person after `lease_minutes`. `seed` decides who is asked first about
-    which item, and in which order.
+    `people_per_item` different people judge each item. `reviewers` is the number of people, or their names;
+    names stay in the folder, and exports have pseudonyms. An item that was shown but not judged is offered to
+    another person after `lease_minutes`. `seed` decides the assignment and order of items.
     """
 
     title: Annotated[str, Field(min_length=1)]
@@ -93,7 +92,7 @@ class ReviewSettings(Frozen):
 
 
 class ReviewText(Frozen):
-    """One text of an item: what it is, the text, and its language (a code such as `ar`), if it has one."""
+    """One text of an item: label, text, and language code (such as `ar`), if it has one."""
 
     label: str = ""
     text: str

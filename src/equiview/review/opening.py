@@ -1,4 +1,4 @@
-"""A review that is open: its folder read and checked against what was judged there before."""
+"""Opening a review: its folder is read and checked against earlier judgements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from equiview.review.votes import find_disputes
 
 @dataclass(frozen=True)
 class Review:
-    """What the pages show and write. Items are known by their number in the database, from 1."""
+    """An open review. Items are keyed by their number in the database, from 1."""
 
     name: str
     settings: ReviewSettings
@@ -32,8 +32,7 @@ class Review:
 def open_review(folder: Path, people: int | None = None) -> Review:
     """Open the review in `folder` for `people` reviewers or more, and make it ready to continue.
 
-    InputError for what is wrong with its files, and where items or questions were changed or removed that
-    people have judged already.
+    InputError for invalid files, and where items or questions with judgements were changed or removed.
     """
     settings = read_settings(folder)
     items = read_items(folder)
@@ -62,7 +61,7 @@ def open_review(folder: Path, people: int | None = None) -> Review:
 
 
 def _check_questions(folder: Path, database: Database, settings: ReviewSettings) -> None:
-    """InputError where answers were given to other questions than are asked now."""
+    """InputError where recorded answers belong to other questions than those in review.json."""
     asked = json.dumps([[question.id, question.choices] for question in settings.questions])
     with database.transaction() as connection:
         if connection.execute("SELECT 1 FROM votes LIMIT 1").fetchone() is None:
@@ -75,7 +74,7 @@ def _check_questions(folder: Path, database: Database, settings: ReviewSettings)
 
 
 def _register_items(folder: Path, database: Database, items: list[ReviewItem]) -> dict[str, int]:
-    """The number of each item by its id; InputError where an item that was judged is changed or gone."""
+    """The number of each item by its id; InputError where an item with judgements was changed or removed."""
     hashes = {item.id: _hash(item) for item in items}
     with database.transaction() as connection:
         known = {row["id"]: row for row in connection.execute("SELECT * FROM items")}
@@ -98,7 +97,7 @@ def _register_items(folder: Path, database: Database, items: list[ReviewItem]) -
 
 
 def _hash(item: ReviewItem) -> str:
-    """A hash of what a person sees of an item; of the picture, its name and size."""
+    """A hash of the visible content of an item; of its picture, only name and size."""
     picture = item.picture
     seen = [picture.name, picture.stat().st_size] if isinstance(picture, Path) else []
     text = item.model_dump_json(exclude={"picture", "group"}) + json.dumps(seen)

@@ -20,7 +20,7 @@ from equiview.review.people import Person
 from equiview.review.votes import all_opinions, contested, judged_before, judged_by, opinions_on
 
 ASSETS = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
-"""What the pages load besides pictures, with its type."""
+"""The files that pages load besides pictures, with their types."""
 
 
 @cache
@@ -35,7 +35,7 @@ def _environment() -> Environment:
 
 
 def entering(review: Review, person: Person) -> str:
-    """The page behind a secret link: it goes on at once to the address without the secret."""
+    """The page of a secret link: it redirects at once to the address without the secret."""
     return _rendered("enter.html", review, person)
 
 
@@ -63,13 +63,13 @@ def item_page(review: Review, person: Person, number: int, csrf: str) -> str:
 
 
 def end_page(review: Review, person: Person) -> str:
-    """What a person sees who has nothing to judge: all is done, or others hold what is left."""
+    """The page without an item: all are judged, or the rest is open on others' screens."""
     back = judged_before(review.database.connection, person, None)
     return _rendered("end.html", review, person, back=back, **_progress(review, person))
 
 
 def coordinator_page(review: Review, person: Person, agreement: Sequence[Agreement]) -> str:
-    """How far the review is, who judged how many, how far people agree, and the exports."""
+    """Progress by person and group, agreement, and links to the exports."""
     connection = review.database.connection
     with review.database.snapshot():
         opinions = all_opinions(connection)
@@ -80,24 +80,21 @@ def coordinator_page(review: Review, person: Person, agreement: Sequence[Agreeme
     for number, item in review.items.items():
         said = opinions.get(number, [])
         given.update(opinion.author for opinion in said)
-        decisions = decide(said, review.settings)
-        states.update({decision.state for decision in decisions})
+        states.update({decision.state for decision in decide(said, review.settings)})
         reviewers = sum(opinion.role == "reviewer" for opinion in said)
-        complete = reviewers >= review.settings.people_per_item
         group = groups.setdefault(item.group or "", [0, 0])
-        group[0] += complete
+        group[0] += reviewers >= review.settings.people_per_item
         group[1] += 1
     people = [
         (other, given[other.pseudonym], review.assignment.left(other)[0], last.get(other.number))
         for other in review.people.values()
         if other.role == "reviewer"
     ]
-    complete_items = sum(done for done, _ in groups.values())
     return _rendered(
         "coordinator.html",
         review,
         person,
-        complete=complete_items,
+        complete=sum(done for done, _ in groups.values()),
         judgements=sum(count for _, count, _, _ in people),
         states=states,
         reviewers=people,
@@ -113,12 +110,11 @@ def _rendered(template: str, review: Review, person: Person, **context: Any) -> 
 
 def _progress(review: Review, person: Person) -> dict[str, int]:
     connection = review.database.connection
-    judged = judged_by(connection, person)
     if person.role == "adjudicator":
-        left = connection.execute("SELECT COUNT(*) FROM disputes").fetchone()[0]
-        return {"judged": judged, "left": left, "extra": 0}
-    left, extra = review.assignment.left(person)
-    return {"judged": judged, "left": left, "extra": extra}
+        left, extra = connection.execute("SELECT COUNT(*), 0 FROM disputes").fetchone()
+    else:
+        left, extra = review.assignment.left(person)
+    return {"judged": judged_by(connection, person), "left": left, "extra": extra}
 
 
 def _said(asked: Sequence[Question], opinions: Sequence[Opinion]) -> dict[str, list[tuple[str, str]]]:

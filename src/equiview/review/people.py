@@ -25,7 +25,7 @@ from equiview.review.layout import LINKS, ReviewSettings
 
 Role = Literal["coordinator", "adjudicator", "reviewer"]
 BYTES = 24
-"""Of a token: too many to guess."""
+"""Length of a token: too many bytes to guess."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,19 @@ class Person:
 
 
 def hashed(token: str) -> bytes:
-    """What is kept of a token."""
+    """The hash of a token, which the database stores."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
 def csrf_of(token: str) -> str:
-    """What a page sends with every write, besides the cookie: another site cannot read it."""
+    """The token against cross-site requests, sent with every write besides the cookie."""
     return hmac.new(token.encode("utf-8", "surrogateescape"), b"csrf", hashlib.sha256).hexdigest()
 
 
 def register(
     database: Database, folder: Path, settings: ReviewSettings, wanted: int | None
 ) -> list[tuple[Person, str]]:
-    """Everybody with their tokens: those of before, and new ones up to `wanted` reviewers.
+    """All people with their tokens: the known ones, and new ones up to `wanted` reviewers.
 
     InputError when an item needs more people than there are.
     """
@@ -68,7 +68,7 @@ def register(
         for role in ("coordinator", "adjudicator"):
             _add(connection, role, role, None)
         known = {row["name"] for row in connection.execute("SELECT name FROM people WHERE name IS NOT NULL")}
-        for name in [*(name for name in names if name not in known)]:
+        for name in filter(lambda name: name not in known, names):
             _add(connection, f"reviewer-{_reviewers(connection) + 1}", "reviewer", name)
         while (there := _reviewers(connection)) < count:
             _add(connection, f"reviewer-{there + 1}", "reviewer", None)

@@ -1,8 +1,8 @@
-"""The web application: who may read and write what.
+"""The web application, with its access control.
 
-Nothing is answered without a secret: whoever lacks it gets 404 and no content. A link's token becomes a
-cookie at the first visit and leaves the address. Endpoints are plain functions, so that the database's work
-is done in threads and never holds up other people's requests.
+Every request needs a secret; without it the reply is 404 without content. A link's token becomes a cookie at
+the first visit and leaves the address. Endpoints are plain functions: FastAPI runs them in threads, so that
+database work never blocks other requests.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class SafeHeaders:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody whose cookie was right."""
+    """A person with a valid cookie."""
 
     review: Review
     person: Person
@@ -150,10 +150,10 @@ async def _submission(request: Request, visitor: Known) -> Submission:
 
 @router.get("/{who}/in/{token}")
 def enter(request: Request, who: str, token: str) -> Response:
-    """Take the secret of a link as a cookie, and go on to the page without it.
+    """Store the token of a link as a cookie, then show the page without it.
 
-    The page goes on by itself, since a browser that comes from another site, such as a mail, would not send
-    a cookie of SameSite=Strict with a redirect of status 303.
+    The page redirects by script: after a link on another site, such as a mail, a browser sends no cookie of
+    SameSite=Strict with a redirect of status 303.
     """
     review: Review = request.app.state.review
     person = review.people.get(who)
@@ -174,7 +174,7 @@ def enter(request: Request, who: str, token: str) -> Response:
 
 @router.get("/{who}/")
 def front(request: Request, visitor: Known) -> Response:
-    """What a person does next: the next item, the next dispute, or the coordinator's overview."""
+    """The next item, the next dispute, or the coordinator's overview, by the person's role."""
     review, person = visitor.review, visitor.person
     if person.role == "coordinator":
         found = request.app.state.agreeing.found()
@@ -190,7 +190,7 @@ def front(request: Request, visitor: Known) -> Response:
 
 @router.get("/{who}/item/{number}")
 def judged_item(visitor: Known, number: int) -> Response:
-    """An item that a person judged before, to change what they said."""
+    """An item that the person judged before, to change the answers."""
     review, person = visitor.review, visitor.person
     authors = {opinion.author for opinion in opinions_on(review.database.connection, number)}
     if person.pseudonym not in authors:
@@ -240,14 +240,7 @@ def vote(visitor: Known, submission: Annotated[Submission, Depends(_submission)]
     """Keep a judgement; the reply is sent when it is on disk."""
     review, person = visitor.review, visitor.person
     try:
-        record(
-            review.database,
-            review.settings,
-            person,
-            vote=submission.vote,
-            item=submission.item,
-            answers=submission.answers,
-        )
+        record(review.database, review.settings, person, **dict(submission))
     except InputError as error:
         return JSONResponse({"problem": str(error)}, status_code=409)
     review.assignment.release(person, submission.item)
@@ -255,10 +248,10 @@ def vote(visitor: Known, submission: Annotated[Submission, Depends(_submission)]
 
 
 def _cookie(review: Review) -> str:
-    """Two reviews on one machine share its name and so must not share a cookie's."""
+    """Its own name for each review: cookies are shared by all servers on a host."""
     return f"review-{review.name}"
 
 
 def _empty(_: Request, error: Exception) -> Response:
-    """A status and nothing else: no reply says what there is. What cannot be read is not there."""
+    """A status without content, which reveals nothing; 404 for requests that cannot be parsed."""
     return Response(status_code=error.status_code if isinstance(error, AnyHTTPException) else 404)

@@ -24,10 +24,10 @@ def serve_review(
     people: int | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve the review in `folder` until the process is stopped; its links are said first, by `say`.
+    """Serve the review in `folder` until the process is stopped; `say` prints its links first.
 
-    Port 0 is any free one. InputError for a folder that is not as it should be, a port that is taken, and
-    while another process serves the same folder.
+    Port 0 is any free port. InputError for invalid files, a port in use, and while another process serves the
+    same folder.
     """
     for library in ("fastapi", "uvicorn", "krippendorff"):
         require(library, "review")
@@ -55,7 +55,7 @@ def serve_review(
 
 
 def _greeting(review: Review, host: str, port: int) -> list[str]:
-    """What is asked of whom, and everybody's link."""
+    """The title, the counts, and each person's link."""
     name = socket.getfqdn() if host in EVERYWHERE else host
     address = f"[{name}]" if ":" in name else name
     reviewers = sum(person.role == "reviewer" for person in review.people.values())

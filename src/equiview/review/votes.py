@@ -1,4 +1,4 @@
-"""Judgements in the database: recorded once each, never changed, the latest of a person and item counting."""
+"""Judgements in the database: recorded once, never changed; the latest of a person and item counts."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def record(
     item: int,
     answers: Mapping[str, str],
 ) -> None:
-    """Keep a judgement; it is on disk when this returns.
+    """Record a judgement; it is on disk when this returns.
 
-    `vote` is an id that the page makes: the same judgement sent again is no second one. InputError for an
-    unknown item, an unknown or missing answer, and an id that stands for another judgement.
+    `vote` is an id from the page: a judgement sent twice is recorded once. InputError for an unknown item, an
+    unknown or missing answer, and an id of another judgement.
     """
     with database.transaction() as connection:
         written = json.dumps(answers, ensure_ascii=False, sort_keys=True)
@@ -63,7 +63,7 @@ def check_answers(questions: Iterable[Question], answers: Mapping[str, str]) -> 
 
 
 def opinions_on(connection: sqlite3.Connection, item: int) -> list[Opinion]:
-    """The latest that each person says of an item, in the order of the people."""
+    """The latest judgement of an item by each person, in the order of the people."""
     rows = connection.execute(
         f"{LATEST} WHERE votes.item = ? GROUP BY votes.person ORDER BY votes.person", (item,)
     )
@@ -71,7 +71,7 @@ def opinions_on(connection: sqlite3.Connection, item: int) -> list[Opinion]:
 
 
 def all_opinions(connection: sqlite3.Connection) -> dict[int, list[Opinion]]:
-    """The latest that each person says of each item, by item; items that nobody judged are absent."""
+    """The latest judgement of each item by each person, by item; items without judgements are absent."""
     opinions: dict[int, list[Opinion]] = {}
     query = f"{LATEST} GROUP BY votes.item, votes.person ORDER BY votes.item, votes.person"
     for row in connection.execute(query):
@@ -80,7 +80,7 @@ def all_opinions(connection: sqlite3.Connection) -> dict[int, list[Opinion]]:
 
 
 def judged_before(connection: sqlite3.Connection, person: Person, item: int | None) -> int | None:
-    """The item that a person judged before `item`, or last of all if that is not judged; else None."""
+    """The item judged before `item`, or the last one where `item` has no judgement; None without any."""
     last = connection.execute(
         "SELECT MAX(number) FROM votes WHERE person = ? AND item = ?", (person.number, item)
     ).fetchone()[0]
@@ -100,13 +100,13 @@ def judged_by(connection: sqlite3.Connection, person: Person) -> int:
 
 
 def next_dispute(connection: sqlite3.Connection) -> int | None:
-    """The first item about which people disagree and nobody has decided; None when there is none."""
+    """The first item with an open dispute; None without one."""
     row = connection.execute("SELECT MIN(item) FROM disputes").fetchone()
     return None if row[0] is None else int(row[0])
 
 
 def find_disputes(connection: sqlite3.Connection, settings: ReviewSettings) -> None:
-    """Make the list of disputes anew from all votes."""
+    """Rebuild the list of disputes from all votes."""
     connection.execute("DELETE FROM disputes")
     for item, opinions in all_opinions(connection).items():
         if disputed(decide(opinions, settings)):
@@ -116,7 +116,7 @@ def find_disputes(connection: sqlite3.Connection, settings: ReviewSettings) -> N
 def _asked(
     connection: sqlite3.Connection, settings: ReviewSettings, person: Person, item: int
 ) -> Sequence[Question]:
-    """What a person may answer: an adjudicator, what is or was disputed."""
+    """The questions that a person may answer; an adjudicator, those that are or were disputed."""
     if person.role == "reviewer":
         return settings.questions
     if person.role != "adjudicator":
@@ -136,7 +136,7 @@ def contested(opinions: Iterable[Opinion], settings: ReviewSettings) -> list[Que
 
 
 def _settle(connection: sqlite3.Connection, settings: ReviewSettings, person: Person, item: int) -> None:
-    """Bring what follows from the votes up to date with a new one."""
+    """Update `todo` and `disputes` after a new judgement."""
     connection.execute("DELETE FROM todo WHERE person = ? AND item = ?", (person.number, item))
     opinions = opinions_on(connection, item)
     if sum(opinion.role == "reviewer" for opinion in opinions) >= settings.people_per_item:

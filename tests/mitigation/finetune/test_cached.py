@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from equiview.mitigation.finetune.cached import Randomness, cached_step
+from equiview.mitigation.finetune.cached import cached_step
 from equiview.mitigation.finetune.encoders import Blip, Dual, Vsepp
 from equiview.mitigation.finetune.trainee import Batch
 from equiview.subjects import load_subject
@@ -125,11 +125,3 @@ def test_a_side_without_gradients_may_stay():
     )
     assert learning.weight.grad.abs().sum() > 0
     assert kept.weight.grad is None
-
-
-def test_random_numbers_are_set_back():
-    torch.manual_seed(3)
-    state = Randomness.now(CPU)
-    first = torch.rand(2)
-    state.restore(CPU)
-    assert torch.equal(torch.rand(2), first)

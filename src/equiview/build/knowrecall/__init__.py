@@ -1,14 +1,7 @@
 """KnowRecall from new places (T, section 2): questions from articles, checked, translated, selected."""
 
 from equiview.build.knowrecall.settings import KnowRecallSettings
-from equiview.making import Job, Maker, register
-
-
-def _job(settings: KnowRecallSettings) -> Job:
-    from equiview.build.knowrecall.build import KnowRecall
-
-    return KnowRecall(settings)
-
+from equiview.making import Maker, job_in, register
 
 KNOWRECALL = register(
     Maker(
@@ -16,7 +9,7 @@ KNOWRECALL = register(
         kind="build",
         about="Questions about places in many languages, from pictures and articles (KnowRecall).",
         settings=KnowRecallSettings,
-        job=_job,
+        job=job_in("equiview.build.knowrecall.build:KnowRecall"),
         yields="knowrecall:{out}",
     )
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +17,7 @@ from equiview.build.knowrecall.settings import KnowRecallSettings
 from equiview.build.knowrecall.translate import Translations, translate
 from equiview.build.knowrecall.write import keep_rules, write
 from equiview.build.landmarks import Landmark, article_of, as_input, read_landmarks
-from equiview.build.step import Step
+from equiview.build.step import Step, choose
 from equiview.data.items import Items
 from equiview.data.requests import Plan
 from equiview.errors import InputError
@@ -53,13 +53,12 @@ class KnowRecall(Job):
 
     def inputs(self, progress: Progress) -> dict[str, Input]:
         """The places with pictures and articles, and what people decided."""
-        places = as_input(self.settings.places, self.landmarks, progress, *self.articles.values())
-        if not (path := self.settings.decisions):
-            return {"places": places}
-        return {
-            "places": places,
-            "decisions": Input(name=path.name, fingerprint=fingerprint(sorted(self.rejected.items()))),
-        }
+        articles = self.articles.values()
+        made_from = {"places": as_input(self.settings.places, self.landmarks, progress, *articles)}
+        if path := self.settings.decisions:
+            decided = fingerprint(sorted(self.rejected.items()))
+            made_from["decisions"] = Input(name=path.name, fingerprint=decided)
+        return made_from
 
     def plan(self) -> list[Plan]:
         """What is asked step by step if no candidate is rejected."""
@@ -70,10 +69,8 @@ class KnowRecall(Job):
         """Write, check, translate and select questions."""
         work.stage("build", lambda folder: self._build(folder, work.progress))
         review = work.folder / "review"
-        reviewed = (
-            {"Review by people": f"equiview review {review}"} if (review / "review.json").exists() else {}
-        )
-        return Outcome(history_tables(work.folder), after=reviewed)
+        command = {"Review by people": f"equiview review {review}"} if review.is_dir() else {}
+        return Outcome(history_tables(work.folder), after=command)
 
     def _build(self, folder: Path, progress: Progress) -> None:
         settings, models, history = self.settings, self.models, self.history
@@ -84,14 +81,8 @@ class KnowRecall(Job):
         landmarks, articles = self.landmarks, self.articles
         images = _first_pictures(landmarks, settings.places)
         counts = {"places": len(landmarks)}
-        candidates = write(
-            step("write", "writer"),
-            landmarks,
-            articles,
-            images,
-            count=settings.candidates,
-            seed=settings.seed,
-        )
+        writer, count, seed = step("write", "writer"), settings.candidates, settings.seed
+        candidates = write(writer, landmarks, articles, images, count=count, seed=seed)
         counts["written"] = len(candidates)
         checks: Mapping[str, Callable[[list[Candidate]], list[Candidate]]] = {
             "rules": lambda given: keep_rules(given, history),
@@ -132,38 +123,24 @@ def select(
 
     Only as many are translated as may be kept; where one fails, the next of its place follows.
     """
-    waiting: dict[str, list[Candidate]] = {}
+    groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        waiting.setdefault(candidate.landmark.id, []).append(candidate)
-    chosen: dict[str, list[Candidate]] = {name: [] for name in waiting}
+        groups.setdefault(candidate.landmark.id, []).append(candidate)
     wordings: Translations = {}
-    while True:
-        batch = [
-            candidate
-            for name, left in waiting.items()
-            for candidate in left[: settings.keep - len(chosen[name])]
-        ]
-        if not batch:
-            break
-        wordings |= translate(*steps, batch, settings.languages, settings.attempts)
+    others = [language for language in settings.languages if language != "en"]
+
+    def translated(batch: list[Candidate]) -> Iterator[Candidate | None]:
+        wordings.update(translate(*steps, batch, settings.languages, settings.attempts))
         for candidate in batch:
-            waiting[candidate.landmark.id].remove(candidate)
-            missing = [
-                language
-                for language in settings.languages
-                if language != "en" and (candidate.id, language) not in wordings
-            ]
-            if missing:
-                history.rejected(
-                    candidate.id, "select", "it is not translated into every language", ", ".join(missing)
-                )
-            else:
-                chosen[candidate.landmark.id].append(candidate)
-                history.passed(candidate.id, "select")
-    for left in waiting.values():
-        for candidate in left:
-            history.rejected(candidate.id, "select", "its place has enough questions")
-    return [candidate for kept in chosen.values() for candidate in kept], wordings
+            missing = [language for language in others if (candidate.id, language) not in wordings]
+            reason = "it is not translated into every language" if missing else ""
+            passed = history.note(candidate.id, "select", reason, ", ".join(missing) or None)
+            yield candidate if passed else None
+
+    chosen, left = choose(groups, settings.keep, translated)
+    for candidate in left:
+        history.note(candidate.id, "select", "its place has enough questions")
+    return chosen, wordings
 
 
 def _usable(landmarks: list[Landmark], settings: KnowRecallSettings, history: History) -> list[Landmark]:
@@ -171,12 +148,8 @@ def _usable(landmarks: list[Landmark], settings: KnowRecallSettings, history: Hi
     usable = []
     for landmark in landmarks:
         if landmark.language not in settings.languages:
-            history.rejected(
-                landmark.id, "read", "its language is not among the languages", landmark.language
-            )
-        elif not landmark.pictures:
-            history.rejected(landmark.id, "read", "it has no picture")
-        else:
+            history.note(landmark.id, "read", "its language is not among the languages", landmark.language)
+        elif landmark.pictures or history.note(landmark.id, "read", "it has no picture"):
             usable.append(landmark)
     if not usable:
         reasons = "; ".join(history.rejections()["reason"])

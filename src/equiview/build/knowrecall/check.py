@@ -15,6 +15,7 @@ from equiview.data.requests import Request
 
 ALIKE = 0.7
 """How alike an answer and an option are that mean the same, as in T's reading of answers."""
+UNANSWERED = "it cannot be answered without options"
 FLAGS = {
     "about_the_picture": (True, "the question is not about the picture"),
     "picture_is_enough": (False, "the picture alone answers it"),
@@ -28,7 +29,7 @@ def without_options(step: Step, candidates: Sequence[Candidate]) -> list[Candida
     return [
         candidate
         for candidate, reply in zip(candidates, replies, strict=True)
-        if _noted(step, candidate, _means(reply, candidate), "it cannot be answered without options", reply)
+        if step.note(candidate.id, "" if _means(reply, candidate) else UNANSWERED, reply)
     ]
 
 
@@ -48,7 +49,7 @@ def without_picture(step: Step, candidates: Sequence[Candidate], *, turns: int, 
     for candidate, orders in zip(candidates, asked, strict=True):
         right = [read_answer(next(replies), order.options)[0] == order.truth for order in orders]
         detail = f"right in {sum(right)} of {turns} orders of the options"
-        if _noted(step, candidate, not all(right), "it is answered without the picture", detail):
+        if step.note(candidate.id, "it is answered without the picture" if all(right) else "", detail):
             left.append(candidate)
     return left
 
@@ -58,12 +59,7 @@ def judged(step: Step, candidates: Sequence[Candidate], images: Items) -> list[C
     requests = [_request(c, f"{c.id}:judge", prompts.judge(c), 128, picture=True) for c in candidates]
     left = []
     for candidate, reply in zip(candidates, step.ask(requests, images), strict=True):
-        flags = step.flags(reply, list(FLAGS))
-        reason = "the judgement cannot be read" if flags is None else ""
-        for name, (wanted, fault) in FLAGS.items():
-            if flags is not None and flags[name] != wanted:
-                reason = reason or fault
-        if _noted(step, candidate, not reason, reason, reply):
+        if step.note(candidate.id, step.fault(reply, FLAGS), reply):
             left.append(candidate)
     return left
 
@@ -90,11 +86,3 @@ def _means(reply: str, candidate: Candidate) -> bool:
     ]
     best = max(likeness)
     return best >= ALIKE and likeness[candidate.truth] == best
-
-
-def _noted(step: Step, candidate: Candidate, fine: bool, reason: str, detail: str) -> bool:
-    if fine:
-        step.history.passed(candidate.id, step.name, detail)
-    else:
-        step.history.rejected(candidate.id, step.name, reason, detail)
-    return fine

@@ -86,10 +86,7 @@ def without_rejected(
     candidates: Sequence[Candidate], rejected: dict[str, str], history: History
 ) -> list[Candidate]:
     """The candidates that no decision of people rejects."""
-    left = []
     for candidate in candidates:
-        if candidate.id in rejected:
-            history.rejected(candidate.id, "people", "people rejected a translation", rejected[candidate.id])
-        else:
-            left.append(candidate)
-    return left
+        if reasons := rejected.get(candidate.id):
+            history.note(candidate.id, "people", "people rejected a translation", reasons)
+    return [candidate for candidate in candidates if candidate.id not in rejected]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from equiview.making import AskingSettings, Option
+from equiview.making import AskingSettings, Option, Reference
 
 LANGUAGES = ("ar", "zh", "en", "fr", "de", "el", "he", "it", "ja", "ko", "pt", "ru", "sr", "es", "th")
 
@@ -21,16 +21,10 @@ class KnowRecallSettings(AskingSettings):
     places: Annotated[Path, Option(argument=True, recorded=False)] = Field(
         description="Folder with landmarks.csv, images/ID/ and articles/ID.txt."
     )
-    writer: Annotated[str, Option(recorded=False)] = Field(
-        description="Model that writes questions from articles, as chat:MODEL."
-    )
-    checker: Annotated[str, Option(recorded=False)] = Field(
-        default="", description="Model that checks them; the writer by default."
-    )
-    translator: Annotated[str, Option(recorded=False)] = Field(
-        default="", description="Model that translates; the writer by default."
-    )
-    back_translator: Annotated[str, Option(recorded=False)] = Field(
+    writer: Reference = Field(description="Model that writes questions from articles, as chat:MODEL.")
+    checker: Reference = Field(default="", description="Model that checks them; the writer by default.")
+    translator: Reference = Field(default="", description="Model that translates; the writer by default.")
+    back_translator: Reference = Field(
         default="", description="Model that translates back; the checker by default."
     )
     languages: tuple[str, ...] = Field(

@@ -55,11 +55,11 @@ def translate(
         returned = _returned(back, worded, attempt)
         for job, problem in _differences(compare, worded, returned, attempt).items():
             candidate, language = job
-            if problem is None:
+            if problem:
+                complaints[job] = problem
+            else:
                 done[candidate.id, language] = worded[job]
                 del complaints[job]
-            else:
-                complaints[job] = problem
     return done
 
 
@@ -82,7 +82,7 @@ def _asked(step: Step, complaints: dict[Job, str], attempt: int, detector: Detec
             worded[job] = wording
             continue
         complaints[job] = problem
-        step.history.rejected(job[0].id, step.name, problem, reply, language=job[1])
+        step.note(job[0].id, problem, reply, language=job[1])
     return worded
 
 
@@ -100,9 +100,9 @@ def _returned(step: Step, worded: dict[Job, Wording], attempt: int) -> dict[Job,
 
 def _differences(
     step: Step, worded: dict[Job, Wording], returned: dict[Job, Wording | None], attempt: int
-) -> dict[Job, str | None]:
-    """What is wrong with each wording after its way back, None where nothing is."""
-    problems: dict[Job, str | None] = {}
+) -> dict[Job, str]:
+    """What is wrong with each wording after its way back, empty where nothing is."""
+    problems: dict[Job, str] = {}
     unclear: dict[Job, Wording] = {}
     for job, wording in returned.items():
         if wording is None:
@@ -125,13 +125,10 @@ def _differences(
         elif not flags["same_question"]:
             problems[job] = "the question means something else"
         else:
-            problems[job] = None if flags["same_options"] else "an option means something else"
+            problems[job] = "" if flags["same_options"] else "an option means something else"
     for (candidate, language), problem in problems.items():
         text = worded[candidate, language].question
-        if problem is None:
-            step.history.passed(candidate.id, step.name, text, language=language)
-        else:
-            step.history.rejected(candidate.id, step.name, problem, text, language=language)
+        step.note(candidate.id, problem, text, language=language)
     return problems
 
 

@@ -36,19 +36,19 @@ def write(
         contents = json_in(reply)
         listed = contents if isinstance(contents, list) else []
         if not listed:
-            step.history.rejected(landmark.id, step.name, "the reply holds no list of questions", reply)
+            step.note(landmark.id, "the reply holds no list of questions", reply)
         for number, content in enumerate(listed[:count], start=1):
             name = f"{landmark.id}-{number}"
             question = read_question(content)
             if question is None:
-                step.history.rejected(name, step.name, "the question cannot be read", str(content))
+                step.note(name, "the question cannot be read", str(content))
                 continue
             text, options, answer = question
             places = [place for place, option in enumerate(options) if plain(option) == plain(answer)]
             if not places:
-                step.history.rejected(name, step.name, "the answer is not among the options", str(content))
+                step.note(name, "the answer is not among the options", str(content))
                 continue
-            step.history.passed(name, step.name, str(content))
+            step.note(name, "", str(content))
             candidate = Candidate(name, landmark, articles[landmark.id], row, text, options, places[0])
             candidates.append(candidate.shuffled(seed, 0))
     return candidates
@@ -61,9 +61,6 @@ def keep_rules(candidates: Sequence[Candidate], history: History) -> list[Candid
         broken = broken_rule(candidate)
         if broken is None and (other := repeats(candidate, left)) is not None:
             broken = "it repeats another question", other.question
-        if broken is None:
-            history.passed(candidate.id, "rules")
+        if history.note(candidate.id, "rules", *(broken or ())):
             left.append(candidate)
-        else:
-            history.rejected(candidate.id, "rules", *broken)
     return left

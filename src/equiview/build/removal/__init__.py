@@ -1,14 +1,7 @@
 """Taking objects out of pictures, so that a retriever can be asked whether it still sees them (O)."""
 
 from equiview.build.removal.settings import RemovalMakingSettings
-from equiview.making import Job, Maker, register
-
-
-def _job(settings: RemovalMakingSettings) -> Job:
-    from equiview.build.removal.build import ObjectRemoval
-
-    return ObjectRemoval(settings)
-
+from equiview.making import Maker, job_in, register
 
 REMOVAL = register(
     Maker(
@@ -16,7 +9,7 @@ REMOVAL = register(
         kind="build",
         about="Pictures from which objects were removed, with captions that do not name them.",
         settings=RemovalMakingSettings,
-        job=_job,
+        job=job_in("equiview.build.removal.build:ObjectRemoval"),
         yields="coco:{out},split=removed",
     )
 )

@@ -31,17 +31,17 @@ from equiview.subjects import Answerer
 from equiview.text.things import coco_things, read_things
 
 TOGETHER = 16
-"""Images that a process takes at a time."""
+"""Images in a batch of one process."""
 WAITING = 2
-"""Such parts that are prepared for each process, so that none waits and memory stays bounded."""
+"""Batches queued for each process: none waits, and memory stays bounded."""
 
 
 class ObjectRemoval(Job):
     """Remove objects from the images of a benchmark.
 
-    An image is done once: stopped and started again, it goes on with those that are left, and ends in the
-    same bytes by any number of processes. InputError for a benchmark without objects or captions, for files
-    that cannot be used, and for a class without words.
+    A build that was stopped continues with the remaining images; the result has the same bytes for any number
+    of processes. InputError for a benchmark without objects or captions, for invalid files, and for a class
+    without words.
     """
 
     def __init__(self, settings: RemovalMakingSettings, models: Mapping[str, Answerer] | None = None) -> None:
@@ -63,7 +63,7 @@ class ObjectRemoval(Job):
         }
 
     def plan(self) -> list[Plan | Task]:
-        """All images are looked at; of every picture that is made a caption is asked, where a model does."""
+        """All images, and a request for each picture where a model writes captions."""
         images = len(self.items.images)
         pictures = images * self.settings.per_image
         plans: list[Plan | Task] = [Task("remove", images, "images")]
@@ -73,7 +73,7 @@ class ObjectRemoval(Job):
         return plans
 
     def make(self, work: Work) -> Outcome:
-        """Do the images that are left, then write what the records of all say."""
+        """Remove objects from the remaining images, then write the output from all records."""
         remover = replace(self.remover, out=work.folder)
         rows = enumerate(self.items.images.ids)
         left = [row for row, name in rows if not remover.record_path(name).exists()]
@@ -102,14 +102,14 @@ class ObjectRemoval(Job):
 
 
 def remover_of(settings: RemovalMakingSettings, images: Items, out: Path) -> Remover:
-    """What removes objects from images, the same in every process."""
+    """The remover of these settings, the same in every process."""
     words = read_things(settings.words) if settings.words else coco_things()
     phrases = spacy_phrases(settings.spacy) if settings.spacy else None
     return Remover(out, settings, images, filling(settings.fill, settings.model), words, phrases)
 
 
 def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
-    """InputError for classes that are not there, and for those without words where captions need them."""
+    """InputError for unknown classes, and for those without words where captions need them."""
     for name in remover.settings.classes:
         if name not in sources.classes:
             raise unknown_name(f"class of {items.name!r}", name, sources.classes)
@@ -124,7 +124,7 @@ def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
 def _run(
     remover: Remover, settings: RemovalMakingSettings, sources: Sources, rows: Sequence[int]
 ) -> Iterator[int]:
-    """Do the images of these rows; yields how many more are done."""
+    """Process the images of these rows; yields the size of each finished part."""
     jobs = settings.jobs
     if jobs == 1 or len(rows) <= TOGETHER:
         for row in rows:
@@ -145,7 +145,7 @@ def _run(
 
 
 _REMOVER: list[Remover] = []
-"""Of this process, once it has begun."""
+"""The remover of a worker process, set when it starts."""
 
 
 def _begin(settings: RemovalMakingSettings, images: Items, out: Path) -> None:

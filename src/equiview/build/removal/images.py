@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -39,7 +40,7 @@ NOT_THERE = "none of the classes to remove is in the image"
 
 @dataclass(frozen=True)
 class Remover:
-    """What is done to each image; the same for the same image, settings and filling, in any process."""
+    """Removes objects from images; the result depends on image, settings and filling only."""
 
     out: Path
     settings: RemovalSettings
@@ -49,11 +50,11 @@ class Remover:
     phrases: Phrases | None = None
 
     def record_path(self, image: str) -> Path:
-        """Where it is kept what was done to an image."""
+        """The file of an image's record."""
         return self.out / RECORDS / f"{fingerprint(image)}.json"
 
     def record(self, image: str) -> dict[str, Any] | None:
-        """What was done to an image, or None where it was not looked at."""
+        """The record of an image, or None where there is none yet."""
         path = self.record_path(image)
         if not path.exists():
             return None
@@ -63,15 +64,14 @@ class Remover:
         return content
 
     def remove(self, source: Source) -> dict[str, Any]:
-        """Make the pictures of one image and keep what was done; what is kept is not done again."""
+        """Make the pictures of one image and write its record; an image with a record is skipped."""
         if (known := self.record(source.id)) is not None:
             return known
         picture = np.asarray(self.images.pictures([source.row])[0])
         height, width = picture.shape[:2]
         objects, outside = source.regions(width, height)
-        rejected, removals = self._candidates(
-            source.id, list(candidates(objects, width, height, self.settings.rules))
-        )
+        found = list(candidates(objects, width, height, self.settings.rules))
+        rejected, removals = self._candidates(source.id, found)
         made: list[dict[str, Any]] = []
         for removal in removals:
             entry = self._made(source, removal, picture) if len(made) < self.settings.per_image else ENOUGH
@@ -88,25 +88,23 @@ class Remover:
             "made": made,
             "rejected": [vars(entry) for entry in rejected],
         }
-        text = json.dumps(content, ensure_ascii=False)
-        write_bytes(text.encode(), self.record_path(source.id))
+        write_bytes(json.dumps(content, ensure_ascii=False).encode(), self.record_path(source.id))
         return content
 
     def _candidates(
         self, image: str, found: list[Removal | Rejected]
     ) -> tuple[list[Rejected], list[Removal]]:
-        """Of what the rules say of each class: what is rejected, and what can be removed, drawn by lot."""
+        """The rejected classes, and the possible removals in random order."""
         wanted = set(self.settings.classes)
         chosen = [entry for entry in found if not wanted or entry.target in wanted]
-        rejected = [entry for entry in chosen if isinstance(entry, Rejected)]
+        if not chosen:
+            return [Rejected("", NOT_THERE if found else NO_OBJECT)], []
         removals = [entry for entry in chosen if isinstance(entry, Removal)]
         Random(seed_for(self.settings.seed, f"{image}.order")).shuffle(removals)
-        if not chosen:
-            rejected = [Rejected("", NOT_THERE if found else NO_OBJECT)]
-        return rejected, removals
+        return [entry for entry in chosen if isinstance(entry, Rejected)], removals
 
     def _made(self, source: Source, removal: Removal, picture: Any) -> dict[str, Any] | str:
-        """What is made of an image by one removal, or why nothing is."""
+        """The record of one removal's picture, or the reason why there is no picture."""
         captions = self._captions(source, removal)
         if not captions and self.settings.captions != "model":
             return NO_WORDS
@@ -127,7 +125,7 @@ class Remover:
         }
 
     def _captions(self, source: Source, removal: Removal) -> list[dict[str, str]]:
-        """New captions with what they were: those that name what is removed first, since they show it."""
+        """New captions with the originals; first those that name a removed class, which show the removal."""
         rng = Random(seed_for(self.settings.seed, f"{source.id}.{removal.target}.captions"))
         if self.settings.captions == "prompts":
             texts = [prompted(removal.kept, rng) for _ in range(self.settings.per_picture)]
@@ -140,12 +138,12 @@ class Remover:
         ]
         rng.shuffle(named)
         named.sort(key=lambda entry: not entry[1])
-        captions: list[dict[str, str]] = []
-        for original, dropped in named:
-            text = without(original, dropped)
-            if text is not None and len(captions) < self.settings.per_picture:
-                captions.append({"caption": text, "original": original})
-        return captions
+        captions = (
+            {"caption": text, "original": original}
+            for original, dropped in named
+            if (text := without(original, dropped)) is not None
+        )
+        return list(islice(captions, self.settings.per_picture))
 
 
 def counted(records: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:

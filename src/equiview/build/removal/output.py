@@ -1,4 +1,4 @@
-"""What the builder writes once every image is done: a table, COCO's own files, counts and pages."""
+"""The output after the last image: a table, COCO's own files, counts and pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = (
     *("removals.parquet", "captions.parquet", "counts.csv", "index.html", "words.html"),
     *("annotations/captions_removed.json", "annotations/instances_removed.json"),
 )
-"""What is written, pictures and records aside."""
+"""The files besides pictures and records."""
 COUNTS = {"kind": pl.String, "what": pl.String, "count": pl.Int64}
 SILENT = "the captioning model said nothing"
 NAMED = "captions by the model that name a class that was removed"
@@ -34,10 +34,10 @@ NAMED = "captions by the model that name a class that was removed"
 
 def write_output(
     items: Benchmark, sources: Sources, remover: Remover, captioner: Answerer | None, progress: Progress
-) -> pl.DataFrame:
-    """Write what the records of all images say, and return how often what happened.
+) -> None:
+    """Write the tables and pages from the records of all images.
 
-    InputError if nothing was made.
+    InputError if no picture was made.
     """
     out = remover.out
     made = [entry for record in _records(items, remover) for entry in _made(record)]
@@ -55,7 +55,6 @@ def write_output(
     write_bytes(counts.write_csv().encode(), out / "counts.csv")
     write_sheet(remover, made, counts)
     write_words(out, sources, remover.words, progress)
-    return counts
 
 
 def _captioned(
@@ -65,33 +64,25 @@ def _captioned(
     captioner: Answerer,
     progress: Progress,
 ) -> tuple[list[dict[str, Any]], pl.DataFrame]:
-    """What was made, with captions by a model, and how often it said nothing or named what was removed."""
+    """The pictures with captions by a model, and counts of empty ones and of those naming a removed class."""
     paths = [remover.out / PICTURES / entry["file"] for entry in made]
     captions = described(paths, captioner, progress)
-    entries = [
-        entry | {"captions": [{"caption": caption, "original": ""}]}
-        for entry, caption in zip(made, captions, strict=True)
-        if caption
-    ]
+    pairs = [(entry, caption) for entry, caption in zip(made, captions, strict=True) if caption]
     rows = [("rejected", SILENT, captions.count(""))] if "" in captions else []
     if set(sources.classes) <= set(remover.words.classes):
-        named = [
-            bool(remover.words.named(entry["captions"][0]["caption"]) & set(entry["removed"]))
-            for entry in entries
-        ]
-        rows.append(("seen", NAMED, sum(named)))
+        named = sum(not remover.words.named(text).isdisjoint(entry["removed"]) for entry, text in pairs)
+        rows.append(("seen", NAMED, named))
+    entries = [entry | {"captions": [{"caption": text, "original": ""}]} for entry, text in pairs]
     return entries, pl.DataFrame(rows, schema=COUNTS, orient="row")
 
 
 def _records(items: Benchmark, remover: Remover) -> Iterator[dict[str, Any]]:
-    """What was done to each image, one at a time."""
-    for name in items.images.ids:
-        if (record := remover.record(name)) is not None:
-            yield record
+    """The records of the images, one at a time."""
+    return filter(None, map(remover.record, items.images.ids))
 
 
 def _made(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What was made of an image, without the regions, which are large."""
+    """The pictures of an image, without the regions, which are large."""
     for entry in record["made"]:
         of_image = {name: record[name] for name in ("image_id", "width", "height")}
         yield of_image | {name: value for name, value in entry.items() if name != "region"}
@@ -128,7 +119,7 @@ def _rows(made: Sequence[dict[str, Any]], filling: str) -> list[dict[str, Any]]:
 
 
 def _write_coco(made: Sequence[dict[str, Any]], items: Benchmark, sources: Sources, remover: Remover) -> None:
-    """Captions and what stays of each new picture, as COCO's `captions_*.json` and `instances_*.json`."""
+    """Captions and remaining objects of each new picture, as `captions_*.json` and `instances_*.json`."""
     rows = items.images.rows_of(pl.Series([entry["image_id"] for entry in made]))
     numbers = _numbers(sources.classes)
     images: list[str] = []
@@ -159,7 +150,7 @@ def _shape(thing: dict[str, Any]) -> dict[str, Any]:
 
 
 def _numbers(classes: Sequence[str]) -> dict[str, int]:
-    """The number of each class: COCO's own, or those in the order of their names if any is not of COCO."""
+    """The number of each class: COCO's own, or by the order of names if any class is not COCO's."""
     if all(name in CLASSES for name in classes):
         return {name: CLASSES.index(name) + 1 for name in classes}
     return {name: number for number, name in enumerate(classes, start=1)}
@@ -170,6 +161,6 @@ def _json(**content: Any) -> str:
 
 
 def _write_lists(path: Path, info: str, **lists: Sequence[str]) -> None:
-    """Write an object of lists whose entries are JSON already, an entry a line."""
+    """Write a JSON object of lists from entries in JSON, one on each line."""
     parts = [f'"{name}": [\n' + ",\n".join(entries) + "\n]" for name, entries in lists.items()]
     write_bytes(f'{{"info": {info},\n{",".join(parts)}}}\n'.encode(), path)

@@ -12,9 +12,9 @@ import polars as pl
 from equiview.build.removal.areas import Mask, grown, mask_of
 from equiview.build.removal.images import PICTURES, Remover
 from equiview.build.removal.masks import mask_from
-from equiview.build.removal.page import write_page
 from equiview.data.items import blind_order
 from equiview.io.pictures import data_uri
+from equiview.io.templates import write_page
 
 SHOWN = 60
 SIDE = 240
@@ -27,7 +27,7 @@ def write_sheet(remover: Remover, made: Sequence[dict[str, Any]], counts: pl.Dat
     seen, rejected = (counts.filter(kind=kind).drop("kind").rows() for kind in ("seen", "rejected"))
     write_page(
         remover.out / "index.html",
-        "sheet.html",
+        *("equiview.build.removal", "sheet.html"),
         shown=[(made[place], _pictures(remover, made[place], row))
                for place, row in zip(order, places, strict=True)],
         made=len(made),

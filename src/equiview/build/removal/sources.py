@@ -54,18 +54,15 @@ class Source:
         regions: dict[str, Region] = {}
         outside = 0
         for name, entry in self.objects.items():
-            boxes = [clipped(box[None], width, height) for box in entry.boxes]
-            outside += sum(not len(box) for box in boxes)
-            shapes: list[Region] = [box for box in boxes if len(box)]
-            if masked:
-                where = f"image {self.id!r}, {name}"
-                shapes = [
-                    mask_of(box, width, height) if mask is None else mask_from(mask, width, height, where)
-                    for box, mask in zip(boxes, entry.masks, strict=True)
-                    if len(box)
-                ]
-            region = joined(shapes) if shapes else np.zeros((0, 4))
-            if region.any():
+            shapes: list[Region] = []
+            for box, mask in zip(entry.boxes, entry.masks, strict=True):
+                if not len(shape := clipped(box[None], width, height)):
+                    outside += 1
+                elif mask is not None:
+                    shapes.append(mask_from(mask, width, height, f"image {self.id!r}, {name}"))
+                else:
+                    shapes.append(mask_of(shape, width, height) if masked else shape)
+            if shapes and (region := joined(shapes)).any():
                 regions[name] = region
         return regions, outside
 
@@ -91,9 +88,7 @@ class Sources:
         table = texts.table
         if self.linked:
             links = items.tables["phrases"].select("start", "end", "object", id="text_id")
-            grouped = links.group_by("id", maintain_order=True).agg(
-                pl.struct("start", "end", "object").alias("links")
-            )
+            grouped = links.group_by("id").agg(links=pl.struct("start", "end", "object"))
             table = table.join(grouped, on="id", how="left", maintain_order="left")
         self._texts, self._first_text = _by_image(table, self.images)
 

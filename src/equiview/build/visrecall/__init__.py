@@ -1,14 +1,7 @@
 """VisRecall from new places (T, section 3): well-known places with names in every language, and pictures."""
 
 from equiview.build.visrecall.settings import VisRecallSettings
-from equiview.making import Job, Maker, register
-
-
-def _job(settings: VisRecallSettings) -> Job:
-    from equiview.build.visrecall.build import VisRecall
-
-    return VisRecall(settings)
-
+from equiview.making import Maker, job_in, register
 
 VISRECALL = register(
     Maker(
@@ -16,7 +9,7 @@ VISRECALL = register(
         kind="build",
         about="Well-known places with names in every language, and pictures of them (VisRecall).",
         settings=VisRecallSettings,
-        job=_job,
+        job=job_in("equiview.build.visrecall.build:VisRecall"),
         yields="visrecall:{out}",
     )
 )

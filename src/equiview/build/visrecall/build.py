@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from equiview.build.history import History, history_tables
 from equiview.build.landmarks import Landmark, as_input, read_landmarks
-from equiview.build.step import Step
+from equiview.build.step import Step, choose
 from equiview.build.visrecall.pictures import REPLY, Picture, of_the_place, requests_for, usable_pictures
 from equiview.build.visrecall.settings import VisRecallSettings
 from equiview.data.items import blind_order
@@ -82,49 +81,33 @@ def select(
     """
     order = blind_order(pl.Series([landmark.id for landmark in landmarks]))
     known = sorted((landmarks[place] for place in order), key=lambda landmark: -landmark.popularity)
-    waiting = {language: deque(p for p in known if p.language == language) for language in settings.languages}
-    chosen: dict[str, Chosen] = {language: [] for language in waiting}
-    while True:
-        batch = [
-            left.popleft()
-            for language, left in waiting.items()
-            for _ in range(min(len(left), settings.per_language - len(chosen[language])))
-        ]
-        if not batch:
-            break
-        pictures = {landmark.id: usable_pictures(landmark, history) for landmark in batch}
+    groups = {language: [p for p in known if p.language == language] for language in settings.languages}
+
+    def with_pictures(batch: list[Landmark]) -> Iterator[tuple[Landmark, list[Picture]] | None]:
+        pictures = [picture for landmark in batch for picture in usable_pictures(landmark, history)]
         if step is not None:
-            pictures = _looked_at(step, pictures)
+            pictures = of_the_place(step, pictures)
         for landmark in batch:
-            kept = pictures[landmark.id][: settings.most]
+            kept = [picture for picture in pictures if picture.landmark is landmark][: settings.most]
             if len(kept) < settings.fewest:
-                history.rejected(landmark.id, "select", "it has too few pictures", str(len(kept)))
+                history.note(landmark.id, "select", "it has too few pictures", str(len(kept)))
+                yield None
             else:
-                history.passed(landmark.id, "select", f"{len(kept)} pictures")
-                chosen[landmark.language].append((landmark, kept))
-    for left in waiting.values():
-        for landmark in left:
-            history.rejected(landmark.id, "select", "its language has enough places")
-    return [entry for language in settings.languages for entry in chosen[language]]
+                history.note(landmark.id, "select", None, f"{len(kept)} pictures")
+                yield landmark, kept
 
-
-def _looked_at(step: Step, pictures: dict[str, list[Picture]]) -> dict[str, list[Picture]]:
-    kept: dict[str, list[Picture]] = {name: [] for name in pictures}
-    for picture in of_the_place(step, [picture for listed in pictures.values() for picture in listed]):
-        kept[picture.landmark.id].append(picture)
-    return kept
+    chosen, left = choose(groups, settings.per_language, with_pictures)
+    for landmark in left:
+        history.note(landmark.id, "select", "its language has enough places")
+    return chosen
 
 
 def _has_titles(landmark: Landmark, settings: VisRecallSettings, history: History) -> bool:
     missing = [language for language in settings.languages if language not in landmark.titles]
+    reason, seen = ("it has no title in every language", ", ".join(missing)) if missing else (None, None)
     if landmark.language not in settings.languages:
-        history.rejected(landmark.id, "titles", "its language is not among the languages", landmark.language)
-    elif missing:
-        history.rejected(landmark.id, "titles", "it has no title in every language", ", ".join(missing))
-    else:
-        history.passed(landmark.id, "titles")
-        return True
-    return False
+        reason, seen = "its language is not among the languages", landmark.language
+    return history.note(landmark.id, "titles", reason, seen)
 
 
 def without_disambiguation(title: str) -> str:

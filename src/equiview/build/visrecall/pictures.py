@@ -26,6 +26,11 @@ REPLY = 20
 ALIKE = 5
 """Bits of 64 in which the hashes of two pictures differ that are taken for one."""
 
+FLAGS = {
+    "shows_the_place": (True, "it does not show the place"),
+    "from_outside": (True, "it shows the inside or a detail"),
+}
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -48,20 +53,20 @@ def usable_pictures(landmark: Landmark, history: History) -> list[Picture]:
         try:
             image = decoded(content_of(picture.path))
         except (InputError, ValueError) as error:
-            history.rejected(picture.id, "pictures", "it cannot be read", str(error))
+            history.note(picture.id, "pictures", "it cannot be read", str(error))
             continue
         if min(image.size) < SMALLEST:
             size = f"{image.width} x {image.height} pixels"
-            history.rejected(picture.id, "pictures", "it is too small", size)
+            history.note(picture.id, "pictures", "it is too small", size)
             continue
         own = difference_hash(image)
         near = next(
             (p for p, other in zip(usable, hashes, strict=True) if (own ^ other).bit_count() < ALIKE), None
         )
         if near is not None:
-            history.rejected(picture.id, "pictures", "it repeats another picture", near.id)
+            history.note(picture.id, "pictures", "it repeats another picture", near.id)
             continue
-        history.passed(picture.id, "pictures")
+        history.note(picture.id, "pictures")
         usable.append(picture)
         hashes.append(own)
     return usable
@@ -88,16 +93,8 @@ def of_the_place(step: Step, pictures: Sequence[Picture]) -> list[Picture]:
     left = []
     replies = step.ask(requests_for(pictures), Items("image", pl.DataFrame(table), "pictures"))
     for picture, reply in zip(pictures, replies, strict=True):
-        flags = step.flags(reply, ["shows_the_place", "from_outside"])
-        reason = "the judgement cannot be read" if flags is None else ""
-        if flags is not None and not flags["shows_the_place"]:
-            reason = "it does not show the place"
-        elif flags is not None and not flags["from_outside"]:
-            reason = "it shows the inside or a detail"
-        if reason:
-            step.history.rejected(picture.id, step.name, reason, reply)
-        else:
-            step.history.passed(picture.id, step.name)
+        fault = step.fault(reply, FLAGS)
+        if step.note(picture.id, fault, reply if fault else None):
             left.append(picture)
     return left
 

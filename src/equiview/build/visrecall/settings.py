@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equiview.making import AskingSettings, Option
+from equiview.making import AskingSettings, Option, Reference
 
 LANGUAGES = ("ar", "zh", "en", "fr", "de", "it", "ja", "pt", "es")
 
@@ -18,9 +18,7 @@ class VisRecallSettings(AskingSettings):
     places: Annotated[Path, Option(argument=True, recorded=False)] = Field(
         description="Folder with landmarks.csv and images/ID/."
     )
-    checker: Annotated[str, Option(recorded=False)] = Field(
-        default="", description="Model that looks at every picture, as chat:MODEL."
-    )
+    checker: Reference = Field(default="", description="Model that looks at every picture, as chat:MODEL.")
     languages: tuple[str, ...] = Field(
         default=LANGUAGES, description="Languages that need a title, codes between commas."
     )

@@ -4,15 +4,8 @@ The recipe is TinyLLaVA's (Zhou et al., 2024), as "From Global to Local: Social 
 (section 4.2).
 """
 
-from equiview.making import Job, Maker, register
+from equiview.making import Maker, job_in, register
 from equiview.mitigation.connector.settings import ConnectorMaking
-
-
-def _job(settings: ConnectorMaking) -> Job:
-    from equiview.mitigation.connector.train import Training
-
-    return Training.named(settings)
-
 
 CONNECTOR = register(
     Maker(
@@ -20,7 +13,7 @@ CONNECTOR = register(
         kind="train",
         about="Join a frozen encoder to a frozen language model, so that it answers and captions.",
         settings=ConnectorMaking,
-        job=_job,
+        job=job_in("equiview.mitigation.connector.train:Training.named"),
         yields="connector:{out}",
         result="Connector",
     )

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator
 
-from equiview.making import Option, Settings
+from equiview.making import Option, Reference, Settings
 from equiview.mitigation.settings import DEVICE, Stage, TrainingSettings
 
 QUESTION = "{question}"
@@ -90,16 +90,14 @@ class ConnectorSettings(TrainingSettings):
 class ConnectorMaking(Settings):
     """What a connector is made of, and how."""
 
-    encoder: Annotated[str, Option(recorded=False)] = Field(
-        description="The encoder, which stays as it is, e.g. hf:ID_OR_PATH."
-    )
-    language_model: Annotated[str, Option(recorded=False)] = Field(
+    encoder: Reference = Field(description="The encoder, which stays as it is, e.g. hf:ID_OR_PATH.")
+    language_model: Reference = Field(
         description="A causal language model of transformers by id or path; it stays as it is."
     )
-    captions: Annotated[str, Option(recorded=False)] = Field(
+    captions: Reference = Field(
         default="", description="Captions of the first stage: a benchmark, or a file .jsonl."
     )
-    questions: Annotated[str, Option(recorded=False)] = Field(
+    questions: Reference = Field(
         default="", description="Questions and answers of the second stage: a benchmark, or a file .jsonl."
     )
     recipe: Annotated[ConnectorSettings, Option("--config", file=True)] = Field(

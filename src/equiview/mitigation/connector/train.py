@@ -33,7 +33,7 @@ from equiview.making.work import Work
 from equiview.mitigation.connector import CONNECTOR
 from equiview.mitigation.connector.examples import Examples, load_captions, load_questions
 from equiview.mitigation.connector.settings import ConnectorMaking, ConnectorSettings
-from equiview.mitigation.folder import as_part, encoder_input, save_losses, versions_with, whole_path
+from equiview.mitigation.folder import encoder_input, save_losses, versions_with, whole_path
 from equiview.store import Store, stored
 from equiview.subjects import Encoder
 from equiview.subjects.chat.connector import WEIGHTS, Connection, as_encoder
@@ -170,10 +170,10 @@ class Training(Job):
         losses = {name: read_json(kept / f"{name}.json") for name in self.examples}
         save_losses(part, losses, "nats a token of the answers")
         Connection(
-            encoder=as_part(made_of["encoder"]),
+            encoder=made_of["encoder"],
             width=state_of(last)["0.weight"].shape[1],
-            language_model=as_part(made_of["language model"]),
-            data={name: as_part(made_of[name]) for name in self.examples},
+            language_model=made_of["language model"],
+            data={name: made_of[name] for name in self.examples},
             settings=self.recipe.model_dump(mode="json"),
             versions=work.card.versions,
             stages={name: hash_of(kept / f"{name}.safetensors") for name in self.examples},

@@ -4,15 +4,8 @@
 captions, D' images without some of their objects, with captions that do not name them.
 """
 
-from equiview.making import Job, Maker, register
+from equiview.making import Maker, job_in, register
 from equiview.mitigation.finetune.settings import FineTuneMaking
-
-
-def _job(settings: FineTuneMaking) -> Job:
-    from equiview.mitigation.finetune.train import Training
-
-    return Training.named(settings)
-
 
 FINETUNE = register(
     Maker(
@@ -20,7 +13,7 @@ FINETUNE = register(
         kind="train",
         about="Fine-tune an encoder on images with captions, and on images without some of their objects.",
         settings=FineTuneMaking,
-        job=_job,
+        job=job_in("equiview.mitigation.finetune.train:Training.named"),
         yields="finetuned:{out}",
         result="Fine-tuned",
     )

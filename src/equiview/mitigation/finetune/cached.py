@@ -8,7 +8,6 @@ vectors of each part once more, from the same random numbers, and their gradient
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
@@ -35,26 +34,26 @@ def cached_step(
         value = loss(*vectors)
         backward(value)
         return value.detach(), tuple(tensor.detach() for tensor in vectors)
-    states: list[Randomness] = []
+    states = []
     pieces: list[Vectors] = []
     with torch.no_grad():
         for part in parts:
-            states.append(Randomness.now(device))
+            states.append(_random_state(device))
             pieces.append(encode(part))
     whole = tuple(torch.cat(column).requires_grad_() for column in zip(*pieces, strict=True))
     value = loss(*whole)
     backward(value)
-    after, start = Randomness.now(device), 0
+    after, start = _random_state(device), 0
     for part, state, piece in zip(parts, states, pieces, strict=True):
         rows = slice(start, start := start + len(piece[0]))
-        state.restore(device)
+        _restore(*state, device)
         again = [
             (tensor, _gradient(of_all)[rows])
             for tensor, of_all in zip(encode(part), whole, strict=True)
             if tensor.requires_grad  # all layers of one side may be frozen
         ]
         torch.autograd.backward(*map(list, zip(*again, strict=True)))  # the gradients are scaled already
-    after.restore(device)
+    _restore(*after, device)
     return value.detach(), tuple(tensor.detach() for tensor in whole)
 
 
@@ -62,21 +61,13 @@ def _gradient(tensor: Tensor) -> Tensor:
     return torch.zeros_like(tensor) if tensor.grad is None else tensor.grad
 
 
-@dataclass(frozen=True)
-class Randomness:
-    """States of the random number generators of the processor and of an accelerator."""
+def _random_state(device: torch.device) -> tuple[Tensor, Tensor | None]:
+    """The states of the random number generators of the processor and of an accelerator."""
+    other = None if device.type == "cpu" else torch.get_device_module(device).get_rng_state()
+    return torch.get_rng_state(), other
 
-    processor: Tensor
-    accelerator: Tensor | None
 
-    @classmethod
-    def now(cls, device: torch.device) -> Randomness:
-        """The states now."""
-        other = None if device.type == "cpu" else torch.get_device_module(device).get_rng_state()
-        return cls(torch.get_rng_state(), other)
-
-    def restore(self, device: torch.device) -> None:
-        """Set it back."""
-        torch.set_rng_state(self.processor)
-        if self.accelerator is not None:
-            torch.get_device_module(device).set_rng_state(self.accelerator)
+def _restore(processor: Tensor, accelerator: Tensor | None, device: torch.device) -> None:
+    torch.set_rng_state(processor)
+    if accelerator is not None:
+        torch.get_device_module(device).set_rng_state(accelerator)

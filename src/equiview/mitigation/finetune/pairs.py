@@ -38,30 +38,30 @@ class Pairs:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the images in use, the captions, and which image each caption is of."""
+        """A hash of the images in use, the captions, and the image of each caption."""
         used, places = np.unique(self.image, return_inverse=True)
         return fingerprint(self.images.take(used).fingerprint, places.tobytes(), *self.texts)
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """The pairs of D, then those drawn from D'. A pair is known by its row."""
+    """The pairs of D, then those drawn from D'. A pair is identified by its row."""
 
     real: Pairs
     synthetic: Pairs | None = None
 
     def __len__(self) -> int:
-        return len(self.real) + (len(self.synthetic) if self.synthetic else 0)
+        return sum(map(len, self.sides.values()))
 
     @property
     def sides(self) -> dict[str, Pairs]:
-        """D as `real`, and D' as `synthetic` where there is any."""
+        """D as `real`, and D', if any, as `synthetic`."""
         return {"real": self.real} | ({"synthetic": self.synthetic} if self.synthetic else {})
 
     @cached_property
     def texts(self) -> list[str]:
         """The caption of each pair."""
-        return [*self.real.texts, *(self.synthetic.texts if self.synthetic else ())]
+        return [text for side in self.sides.values() for text in side.texts]
 
     @cached_property
     def image(self) -> NDArray[np.int64]:
@@ -158,7 +158,7 @@ def _listed(name: str, images: Items, rows: pl.Series, table: pl.DataFrame) -> P
 def mixed(real: Pairs, synthetic: Pairs | None, ratio: float | None, seed: int) -> Mixture:
     """D and as many pairs of D' as `ratio` times |D|, drawn by the seed; all of D' where `ratio` is None.
 
-    What is drawn for a lower ratio is part of what is drawn for a higher one. InputError for a ratio that is
+    The sample of a lower ratio is part of that of a higher one. InputError for a ratio that is
     below 0, is above 0 without D', or asks for more than D' has.
     """
     if ratio is not None and not (math.isfinite(ratio) and ratio >= 0):

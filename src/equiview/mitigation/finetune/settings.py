@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from equiview.errors import InputError
-from equiview.making import Option, Settings
+from equiview.making import Option, Reference, Settings
 from equiview.mitigation.finetune.recipes import Recipe
 from equiview.mitigation.settings import DEVICE, Stage, TrainingSettings
 
@@ -66,10 +66,8 @@ class FineTuneMaking(Settings):
     subject: Annotated[str, Option(argument=True, recorded=False)] = Field(
         description="The encoder to fine-tune, e.g. hf:ID_OR_PATH."
     )
-    data: Annotated[str, Option(recorded=False)] = Field(
-        description="D: a benchmark with images and captions."
-    )
-    synthetic: Annotated[str, Option(recorded=False)] = Field(
+    data: Reference = Field(description="D: a benchmark with images and captions.")
+    synthetic: Reference = Field(
         default="",
         description="D': a folder of `equiview build removal`, or a benchmark with synthetic images.",
     )

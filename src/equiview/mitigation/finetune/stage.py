@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,9 @@ from equiview.mitigation.finetune.recipes import Recipe
 from equiview.mitigation.finetune.settings import FineTuneSettings
 from equiview.mitigation.finetune.trainee import Batch, Inputs, Trainee
 from equiview.mitigation.training import Watcher, arguments_for, trained
+
+Prepared = tuple[Batch, list[Future[Inputs]]]
+"""A batch, and its pictures, prepared in threads while the model works on the batch before."""
 
 
 def train(
@@ -50,12 +52,17 @@ def train(
         dataloader_drop_last=True,  # a batch of few pairs has few counterexamples
     )
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1), "equiview-pictures") as pool:
+
+        def prepared(rows: Sequence[int]) -> Prepared:
+            batch = Batch(trainee, rows, settings.forward, device)
+            return batch, [pool.submit(trainee.pictures, part) for part in batch.parts]
+
         trainer = _Trainer(
             trainee,
             recipe,
             model=trainee,
             args=arguments,
-            data_collator=partial(_Prepared, trainee, pool, settings.forward, device),
+            data_collator=prepared,
             train_dataset=list(range(len(trainee.pairs))),
             callbacks=[Watcher(name, progress), _AfterStep(trainee)],
         )
@@ -69,27 +76,6 @@ class _AfterStep(TrainerCallback):  # type: ignore[misc]
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """After the parameters have moved."""
         self.trainee.after_step()
-
-
-class _Prepared:
-    """A batch whose pictures are being prepared in threads, while the model works on the batch before."""
-
-    def __init__(
-        self,
-        trainee: Trainee,
-        pool: ThreadPoolExecutor,
-        forward: int,
-        device: torch.device,
-        rows: Sequence[int],
-    ) -> None:
-        self.batch = Batch(trainee, rows, forward, device)
-        self.pictures: list[Future[Inputs]] = [
-            pool.submit(trainee.pictures, part) for part in self.batch.parts
-        ]
-
-    def whole(self) -> Batch:
-        self.batch.pictures = [picture.result() for picture in self.pictures]
-        return self.batch
 
 
 class _Trainer(Trainer):  # type: ignore[misc]
@@ -110,10 +96,11 @@ class _Trainer(Trainer):  # type: ignore[misc]
             self._created_lr_scheduler = True
         return self.lr_scheduler
 
-    def training_step(self, model: Any, inputs: _Prepared, num_items_in_batch: Any = None) -> Tensor:
+    def training_step(self, model: Any, inputs: Prepared, num_items_in_batch: Any = None) -> Tensor:
         """Gradients of a batch, added up part by part; returns its loss."""
         model.train()
-        batch, backward = inputs.whole(), self.accelerator.backward
+        (batch, pictures), backward = inputs, self.accelerator.backward
+        batch.pictures = [picture.result() for picture in pictures]
         value, (images, captions) = cached_step(
             lambda place: model("unit_vectors", *batch.part(place)),
             lambda images, captions: self.trainee.loss(images, captions, batch.same),

@@ -27,7 +27,7 @@ from equiview.mitigation.finetune import FINETUNE
 from equiview.mitigation.finetune.kinds import KINDS, kind_of, tunable
 from equiview.mitigation.finetune.pairs import Mixture, load_pairs, load_synthetic, mixed
 from equiview.mitigation.finetune.settings import FineTuneMaking, FineTuneSettings
-from equiview.mitigation.folder import as_part, encoder_input, save_losses, versions_with
+from equiview.mitigation.folder import encoder_input, save_losses, versions_with
 from equiview.store import Store, stored
 from equiview.subjects import Encoder, Subject, load_subject
 from equiview.subjects.encoders.torch_encoder import TorchEncoder, chosen_device
@@ -138,8 +138,8 @@ class Training(Job):
         FineTuning(
             kind=self.name,
             scheme=self.kind.scheme,
-            parent=as_part(made_of["encoder"]),
-            data={name: as_part(made_of[name]) for name in sides},
+            parent=made_of["encoder"],
+            data={name: made_of[name] for name in sides},
             pairs={name: len(side) for name, side in sides.items()},
             settings=settings | self.recipe.model_dump(mode="json"),
             versions=work.card.versions,

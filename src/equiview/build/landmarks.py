@@ -10,7 +10,7 @@ A column `title_xx` is the title of its article in language xx, empty where ther
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,7 +109,8 @@ def _table(path: Path) -> pl.DataFrame:
 
 def _landmark(row: Mapping[str, str | float | None], place: Path) -> Landmark:
     name = str(row["landmark_id"])
-    aliases = str(row.get("aliases") or "").split(";")
+    folder, aliases = place / "images" / name, str(row.get("aliases") or "").split(";")
+    found = folder.iterdir() if folder.is_dir() else ()
     titles = {
         column.removeprefix("title_"): str(value).replace("_", " ").strip()
         for column, value in row.items()
@@ -121,11 +122,6 @@ def _landmark(row: Mapping[str, str | float | None], place: Path) -> Landmark:
         name=str(row["name"]).strip(),
         aliases=tuple(alias.strip() for alias in aliases if alias.strip()),
         titles=titles,
-        pictures=tuple(_pictures(place / "images" / name)),
+        pictures=tuple(sorted(path for path in found if path.suffix.lower() in PICTURES)),
         popularity=float(row.get("popularity") or 0.0),
     )
-
-
-def _pictures(folder: Path) -> Iterator[Path]:
-    if folder.is_dir():
-        yield from sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)

@@ -33,19 +33,13 @@ class Step:
         """Add a candidate's result to the history; it passed unless there is a reason."""
         return self.history.note(item, self.name, reason, detail, language=language)
 
-    def flags(self, reply: str, names: Sequence[str]) -> dict[str, bool] | None:
-        """The JSON booleans of these names in a reply; None unless it has all of them."""
-        content = json_in(reply)
-        if not isinstance(content, dict) or not all(isinstance(content.get(name), bool) for name in names):
-            return None
-        return {name: content[name] for name in names}
 
-    def fault(self, reply: str, wanted: Mapping[str, tuple[bool, str]]) -> str:
-        """The fault of the first flag in a reply that is not as wanted; empty where all are."""
-        flags = self.flags(reply, list(wanted))
-        if flags is None:
-            return "the judgement cannot be read"
-        return next((fault for name, (value, fault) in wanted.items() if flags[name] != value), "")
+def fault_in(reply: str, wanted: Mapping[str, tuple[bool, str]], what: str = "judgement") -> str:
+    """The fault of the first JSON boolean in a reply that is not as wanted; empty where all are."""
+    content = json_in(reply)
+    if not isinstance(content, dict) or not all(isinstance(content.get(name), bool) for name in wanted):
+        return f"the {what} cannot be read"
+    return next((fault for name, (value, fault) in wanted.items() if content[name] != value), "")
 
 
 def choose(

@@ -9,13 +9,13 @@ import polars as pl
 
 from equiview.build.history import History, history_tables
 from equiview.build.knowrecall.candidates import Candidate
-from equiview.build.knowrecall.check import judged, without_options, without_picture
+from equiview.build.knowrecall.check import judged, without_options, without_picture, write
 from equiview.build.knowrecall.export import export
 from equiview.build.knowrecall.people import rejected_by_people, without_rejected, write_for_people
 from equiview.build.knowrecall.plan import plans
+from equiview.build.knowrecall.rules import keep_rules
 from equiview.build.knowrecall.settings import KnowRecallSettings
 from equiview.build.knowrecall.translate import Translations, translate
-from equiview.build.knowrecall.write import keep_rules, write
 from equiview.build.landmarks import Landmark, article_of, as_input, read_landmarks
 from equiview.build.step import Step, choose
 from equiview.data.items import Items

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from equiview.build.landmarks import Landmark
 from equiview.data.seeds import seed_for
@@ -13,9 +13,17 @@ from equiview.data.seeds import seed_for
 OPTIONS = 4
 
 
+class Wording(NamedTuple):
+    """A question in one language; its options are in the order of the English ones."""
+
+    question: str
+    options: tuple[str, ...]
+    answer: str
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """A question in English; `truth` is the place of the right option, `picture` a row of the images."""
+    """A question in English; `truth` is the index of the right option, `picture` a row of the images."""
 
     id: str
     landmark: Landmark
@@ -30,6 +38,11 @@ class Candidate:
         """The right option."""
         return self.options[self.truth]
 
+    @property
+    def wording(self) -> Wording:
+        """The question in English."""
+        return Wording(self.question, self.options, self.answer)
+
     def shuffled(self, seed: int, turn: int) -> Candidate:
         """The same question with its options in another order, the same for every model."""
         order = list(range(len(self.options)))
@@ -38,11 +51,11 @@ class Candidate:
         return replace(self, options=options, truth=order.index(self.truth))
 
 
-def read_question(content: Any) -> tuple[str, tuple[str, ...], str] | None:
-    """(question, options, answer) of what a model wrote as JSON; None where that is something else.
+def read_question(content: Any) -> Wording | None:
+    """The question in a model's JSON; None where that is something else.
 
     >>> read_question({"question": "Who built it?", "answer": " Eiffel", "options": ["Eiffel", "Gaudi"]})
-    ('Who built it?', ('Eiffel', 'Gaudi'), 'Eiffel')
+    Wording(question='Who built it?', options=('Eiffel', 'Gaudi'), answer='Eiffel')
     """
     if not isinstance(content, Mapping):
         return None
@@ -51,4 +64,4 @@ def read_question(content: Any) -> tuple[str, tuple[str, ...], str] | None:
         return None
     if isinstance(options, str) or not all(isinstance(option, str) for option in options):
         return None
-    return question.strip(), tuple(option.strip() for option in options), answer.strip()
+    return Wording(question.strip(), tuple(option.strip() for option in options), answer.strip())

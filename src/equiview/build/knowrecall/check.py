@@ -1,20 +1,22 @@
-"""What a question must satisfy that only asking shows (T, appendix H.1, and the checks of equiview)."""
+"""The steps that ask about English questions: writing and checking (T, appendix H.1, and equiview's checks)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
 from equiview.audits.knowledge.reading import read_answer
 from equiview.build.knowrecall import prompts
-from equiview.build.knowrecall.candidates import Candidate
+from equiview.build.knowrecall.candidates import Candidate, read_question
 from equiview.build.knowrecall.rules import plain, within
-from equiview.build.step import Step
+from equiview.build.landmarks import Landmark
+from equiview.build.step import Step, fault_in
 from equiview.data.items import Items
 from equiview.data.requests import Request
+from equiview.text.replies import json_in
 
 ALIKE = 0.7
-"""How alike an answer and an option are that mean the same, as in T's reading of answers."""
+"""Similarity from which an answer means an option, as in T's reading of answers."""
 UNANSWERED = "it cannot be answered without options"
 FLAGS = {
     "about_the_picture": (True, "the question is not about the picture"),
@@ -23,8 +25,47 @@ FLAGS = {
 }
 
 
+def write(
+    step: Step,
+    landmarks: Sequence[Landmark],
+    articles: Mapping[str, str],
+    images: Items,
+    *,
+    count: int,
+    seed: int,
+) -> list[Candidate]:
+    """Up to `count` candidates for each place, those that can be read; row i of `images` is of place i."""
+    requests = [
+        Request(
+            f"{landmark.id}:write", prompts.write(articles[landmark.id], count), "en", row, max_tokens=2048
+        )
+        for row, landmark in enumerate(landmarks)
+    ]
+    candidates = []
+    for row, (landmark, reply) in enumerate(zip(landmarks, step.ask(requests, images), strict=True)):
+        contents = json_in(reply)
+        listed = contents if isinstance(contents, list) else []
+        if not listed:
+            step.note(landmark.id, "the reply holds no list of questions", reply)
+        for number, content in enumerate(listed[:count], start=1):
+            name = f"{landmark.id}-{number}"
+            wording = read_question(content)
+            right = plain(wording.answer) if wording else ""
+            places = (
+                [at for at, option in enumerate(wording.options) if plain(option) == right] if wording else []
+            )
+            reason = "the answer is not among the options" if wording else "the question cannot be read"
+            if step.note(name, "" if places else reason, str(content)) and wording:
+                article = articles[landmark.id]
+                candidate = Candidate(
+                    name, landmark, article, row, wording.question, wording.options, places[0]
+                )
+                candidates.append(candidate.shuffled(seed, 0))
+    return candidates
+
+
 def without_options(step: Step, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those whose answer a model that has read the article gives without seeing the options."""
+    """The questions that a model answers from the article without seeing the options."""
     replies = step.ask([_request(c, f"{c.id}:open", prompts.recall(c), 64) for c in candidates])
     return [
         candidate
@@ -34,9 +75,9 @@ def without_options(step: Step, candidates: Sequence[Candidate]) -> list[Candida
 
 
 def without_picture(step: Step, candidates: Sequence[Candidate], *, turns: int, seed: int) -> list[Candidate]:
-    """Those that a model without picture and article gets wrong in at least one order of the options.
+    """The questions that a model without picture and article gets wrong in at least one order of options.
 
-    Guessing is right every time in one of `4 ** turns` questions.
+    By guessing, one of `4 ** turns` questions is right in all orders.
     """
     asked = [[c.shuffled(seed, turn) for turn in range(turns)] for c in candidates]
     requests = [
@@ -55,11 +96,11 @@ def without_picture(step: Step, candidates: Sequence[Candidate], *, turns: int, 
 
 
 def judged(step: Step, candidates: Sequence[Candidate], images: Items) -> list[Candidate]:
-    """Those of which a model that sees the picture says that they need it, and are about culture."""
+    """The questions that need the picture and are about culture, as judged by a model that sees it."""
     requests = [_request(c, f"{c.id}:judge", prompts.judge(c), 128, picture=True) for c in candidates]
     left = []
     for candidate, reply in zip(candidates, step.ask(requests, images), strict=True):
-        if step.note(candidate.id, step.fault(reply, FLAGS), reply):
+        if step.note(candidate.id, fault_in(reply, FLAGS), reply):
             left.append(candidate)
     return left
 
@@ -77,7 +118,7 @@ def _request(candidate: Candidate, name: str, prompt: str, tokens: int, *, pictu
 
 
 def _means(reply: str, candidate: Candidate) -> bool:
-    """Whether a free answer is the right option: it holds it, or is most like it and alike enough."""
+    """Whether a free answer is the right option: it contains it, or is most similar to it and similar enough."""
     if within(candidate.answer, reply):
         return True
     likeness = [

@@ -8,12 +8,21 @@ from pathlib import Path
 import polars as pl
 
 from equiview.build.knowrecall.candidates import Candidate
-from equiview.build.knowrecall.translate import Translations, Wording
+from equiview.build.knowrecall.translate import Translations
 from equiview.data.items import Items
 from equiview.io.tables import write_parquet
 
 FILE = "data/{}-00000-of-00001.parquet"
 """A language's questions, as Hugging Face names the parts of a split."""
+
+FIELDS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "question": pl.String,
+    "options": pl.List(pl.String),
+    "answer": pl.String,
+    "image": pl.Struct({"bytes": pl.Binary, "path": pl.String}),
+    "landmark_id": pl.String,
+    "domestic_language_code": pl.String,
+}
 
 
 def export(
@@ -34,37 +43,11 @@ def questions(
 ) -> pl.DataFrame:
     """The rows of one language, in the released fields."""
     rows = []
-    for candidate in chosen:
-        wording = wording_of(candidate, translations, language)
+    for c in chosen:
+        wording = c.wording if language == "en" else translations[c.id, language]
         picture = None
         if images is not None:
-            picture = {
-                "bytes": images.encoded(candidate.picture),
-                "path": candidate.landmark.pictures[0].name,
-            }
-        rows.append(
-            {
-                "question": wording.question,
-                "options": list(wording.options),
-                "answer": wording.options[candidate.truth],
-                "image": picture,
-                "landmark_id": candidate.landmark.id,
-                "domestic_language_code": candidate.landmark.language,
-            }
-        )
-    schema: dict[str, pl.DataType | type[pl.DataType]] = {
-        "question": pl.String,
-        "options": pl.List(pl.String),
-        "answer": pl.String,
-        "image": pl.Struct({"bytes": pl.Binary, "path": pl.String}),
-        "landmark_id": pl.String,
-        "domestic_language_code": pl.String,
-    }
-    return pl.DataFrame(rows, schema=schema)
-
-
-def wording_of(candidate: Candidate, translations: Translations, language: str) -> Wording:
-    """A question in one of its languages."""
-    if language == "en":
-        return Wording(candidate.question, candidate.options, candidate.answer)
-    return translations[candidate.id, language]
+            picture = {"bytes": images.encoded(c.picture), "path": c.landmark.pictures[0].name}
+        answer = wording.options[c.truth]
+        rows.append((*wording[:2], answer, picture, c.landmark.id, c.landmark.language))
+    return pl.DataFrame(rows, schema=FIELDS, orient="row")

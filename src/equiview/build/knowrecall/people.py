@@ -1,4 +1,4 @@
-"""What people are asked about translated questions (T, appendix F), and what they rejected."""
+"""The review of translated questions by people (T, appendix F), and the questions they rejected."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from equiview.build.history import History
-from equiview.build.knowrecall.candidates import Candidate
-from equiview.build.knowrecall.prompts import LETTERS
-from equiview.build.knowrecall.translate import Translations, Wording
+from equiview.build.knowrecall.candidates import Candidate, Wording
+from equiview.build.knowrecall.prompts import lettered
+from equiview.build.knowrecall.translate import Translations
 from equiview.data.items import Items, blind_order
 from equiview.data.languages import language_name
 from equiview.io.tables import Column, Schema, read_table
@@ -57,23 +57,17 @@ def write_for_people(
 
 
 def _item(candidate: Candidate, translated: Wording, language: str, images: Items) -> ReviewItem:
-    english = Wording(candidate.question, candidate.options, candidate.answer)
     name = language_name(language)
-    fields = (
-        ReviewText(label="English", text=_as_text(english), language="en"),
-        ReviewText(label=name, text=_as_text(translated), language=language),
+    fields = tuple(
+        ReviewText(label=label, text=f"{wording.question}\n{lettered(wording.options)}", language=code)
+        for label, wording, code in (("English", candidate.wording, "en"), (name, translated, language))
     )
     picture = images.encoded(candidate.picture)
     return ReviewItem(id=f"{candidate.id}:{language}", group=name, picture=picture, fields=fields)
 
 
-def _as_text(wording: Wording) -> str:
-    options = (f"{letter}. {option}" for letter, option in zip(LETTERS, wording.options, strict=False))
-    return "\n".join([wording.question, *options])
-
-
 def rejected_by_people(path: Path) -> dict[str, str]:
-    """By candidate, what people said no to and in which language, from the decisions of a review's export."""
+    """The reasons of rejected candidates, from the decisions of a review's export."""
     table = read_table(path, DECISIONS).filter(value="no")
     said: dict[str, list[str]] = {}
     for row in table.iter_rows(named=True):
@@ -85,7 +79,7 @@ def rejected_by_people(path: Path) -> dict[str, str]:
 def without_rejected(
     candidates: Sequence[Candidate], rejected: dict[str, str], history: History
 ) -> list[Candidate]:
-    """The candidates that no decision of people rejects."""
+    """The candidates that people did not reject."""
     for candidate in candidates:
         if reasons := rejected.get(candidate.id):
             history.note(candidate.id, "people", "people rejected a translation", reasons)

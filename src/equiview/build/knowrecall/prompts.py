@@ -32,12 +32,9 @@ Reply with JSON alone, a list of {count} objects of this form, the answer word f
 
 def choose(candidate: Candidate) -> str:
     """Ask the question without picture and article."""
-    options = "\n".join(
-        f"{letter}. {option}" for letter, option in zip(LETTERS, candidate.options, strict=False)
-    )
     return f"""{candidate.question}
 
-{options}
+{lettered(candidate.options)}
 
 You cannot see the picture that the question speaks of. Reply with the letter of the likeliest option."""
 
@@ -75,7 +72,7 @@ def translate(candidate: Candidate, language: str, complaint: str = "") -> str:
 {language_name(language)}. Keep the order of the options. Write names as they are usual in that language. \
 The answer must be one of the translated options, word for word.
 
-{as_json(candidate.question, candidate.options, candidate.answer)}
+{as_json(*candidate.wording)}
 
 Reply with JSON alone, of the same form.{again}"""
 
@@ -101,6 +98,11 @@ Second: {json.dumps(other, ensure_ascii=False)}
 
 Do they ask the same, and does each option of the second mean the option of the first at the same place?
 Reply with JSON alone: {{"same_question": true or false, "same_options": true or false}}"""
+
+
+def lettered(options: Sequence[str]) -> str:
+    """Options on lines, each after its letter."""
+    return "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False))
 
 
 def as_json(question: str, options: Sequence[str], answer: str) -> str:

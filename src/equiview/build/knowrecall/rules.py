@@ -1,11 +1,12 @@
-"""What a question must satisfy that can be seen from its words (T, appendix H.1, table 6)."""
+"""The rules for the words of a question (T, appendix H.1, table 6)."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
+from equiview.build.history import History
 from equiview.build.knowrecall.candidates import OPTIONS, Candidate
 
 LONGEST_ANSWER = 6
@@ -77,3 +78,15 @@ def repeats(candidate: Candidate, earlier: list[Candidate]) -> Candidate | None:
         if SequenceMatcher(None, *questions, autojunk=False).ratio() >= ALIKE:
             return other
     return None
+
+
+def keep_rules(candidates: Sequence[Candidate], history: History) -> list[Candidate]:
+    """The candidates that break no rule and repeat no earlier one."""
+    left: list[Candidate] = []
+    for candidate in candidates:
+        broken = broken_rule(candidate)
+        if broken is None and (other := repeats(candidate, left)) is not None:
+            broken = "it repeats another question", other.question
+        if history.note(candidate.id, "rules", *(broken or ())):
+            left.append(candidate)
+    return left

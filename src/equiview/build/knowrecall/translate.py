@@ -1,31 +1,24 @@
-"""The last step: each question in the other languages, translated back, and compared."""
+"""The last step: each question translated, translated back, and compared."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from equiview.build.knowrecall import prompts
-from equiview.build.knowrecall.candidates import OPTIONS, Candidate, read_question
+from equiview.build.knowrecall.candidates import OPTIONS, Candidate, Wording, read_question
 from equiview.build.knowrecall.rules import plain
-from equiview.build.step import Step
+from equiview.build.step import Step, fault_in
 from equiview.data.languages import language_name
 from equiview.data.requests import Request
 from equiview.subjects.chat.spoken import Detector, same_language
 from equiview.text.replies import json_in
 from equiview.text.scripts import foreign_letter, lacks_script
 
-SAME = ("same_question", "same_options")
+SAME = {
+    "same_question": (True, "the question means something else"),
+    "same_options": (True, "an option means something else"),
+}
 Job = tuple[Candidate, str]
-
-
-@dataclass(frozen=True)
-class Wording:
-    """A question in one language; its options are in the order of the English ones."""
-
-    question: str
-    options: tuple[str, ...]
-    answer: str
 
 
 Translations = dict[tuple[str, str], Wording]
@@ -40,10 +33,10 @@ def translate(
     languages: Sequence[str],
     attempts: int,
 ) -> Translations:
-    """The wordings that pass every check; a rejected one is asked for again, saying what was wrong.
+    """The wordings that pass every check; a rejected one is requested again, with the complaint.
 
-    Checked: it can be read, has four distinct options with the answer in its place, is written in the
-    language as far as lingua knows it, and a translation back means the same.
+    Each must be readable, have four distinct options with the answer in its place, be in the language (where
+    lingua knows it), and mean the same after a translation back.
     """
     complaints: dict[Job, str] = {
         (candidate, language): "" for candidate in candidates for language in languages if language != "en"
@@ -64,7 +57,7 @@ def translate(
 
 
 def _asked(step: Step, complaints: dict[Job, str], attempt: int, detector: Detector) -> dict[Job, Wording]:
-    """The wordings that can be read and are in their language; the others' complaints are changed."""
+    """The wordings that can be read and are in their language; `complaints` is updated for the others."""
     jobs = list(complaints)
     requests = [
         Request(
@@ -90,10 +83,10 @@ def _returned(step: Step, worded: dict[Job, Wording], attempt: int) -> dict[Job,
     requests = [
         Request(
             f"{candidate.id}:{language}:back-{attempt}",
-            prompts.translate_back(w.question, w.options, w.answer, language),
+            prompts.translate_back(*wording, language),
             "en",
         )
-        for (candidate, language), w in worded.items()
+        for (candidate, language), wording in worded.items()
     ]
     return dict(zip(worded, map(_wording, step.ask(requests)), strict=True))
 
@@ -101,14 +94,10 @@ def _returned(step: Step, worded: dict[Job, Wording], attempt: int) -> dict[Job,
 def _differences(
     step: Step, worded: dict[Job, Wording], returned: dict[Job, Wording | None], attempt: int
 ) -> dict[Job, str]:
-    """What is wrong with each wording after its way back, empty where nothing is."""
-    problems: dict[Job, str] = {}
-    unclear: dict[Job, Wording] = {}
-    for job, wording in returned.items():
-        if wording is None:
-            problems[job] = "the translation back cannot be read"
-        else:
-            unclear[job] = wording
+    """The problem of each wording after its translation back; empty for a good one."""
+    unread = "the translation back cannot be read"
+    problems = {job: unread for job, wording in returned.items() if wording is None}
+    unclear = {job: wording for job, wording in returned.items() if wording is not None}
     requests = [
         Request(
             f"{candidate.id}:{language}:same-{attempt}",
@@ -119,13 +108,7 @@ def _differences(
         for (candidate, language), wording in unclear.items()
     ]
     for job, reply in zip(unclear, step.ask(requests), strict=True):
-        flags = step.flags(reply, SAME)
-        if flags is None:
-            problems[job] = "the comparison cannot be read"
-        elif not flags["same_question"]:
-            problems[job] = "the question means something else"
-        else:
-            problems[job] = "" if flags["same_options"] else "an option means something else"
+        problems[job] = fault_in(reply, SAME, "comparison")
     for (candidate, language), problem in problems.items():
         text = worded[candidate, language].question
         step.note(candidate.id, problem, text, language=language)
@@ -134,11 +117,11 @@ def _differences(
 
 def _wording(reply: str) -> Wording | None:
     read = read_question(json_in(reply))
-    return Wording(*read) if read and read[0] and len(read[1]) == OPTIONS else None
+    return read if read and read.question and len(read.options) == OPTIONS else None
 
 
 def _fault(candidate: Candidate, language: str, wording: Wording, detector: Detector) -> str:
-    """What can be seen to be wrong with a wording, empty where nothing is."""
+    """The first visible fault of a wording; empty for a good one."""
     if len({plain(option) for option in wording.options}) < OPTIONS:
         return "two of its options are the same"
     if plain(wording.answer) != plain(wording.options[candidate.truth]):

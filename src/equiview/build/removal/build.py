@@ -12,11 +12,9 @@ import polars as pl
 
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.build.removal.captions import spacy_phrases
-from equiview.build.removal.describe import TOKENS as REPLY
-from equiview.build.removal.describe import requests_for
 from equiview.build.removal.fill import filling
 from equiview.build.removal.images import Remover
-from equiview.build.removal.output import COUNTS, FILES, write_output
+from equiview.build.removal.output import COUNTS, FILES, TOKENS, requests_for, write_output
 from equiview.build.removal.settings import RemovalMakingSettings
 from equiview.build.removal.sources import Source, Sources
 from equiview.data.items import Items
@@ -69,7 +67,7 @@ class ObjectRemoval(Job):
         plans: list[Plan | Task] = [Task("remove", images, "images")]
         if model := self.models.get("captioner"):
             requests = requests_for([str(number) for number in range(pictures)])
-            plans.append(Plan.of(model.name, "captions", requests, REPLY, usual=True))
+            plans.append(Plan.of(model.name, "captions", requests, TOKENS, usual=True))
         return plans
 
     def make(self, work: Work) -> Outcome:

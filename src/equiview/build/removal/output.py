@@ -12,11 +12,12 @@ import polars as pl
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.objects import CLASSES
 from equiview.benchmarks.removals import WRITTEN
-from equiview.build.removal.describe import described
 from equiview.build.removal.images import PICTURES, Remover, counted
 from equiview.build.removal.sheet import write_sheet
 from equiview.build.removal.sources import Sources
 from equiview.build.removal.word_page import write_words
+from equiview.data.items import Items
+from equiview.data.requests import Request
 from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.io.tables import write_bytes, write_parquet
@@ -30,6 +31,12 @@ FILES = (
 COUNTS = {"kind": pl.String, "what": pl.String, "count": pl.Int64}
 SILENT = "the captioning model said nothing"
 NAMED = "captions by the model that name a class that was removed"
+
+PROMPT = (
+    "Describe this picture in one plain sentence of at most 15 words, as a caption. Name only what can "
+    "be seen. Reply with the sentence alone."
+)
+TOKENS = 60
 
 
 def write_output(
@@ -164,3 +171,16 @@ def _write_lists(path: Path, info: str, **lists: Sequence[str]) -> None:
     """Write a JSON object of lists from entries in JSON, one on each line."""
     parts = [f'"{name}": [\n' + ",\n".join(entries) + "\n]" for name, entries in lists.items()]
     write_bytes(f'{{"info": {info},\n{",".join(parts)}}}\n'.encode(), path)
+
+
+def described(paths: Sequence[Path], model: Answerer, progress: Progress) -> list[str]:
+    """A model's caption of each picture: the first line of its reply; empty without one."""
+    names = [path.name for path in paths]
+    images = Items("image", pl.DataFrame({"id": names, "path": [str(path) for path in paths]}))
+    replies = model.ask(requests_for(names), images, progress)
+    return [next((line.strip() for line in reply.text.splitlines() if line.strip()), "") for reply in replies]
+
+
+def requests_for(names: Sequence[str]) -> list[Request]:
+    """A request for each picture, by its row."""
+    return [Request(name, PROMPT, "en", image=row, max_tokens=TOKENS) for row, name in enumerate(names)]

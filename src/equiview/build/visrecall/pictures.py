@@ -1,4 +1,4 @@
-"""Which pictures of a place can be used: readable, large enough, no two alike, and of the place itself."""
+"""The usable pictures of a place: readable, large enough, distinct, and of the place itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PIL.Image import Image, Resampling
 
 from equiview.build.history import History
 from equiview.build.landmarks import Landmark
-from equiview.build.step import Step
+from equiview.build.step import Step, fault_in
 from equiview.data.items import Items
 from equiview.data.requests import Request
 from equiview.errors import InputError
@@ -24,7 +24,7 @@ SMALLEST = 200
 REPLY = 20
 """Tokens that a reply usually has."""
 ALIKE = 5
-"""Bits of 64 in which the hashes of two pictures differ that are taken for one."""
+"""Two pictures are the same if their hashes differ in fewer of 64 bits."""
 
 FLAGS = {
     "shows_the_place": (True, "it does not show the place"),
@@ -86,21 +86,21 @@ def difference_hash(image: Image) -> int:
 
 
 def of_the_place(step: Step, pictures: Sequence[Picture]) -> list[Picture]:
-    """The pictures of which a model says that they show the place, from outside."""
+    """The pictures that show the place from outside, as judged by a model."""
     if not pictures:
         return []
     table = {"id": [picture.id for picture in pictures], "path": [str(picture.path) for picture in pictures]}
     left = []
     replies = step.ask(requests_for(pictures), Items("image", pl.DataFrame(table), "pictures"))
     for picture, reply in zip(pictures, replies, strict=True):
-        fault = step.fault(reply, FLAGS)
+        fault = fault_in(reply, FLAGS)
         if step.note(picture.id, fault, reply if fault else None):
             left.append(picture)
     return left
 
 
 def requests_for(pictures: Sequence[Picture]) -> list[Request]:
-    """What is asked of each picture, its row being its place."""
+    """A request for each picture, by its row."""
     return [
         Request(f"{picture.id}:shows", _prompt(picture.landmark), "en", row, max_tokens=64)
         for row, picture in enumerate(pictures)

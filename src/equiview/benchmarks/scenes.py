@@ -31,6 +31,7 @@ from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
+from equiview.io.pictures import encoded
 from equiview.io.refusals import refused
 
 SIDE = 128
@@ -149,9 +150,7 @@ class Drawing:
         """The picture as BMP, whose bytes depend on no library's compression."""
         from PIL import Image
 
-        buffer = io.BytesIO()
-        Image.fromarray(self.pixels(name)).save(buffer, "BMP")
-        return buffer.getvalue()
+        return encoded(Image.fromarray(self.pixels(name)), "BMP")
 
     def pixels(self, name: str) -> Picture:
         """The picture `(side, side, 3)`."""

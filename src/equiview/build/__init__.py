@@ -1,1 +1,1 @@
-"""Making new benchmarks, and the page on which people review them."""
+"""Builders of new benchmarks."""

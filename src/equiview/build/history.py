@@ -1,4 +1,4 @@
-"""What became of every candidate: each step it passed, and where and why it was rejected."""
+"""The history of candidates: the steps they passed, and where and why they were rejected."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class History:
         return pl.DataFrame(self._rows, schema=HISTORY.dtypes)
 
     def rejections(self) -> pl.DataFrame:
-        """How many candidates each step rejected, by reason: step, reason, candidates.
+        """The number of candidates rejected in each step for each reason: step, reason, candidates.
 
         >>> history = History()
         >>> history.note("a", "rules")
@@ -65,13 +65,13 @@ class History:
         return counted.agg(candidates=pl.col("item_id").n_unique())
 
     def nothing_left(self, place: object, what: str) -> InputError:
-        """Say that nothing is left of what was read in `place`, and why most was rejected."""
+        """The error that no candidate of `place` is left, with the most frequent reasons."""
         reasons = self.rejections().sort("candidates", descending=True).head(3)
         said = "; ".join(f"{reason} ({count})" for _, reason, count in reasons.iter_rows())
         return InputError(f"{place}: no {what} is left; most often: {said or 'none was written'}")
 
     def write(self, folder: Path, left: Mapping[str, int]) -> None:
-        """Write all rows, the rejections, and how many candidates were left after each step."""
+        """Write all rows, the rejections, and the number of candidates left after each step."""
         write_parquet(self.table, folder / "history.parquet")
         write_bytes(self.rejections().write_csv().encode(), folder / "rejections.csv")
         counts = pl.DataFrame({"step": list(left), "left": list(left.values())})
@@ -79,7 +79,7 @@ class History:
 
 
 def history_tables(folder: Path) -> dict[str, pl.DataFrame]:
-    """What a history that was written shows a person, by title."""
+    """The tables of a written history to print, by title."""
     rejected = pl.read_csv(folder / "rejections.csv")
     return {
         "Left after each step": pl.read_csv(folder / "counts.csv"),

@@ -1,10 +1,10 @@
-"""What builders start from: places, each with pictures, names, and an encyclopedia's article.
+"""The input of builders: places, each with pictures, names, and an encyclopedia's article.
 
     DIR/landmarks.csv, .parquet or .jsonl     one row a place, columns as in `LANDMARKS`
     DIR/images/LANDMARK_ID/                   its pictures, in the order of their names
     DIR/articles/LANDMARK_ID.txt              its English article; only KnowRecall needs it
 
-A column `title_xx` is the title of its article in language xx, empty where there is none.
+A column `title_xx` is the title of its article in language xx, empty for no article.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def read_landmarks(place: Path) -> list[Landmark]:
 
 
 def as_input(place: Path, landmarks: Sequence[Landmark], progress: Progress, *texts: str) -> Input:
-    """Places as what a benchmark is made from: their rows, their pictures, and `texts` that were read."""
+    """Places as an input of a benchmark, with a fingerprint of rows, pictures and `texts`."""
     pictures = [str(path) for landmark in landmarks for path in landmark.pictures]
     hashes = hash_files(pictures, progress)
     names = (Path(path).name for path in pictures)

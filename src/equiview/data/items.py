@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
 from equiview.io.hashes import hash_bytes, hash_files
-from equiview.io.pictures import decoded
+from equiview.io.pictures import decoded, encoded
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import Column, Schema
 
@@ -197,9 +196,7 @@ class Items:
         except InputError:  # who needs the picture itself has said so; results are as good without it
             return None
         image.thumbnail((side, side))
-        buffer = io.BytesIO()
-        image.save(buffer, "WEBP", quality=75)
-        return buffer.getvalue()
+        return encoded(image, "WEBP", quality=75)
 
     def hash_pictures(self, progress: Progress = silent) -> list[bytes | InputError]:
         """A hash of each picture as it is stored, or why it cannot be read; computed once.

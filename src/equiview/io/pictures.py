@@ -35,6 +35,13 @@ def picture_kind(start: bytes) -> str | None:
     return next((kind for magic, kind in KINDS.items() if start.startswith(magic)), None)
 
 
+def encoded(image: Image, kind: str, **options: int) -> bytes:
+    """A picture as the bytes of a file of this kind, such as `PNG`, with the options of that kind."""
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
 def data_uri(content: bytes) -> str:
     r"""An encoded picture as a data URI.
 

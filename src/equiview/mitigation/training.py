@@ -1,12 +1,9 @@
-"""What trainings by transformers' Trainer share: progress, whole checkpoints, going on after a kill."""
+"""Shared by trainings with transformers' Trainer: progress, complete checkpoints, resuming after a kill."""
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +18,12 @@ from equiview.io.tables import write_bytes
 from equiview.mitigation.settings import Stage, TrainingSettings
 
 WHOLE = "whole"
-"""A file that a checkpoint gets once all of it is written."""
+"""A file that marks a checkpoint as complete."""
 STATE = "trainer_state.json"
 
 
 class Watcher(TrainerCallback):  # type: ignore[misc]
-    """Says how far training is, marks whole checkpoints, and stops where the loss is NaN or infinite."""
+    """Reports progress, marks complete checkpoints, and stops where the loss is NaN or infinite."""
 
     def __init__(self, name: str, progress: Progress) -> None:
         self.name, self.progress = name, progress
@@ -51,18 +48,23 @@ class Watcher(TrainerCallback):  # type: ignore[misc]
 def trained(trainer: Trainer, folder: Path) -> list[dict[str, float]]:
     """Train and return the loss of each step: step, loss, rate.
 
-    Training goes on from the last whole checkpoint in `folder`, and ends as if it had never been stopped.
+    Training resumes from the last complete checkpoint in `folder`, with the same result as without a stop.
     InputError when the loss is NaN or infinite.
     """
     trainer.remove_callback(PrinterCallback)
     last = _last_whole(folder)
-    with _quiet():
-        if last is not None and _is_done(last):
+    state = TrainerState.load_from_json(str(last / STATE)) if last else None
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()  # no notes about file systems and tokenizers; errors are raised
+    try:
+        if state is not None and state.global_step >= state.max_steps:
             # Resumed at its last step, the trainer would do one more where that is amid an epoch.
             trainer._load_from_checkpoint(str(last))
-            trainer.state = TrainerState.load_from_json(str(last / STATE))
+            trainer.state = state
         else:
             trainer.train(resume_from_checkpoint=str(last) if last else None)
+    finally:
+        logging.set_verbosity(before)
     return [
         {"step": entry["step"], "loss": entry["loss"], "rate": entry["learning_rate"]}
         for entry in trainer.state.log_history
@@ -73,9 +75,9 @@ def trained(trainer: Trainer, folder: Path) -> list[dict[str, float]]:
 def arguments_for(
     folder: Path, device: torch.device, settings: TrainingSettings, stage: Stage, **more: Any
 ) -> TrainingArguments:
-    """The trainer's arguments that are alike in every training, and `more` of its own.
+    """The trainer's arguments: those shared by all trainings, and `more`.
 
-    InputError for a device that the trainer does not choose.
+    InputError for a device that the trainer would not use.
     """
     cpu = device.type == "cpu"
     arguments = TrainingArguments(
@@ -87,7 +89,7 @@ def arguments_for(
         num_train_epochs=stage.epochs,
         max_steps=stage.steps or -1,
         learning_rate=stage.learning_rate,
-        logging_steps=1,  # so that a loss is of one step, wherever training was stopped
+        logging_steps=1,  # each loss is of one step, also after a stop
         logging_nan_inf_filter=False,
         save_steps=settings.save_every,
         save_total_limit=2,
@@ -106,24 +108,8 @@ def arguments_for(
     return arguments
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what the trainer notes of file systems and tokenizers from the terminal; errors are raised."""
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)
-
-
-def _is_done(checkpoint: Path) -> bool:
-    state = json.loads((checkpoint / STATE).read_text("utf-8"))
-    return bool(state["global_step"] >= state["max_steps"])
-
-
 def _last_whole(folder: Path) -> Path | None:
-    """The last checkpoint that was written to its end; what was not is removed."""
+    """The last complete checkpoint; incomplete ones are removed."""
     whole = []
     for path in folder.glob("checkpoint-*"):
         if (path / WHOLE).is_file():

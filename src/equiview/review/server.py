@@ -8,9 +8,9 @@ database work never blocks other requests.
 from __future__ import annotations
 
 import hmac
-import threading
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,31 +47,17 @@ KEPT = {"Cache-Control": "private, max-age=600"}
 router = APIRouter()
 
 
-class Agreeing:
-    """The agreement, computed again only when there are new votes."""
-
-    def __init__(self, review: Review) -> None:
-        self._review = review
-        self._lock = threading.Lock()
-        self._newest = -1
-        self._found: list[Agreement] = []
-
-    def found(self) -> list[Agreement]:
-        """The agreement on each question."""
-        connection = self._review.database.connection
-        with self._lock:
-            newest = connection.execute("SELECT COALESCE(MAX(number), 0) FROM votes").fetchone()[0]
-            if newest != self._newest:
-                self._found = agreement(list(all_opinions(connection).values()), self._review.settings)
-                self._newest = newest
-            return self._found
-
-
 def make_app(review: Review) -> FastAPI:
     """The application that serves one review."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.review = review
-    app.state.agreeing = Agreeing(review)
+
+    @lru_cache(maxsize=1)
+    def agreement_until(newest: int | None) -> list[Agreement]:
+        opinions = all_opinions(review.database.connection)
+        return agreement(list(opinions.values()), review.settings)
+
+    app.state.agreement_until = agreement_until  # computed again only when there are new votes
     app.include_router(router)
     app.add_middleware(SafeHeaders)
     app.add_exception_handler(AnyHTTPException, _empty)
@@ -177,7 +163,8 @@ def front(request: Request, visitor: Known) -> Response:
     """The next item, the next dispute, or the coordinator's overview, by the person's role."""
     review, person = visitor.review, visitor.person
     if person.role == "coordinator":
-        found = request.app.state.agreeing.found()
+        newest = review.database.connection.execute("SELECT MAX(number) FROM votes").fetchone()[0]
+        found = request.app.state.agreement_until(newest)
         return HTMLResponse(pages.coordinator_page(review, person, found))
     if person.role == "adjudicator":
         number = next_dispute(review.database.connection)

@@ -32,10 +32,10 @@ from equiview.subjects import Answerer
 class KnowRecall(Job):
     """Build a benchmark of the places in a folder, in KnowRecall's layout.
 
-    The benchmark is `data/`; beside it are `history.parquet` with all that became of every candidate,
-    `rejections.csv`, `counts.csv` and, unless `reviewed` is 0, `review/` for people. What people rejected, by
-    the `decisions` of a review's export, is left out, and the next questions follow. InputError for input
-    that cannot be used, and when no question is left.
+    The benchmark is `data/`; beside it are `history.parquet` with the results of every candidate,
+    `rejections.csv`, `counts.csv` and, unless `reviewed` is 0, `review/` for people. Questions rejected in
+    the `decisions` of a review's export are replaced by the next ones. InputError for invalid input, and when
+    no question is left.
     """
 
     def __init__(self, settings: KnowRecallSettings, models: Mapping[str, Answerer] | None = None) -> None:
@@ -61,7 +61,7 @@ class KnowRecall(Job):
         return made_from
 
     def plan(self) -> list[Plan]:
-        """What is asked step by step if no candidate is rejected."""
+        """The requests of each step if no candidate is rejected."""
         names = {purpose: model.name for purpose, model in self.models.items()}
         return plans(self.landmarks, self.articles, names, self.settings)
 
@@ -79,7 +79,8 @@ class KnowRecall(Job):
             return Step(name, models[model], history, progress)
 
         landmarks, articles = self.landmarks, self.articles
-        images = _first_pictures(landmarks, settings.places)
+        pictures = {"id": [p.id for p in landmarks], "path": [str(p.pictures[0]) for p in landmarks]}
+        images = Items("image", pl.DataFrame(pictures), str(settings.places / "images"))
         counts = {"places": len(landmarks)}
         writer, count, seed = step("write", "writer"), settings.candidates, settings.seed
         candidates = write(writer, landmarks, articles, images, count=count, seed=seed)
@@ -96,11 +97,8 @@ class KnowRecall(Job):
         for name, check in checks.items():
             candidates = check(candidates)
             counts[name] = len(candidates)
-        steps = (
-            step("translate", "translator"),
-            step("translate back", "back_translator"),
-            step("compare", "checker"),
-        )
+        forth, back = step("translate", "translator"), step("translate back", "back_translator")
+        steps = forth, back, step("compare", "checker")
         chosen, translations = select(steps, candidates, settings, history)
         counts["selected"] = len(chosen)
         if not chosen:
@@ -119,9 +117,9 @@ def select(
     settings: KnowRecallSettings,
     history: History,
 ) -> tuple[list[Candidate], Translations]:
-    """The first `keep` of each place that can be translated into every language, with their wordings.
+    """The first `keep` questions of each place that can be translated into every language, with wordings.
 
-    Only as many are translated as may be kept; where one fails, the next of its place follows.
+    `steps` translate, translate back and compare.
     """
     groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
@@ -144,7 +142,7 @@ def select(
 
 
 def _usable(landmarks: list[Landmark], settings: KnowRecallSettings, history: History) -> list[Landmark]:
-    """The places with a picture in one of the languages; the others are noted."""
+    """The places with a picture and one of the languages; others are noted as rejected."""
     usable = []
     for landmark in landmarks:
         if landmark.language not in settings.languages:
@@ -155,11 +153,3 @@ def _usable(landmarks: list[Landmark], settings: KnowRecallSettings, history: Hi
         reasons = "; ".join(history.rejections()["reason"])
         raise InputError(f"no place can be used: {reasons}")
     return usable
-
-
-def _first_pictures(landmarks: Sequence[Landmark], place: Path) -> Items:
-    table = {
-        "id": [landmark.id for landmark in landmarks],
-        "path": [str(landmark.pictures[0]) for landmark in landmarks],
-    }
-    return Items("image", pl.DataFrame(table), str(place / "images"))

@@ -1,4 +1,4 @@
-"""The steps that ask about English questions: writing and checking (T, appendix H.1, and equiview's checks)."""
+"""The steps in English: questions are written and checked (T, appendix H.1, and checks of equiview)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _request(candidate: Candidate, name: str, prompt: str, tokens: int, *, pictu
 
 
 def _means(reply: str, candidate: Candidate) -> bool:
-    """Whether a free answer is the right option: it contains it, or is most similar to it and similar enough."""
+    """Whether a free answer contains the right option, or is most similar to it and similar enough."""
     if within(candidate.answer, reply):
         return True
     likeness = [

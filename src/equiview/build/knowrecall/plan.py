@@ -1,4 +1,4 @@
-"""What building would ask, before anything is asked: the most, if no candidate were rejected."""
+"""The most requests of a build: those without any rejected candidate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plans(
     names: Mapping[str, str],
     settings: KnowRecallSettings,
 ) -> list[Plan]:
-    """A plan for each step; `names` are the models by what they do."""
+    """A plan for each step; `names` are the models by purpose."""
     candidates = settings.candidates
     usual = [
         Candidate(f"{landmark.id}-{number}", landmark, articles[landmark.id], row, QUESTION, (OPTION,) * 4, 0)

@@ -1,4 +1,4 @@
-"""What a user may choose of a benchmark of questions; the defaults are T's where it says them."""
+"""Settings of a benchmark of questions; the defaults are T's where it states them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LANGUAGES = ("ar", "zh", "en", "fr", "de", "el", "he", "it", "ja", "ko", "pt", "
 
 
 class KnowRecallSettings(AskingSettings):
-    """Who does what, how many questions are written and kept, and in which languages.
+    """Models, numbers of questions, and languages.
 
     A checker and a back translator of another family than the writer catch more.
     """

@@ -1,4 +1,4 @@
-"""Captions of pictures from which objects are removed: phrases dropped, or a prompt (O, section 3.3)."""
+"""Captions of pictures without objects: phrases dropped, or a prompt (O, section 3.3)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,37 @@ from equiview.text.things import Things
 
 Span = tuple[int, int]
 Phrases = Callable[[str], list[Span]]
-"""The noun phrases of a caption, as places of its letters."""
+"""The noun phrases of a caption, as character spans."""
 DETERMINERS = frozenset(
-    ("a", "an", "the", "his", "her", "their", "its", "some", "several", "many", "two", "three", "four",
-     "five", "six", "another", "one", "this", "that", "these", "those", "both", "each", "every", "no", "all")
-)  # fmt: skip
+    [
+        "a",
+        "an",
+        "the",
+        "his",
+        "her",
+        "their",
+        "its",
+        "some",
+        "several",
+        "many",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "another",
+        "one",
+        "this",
+        "that",
+        "these",
+        "those",
+        "both",
+        "each",
+        "every",
+        "no",
+        "all",
+    ]
+)
 BETWEEN = 3
 """Words that may stand between a determiner and its noun."""
 STOPS = (
@@ -32,13 +58,13 @@ SEVERAL = re.compile(
     r"(?:couple|group|bunch|pair|lot|number|herd|flock|crowd|row|pile|stack|variety|family|team)s?\s+of\s+"
     rf"(?P<between>(?!(?:{STOPS})\s)[a-z'-]+\s+)?$"
 )
-"""What belongs to the noun after it: a couple of dogs."""
+"""Words that belong to the noun after them: a couple of dogs."""
 ENDS = frozenset(STOPS.split("|"))
 """Words that end a noun phrase."""
 JOINING = frozenset(
     ["a", "an", "the", "and", "or", "in", "on", "at", "of", "with", "to", "by", "is", "are", "some"]
 )
-"""Words that say nothing by themselves."""
+"""Words without meaning of their own."""
 
 
 def phrases_naming(
@@ -62,7 +88,7 @@ def phrases_naming(
 
 
 def without(caption: str, dropped: Sequence[Span]) -> str | None:
-    """A caption without these parts; None when nothing is left that says anything.
+    """A caption without these parts; None when only joining words are left.
 
     Grammar is not corrected, as in O: "riding a horse" stays "riding".
 
@@ -78,22 +104,13 @@ def without(caption: str, dropped: Sequence[Span]) -> str | None:
     )
     text = re.sub(r"(?:[,;]\s*)*\s+([.,;!?])", r"\1", " ".join(left.split()))
     text = re.sub(r"[,;](?=[.,;!?])", "", text).strip(" ,;")
-    return text if words_left(text) else None
-
-
-def words_left(caption: str) -> bool:
-    """Whether a caption holds more than words that join others.
-
-    >>> words_left("and on the."), words_left("and a table")
-    (False, True)
-    """
-    return bool(set(re.findall(r"\w+", caption.lower())) - JOINING)
+    return text if set(re.findall(r"\w+", text.lower())) - JOINING else None
 
 
 def simple_phrases(caption: str, words: Things) -> list[Span]:
     """Noun phrases around the words of classes, without a parser: from a determiner up to the noun.
 
-    What stands between is at most three words, none of which ends a phrase ("on", "riding").
+    At most three words may stand between, without words that end a phrase ("on", "riding").
 
     >>> from equiview.text.things import coco_things
     >>> text = "the small brown dog on a sofa"
@@ -121,7 +138,7 @@ def _start_of_phrase(before: str, noun: int) -> int:
 
 
 def spacy_phrases(model: str) -> Phrases:
-    """Noun phrases by a pipeline of spaCy, by name or path; InputError if it cannot be used."""
+    """Noun phrases by a spaCy pipeline, named or a path; InputError for an unusable one or without parser."""
     spacy = require("spacy", "spacy")
     try:
         pipeline: Any = spacy.load(model)
@@ -139,7 +156,7 @@ def spacy_phrases(model: str) -> Phrases:
 
 
 def prompted(kept: Sequence[str], rng: Random) -> str:
-    """One of 80 prompts over the classes that are kept.
+    """A random prompt, of 80, with the kept classes.
 
     >>> prompted(["dog", "orange"], Random(3))
     'a snapshot of a dog and an orange in everyday life'

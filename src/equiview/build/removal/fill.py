@@ -1,7 +1,7 @@
-"""What is put where objects were: nothing, a mean, a blur, or what an inpainting method makes up.
+"""Fillings of removed areas: zero, mean, blur, or inpainting.
 
 A filling takes a picture, `(height, width, 3)` uint8, and a mask, `(height, width)` bool, true where
-something is to be removed; it returns a picture of the same shape whose other pixels are unchanged.
+something is to be removed; it returns a picture of the same shape with all other pixels unchanged.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ KINDS = ("inpaint", "zero", "mean", "blur")
 BLUR = 0.1
 """Standard deviation of the blur, as a share of the longer side of what is removed."""
 TELEA_RADIUS = 5
-"""Pixels around each unknown one that Telea's method looks at."""
+"""Radius of OpenCV's Telea inpainting, in pixels."""
 
 
 @dataclass(frozen=True)
 class Filling:
-    """A way of filling, by the name that stands in the output."""
+    """A filling, with its name in the output."""
 
     name: str
     fill: Fill
@@ -44,7 +44,7 @@ class Filling:
 
 
 def filling(kind: str = "inpaint", model: Path | None = None) -> Filling:
-    """The filling of a kind: `inpaint` by an ONNX model, or without one by Telea's method; zero, mean, blur.
+    """The filling of a kind: `inpaint` by an ONNX model, or without one by OpenCV's Telea; zero, mean, blur.
 
     InputError for another kind, for a model of a kind that takes none, and for a model that cannot be used.
 

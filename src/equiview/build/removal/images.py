@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from equiview.build.removal.areas import grown, mask_of
 from equiview.build.removal.captions import Phrases, phrases_naming, prompted, without
@@ -26,6 +26,7 @@ from equiview.data.seeds import seed_for
 from equiview.errors import InputError
 from equiview.io.files import parse_json
 from equiview.io.fingerprint import fingerprint
+from equiview.io.pictures import encoded
 from equiview.io.tables import write_bytes
 from equiview.text.things import Things
 
@@ -113,7 +114,8 @@ class Remover:
         if (filled == picture).all():
             return UNCHANGED
         name = f"{fingerprint(source.id, removal.target)}.jpg"
-        write_bytes(_jpeg(filled, self.settings.quality), self.out / PICTURES / name)
+        jpeg = encoded(Image.fromarray(filled), "JPEG", quality=self.settings.quality, subsampling=0)
+        write_bytes(jpeg, self.out / PICTURES / name)
         return {
             "file": name,
             "target": removal.target,
@@ -150,11 +152,3 @@ def counted(records: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
     """How many candidates were rejected for each reason, most frequent first."""
     reasons = Counter(entry["reason"] for record in records for entry in record["rejected"])
     return sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _jpeg(picture: Any, quality: int) -> bytes:
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, "JPEG", quality=quality, subsampling=0)
-    return buffer.getvalue()

@@ -27,7 +27,7 @@ MARGIN = 1.0
 
 
 class OnnxInpainter:
-    """An inpainting model in a file; InputError if it is none that is known."""
+    """An inpainting model in a file; InputError for one of no known convention."""
 
     def __init__(self, path: Path) -> None:
         import onnxruntime
@@ -49,7 +49,7 @@ class OnnxInpainter:
         self.convention, self.side = self._convention()
 
     def _convention(self) -> tuple[str, int | None]:
-        """Which convention it follows, and its side where it takes one size alone."""
+        """Its convention, and its side if it takes a single size."""
         shapes = {name: entry.shape for name, entry in self._inputs.items()}
         types = {entry.type for entry in self._inputs.values()}
         channels = sorted(
@@ -65,7 +65,7 @@ class OnnxInpainter:
             return "migan", side or 512
         listed = ", ".join(f"{name} {entry.type} {entry.shape}" for name, entry in self._inputs.items())
         raise InputError(
-            f"{self.path}: takes {listed}, which is neither LaMa's nor MI-GAN's way; expected a picture of "
+            f"{self.path}: takes {listed}, unlike LaMa and MI-GAN; expected a picture of "
             "three channels and a mask of one, or one input of four channels"
         )
 

@@ -15,11 +15,11 @@ from equiview.extras import require
 Segmentation = Sequence[Sequence[float]] | Mapping[str, Any]
 """Polygons as x and y in turn, or `{"size": [height, width], "counts": ...}`."""
 FARTHEST = 10
-"""How many sides of the picture a polygon may reach from its corner: the library walks along every edge."""
+"""Farthest coordinates of polygons, in sides of the picture: the library's time grows with edges' length."""
 
 
 def mask_from(segmentation: Segmentation, width: int, height: int, where: str) -> Mask:
-    """The pixels of a mask, `(height, width)`; InputError, beginning with `where`, if it is none.
+    """The pixels of a mask, `(height, width)`; InputError, beginning with `where`, for an invalid one.
 
     Outlines are filled as COCO's own library fills them.
 

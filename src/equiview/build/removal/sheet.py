@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from equiview.build.removal.areas import Mask, grown, mask_of
 from equiview.build.removal.images import PICTURES, Remover
 from equiview.build.removal.masks import mask_from
 from equiview.data.items import blind_order
-from equiview.io.pictures import data_uri
+from equiview.io.pictures import data_uri, encoded
 from equiview.io.templates import write_page
 
 SHOWN = 60
@@ -21,7 +20,7 @@ SIDE = 240
 
 
 def write_sheet(remover: Remover, made: Sequence[dict[str, Any]], counts: pl.DataFrame) -> None:
-    """Write `index.html` with some of the pictures, drawn by their names, and how often what happened."""
+    """Write `index.html` with counts and a sample of pictures, drawn by their names."""
     order = blind_order(pl.Series([entry["file"] for entry in made], dtype=pl.String))[:SHOWN]
     places = remover.images.rows_of(pl.Series([made[place]["image_id"] for place in order]))
     seen, rejected = (counts.filter(kind=kind).drop("kind").rows() for kind in ("seen", "rejected"))
@@ -66,6 +65,4 @@ def _mask(remover: Remover, entry: dict[str, Any]) -> Mask:
 def _uri(picture: Any) -> str:
     small = picture.copy()
     small.thumbnail((SIDE, SIDE))
-    buffer = io.BytesIO()
-    small.save(buffer, "WEBP", quality=75)
-    return data_uri(buffer.getvalue())
+    return data_uri(encoded(small, "WEBP", quality=75))

@@ -46,7 +46,7 @@ class VisRecall(Job):
         return {"places": as_input(self.settings.places, self.landmarks, progress)}
 
     def plan(self) -> list[Plan | Task]:
-        """Every picture of the places with titles is looked at, at most."""
+        """At most every picture of the places with titles is checked."""
         titled = [landmark for landmark in self.landmarks if _has_titles(landmark, self.settings, History())]
         pictures = [Picture(landmark, path) for landmark in titled for path in landmark.pictures]
         plans: list[Plan | Task] = [Task("check", len(pictures), "pictures")]
@@ -74,11 +74,7 @@ class VisRecall(Job):
 def select(
     landmarks: Sequence[Landmark], step: Step | None, settings: VisRecallSettings, history: History
 ) -> Chosen:
-    """The best known places of each language that have pictures enough.
-
-    Equally known ones come in an order drawn by their ids. Only as many are looked at as may be kept; where
-    one fails, the next of its language follows.
-    """
+    """The best known places of each language with enough pictures; ties are in an order hashed from ids."""
     order = blind_order(pl.Series([landmark.id for landmark in landmarks]))
     known = sorted((landmarks[place] for place in order), key=lambda landmark: -landmark.popularity)
     groups = {language: [p for p in known if p.language == language] for language in settings.languages}
@@ -111,7 +107,7 @@ def _has_titles(landmark: Landmark, settings: VisRecallSettings, history: Histor
 
 
 def without_disambiguation(title: str) -> str:
-    """A title without the words in brackets that tell articles of one name apart.
+    """A title without the words in brackets that distinguish articles of the same name.
 
     >>> without_disambiguation("Fushimi Castle (Kyoto)"), without_disambiguation("Кремль")
     ('Fushimi Castle', 'Кремль')

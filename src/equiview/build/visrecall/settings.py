@@ -1,4 +1,4 @@
-"""What a user may choose of a benchmark of places; the defaults are T's."""
+"""Settings of a benchmark of places; the defaults are T's."""
 
 from __future__ import annotations
 

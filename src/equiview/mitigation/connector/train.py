@@ -1,12 +1,4 @@
-"""Train a connector: both stages into one folder, which is then a subject.
-
-maker.json                of what it is made, its settings, and how far training is
-connector.json            what `connector:DIR` is loaded by
-connector.safetensors     the connector's weights
-loss.json                 the loss of every step of each stage
-figures/loss.json         its curve
-.stages/                  weights after each stage, and checkpoints while training
-"""
+"""Train a connector in two stages, into a folder that is then a subject (docs/mitigation/connector.md)."""
 
 from __future__ import annotations
 
@@ -80,7 +72,7 @@ def train_connector(
 
 
 class Training(Job):
-    """A connector to be trained. `examples` are those of each stage, in the order of stages."""
+    """A connector to train. `examples` are by stage, in the order of stages."""
 
     def __init__(
         self,
@@ -99,7 +91,7 @@ class Training(Job):
 
     @classmethod
     def named(cls, settings: ConnectorMaking) -> Training:
-        """That of an encoder and examples by name."""
+        """The training of these settings, with encoder and examples loaded by name."""
         recipe, captions, questions = settings.recipe, settings.captions, settings.questions
         examples = {
             "captions": load_captions(captions, recipe.caption_prompt) if captions else None,
@@ -126,7 +118,7 @@ class Training(Job):
         return [Task("encode", images, "images"), *tasks]
 
     def make(self, work: Work) -> Outcome:
-        """Train stage after stage, and join what they left."""
+        """Train the stages in order, then write the subject's files."""
         for name in self.examples:
             work.stage(name, partial(self._learn, work, name))
             shutil.rmtree(work.folder / KEPT / name, ignore_errors=True)
@@ -141,7 +133,7 @@ class Training(Job):
         return LanguageModel.load(self.checkpoint, self.device, dtype, recipe.template, recipe.tokens)
 
     def _learn(self, work: Work, name: str, part: Path) -> None:
-        """Train one stage from the weights of the stage before; write its weights and losses."""
+        """Train one stage from the weights of the previous one; write its weights and losses."""
         import torch
         from safetensors.torch import save_file
 
@@ -163,7 +155,7 @@ class Training(Job):
         save_file(state, part / KEPT / f"{name}.safetensors")
 
     def _join(self, work: Work, part: Path) -> None:
-        """Write the last weights, all losses with their figure, and what the subject is loaded by."""
+        """Write the last weights, all losses with their figure, and the subject's card."""
         kept, made_of = work.folder / KEPT, work.card.inputs
         last = kept / f"{list(self.examples)[-1]}.safetensors"
         shutil.copyfile(last, part / WEIGHTS)
@@ -191,9 +183,9 @@ class Training(Job):
 
 @dataclass(frozen=True)
 class Rows(Sequence[Row]):
-    """Examples as token ids, made when they are asked for, of at most `limit` tokens.
+    """Examples as token ids, tokenized when needed, of at most `limit` tokens.
 
-    InputError for an example whose prompt alone is as long.
+    InputError for an example with a prompt of that length or more.
     """
 
     examples: Examples

@@ -1,4 +1,4 @@
-"""Any other encoder: it is frozen, and a small network on each side learns to change its vectors."""
+"""Adapters of other encoders: small networks that change the vectors of a frozen encoder."""
 
 from __future__ import annotations
 

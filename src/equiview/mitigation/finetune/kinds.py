@@ -1,7 +1,6 @@
-"""Kinds of fine-tuning: for which encoders, by which recipe, and how the result is loaded.
+"""Kinds of fine-tuning, with their encoders and recipes.
 
-A package of somebody else's brings one more as an entry point of the group
-`equiview.mitigation.finetune.kinds`, which names a `Kind`.
+Other packages add a `Kind` by an entry point of the group `equiview.mitigation.finetune.kinds`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from equiview.subjects.finetuned import MODEL, FineTuned
 
 OURS = "equiview.mitigation.finetune"
 ADAPTER = "adapter"
-"""The kind of whatever no other kind takes."""
+"""The kind for encoders of no other kind."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,8 @@ class Kind:
     """One way of fine-tuning: which encoders it takes, and the model as the trainer sees it.
 
     `trainee` names a `Trainee` as `module:Class`, so that torch is imported only to train; it is called with
-    the encoder, the pairs, the recipe, a seed and what is told of progress. `scheme` is the kind of subject
-    that the saved folder is loaded as. It is empty for networks over an encoder that stays as it is, which
-    are loaded as those of an adapter are.
+    the encoder, the pairs, the recipe, a seed and a `Progress`. `scheme` is the kind of subject of the saved
+    folder; it is empty for networks over a frozen encoder, which are loaded as an adapter.
     """
 
     trainee: str
@@ -37,7 +35,7 @@ class Kind:
     recipe: type[Recipe] = Recipe
     scheme: str = ""
     unit: str = "nats"
-    """What the loss is counted in."""
+    """The unit of the loss."""
 
 
 KINDS: Registry[Kind] = Registry("kind of fine-tuning", __name__, Kind)
@@ -64,7 +62,7 @@ def tunable(subject: Subject) -> EmbeddingModel:
 
 
 def kind_of(subject: EmbeddingModel, wanted: str = "") -> str:
-    """The kind that an encoder is fine-tuned by: `wanted`, else the one that takes it."""
+    """The kind of fine-tuning for an encoder: `wanted`, else the one that takes it."""
     fitting = [name for name, entry in KINDS.all().items() if entry.value.takes(subject)]
     if wanted and not KINDS.get(wanted).takes(subject):
         raise InputError(

@@ -19,8 +19,8 @@ Pairs = Annotated[int, Field(ge=2)]
 class Recipe(Stage):
     """How a kind of model is fine-tuned; the defaults are those of dual encoders.
 
-    The learning rate is multiplied by `decay` every `decay_epochs`. `frozen` has the first letters of names
-    of parameters that stay as they are, as in `("vision_model.",)`. A `max_grad_norm` of 0 clips nothing.
+    The learning rate is multiplied by `decay` every `decay_epochs`. `frozen` has name prefixes of frozen
+    parameters, as in `("vision_model.",)`. A `max_grad_norm` of 0 clips nothing.
     """
 
     batch: Pairs = 256  # [O]
@@ -59,7 +59,7 @@ class VseppRecipe(Recipe):
 
 
 class AdapterRecipe(Recipe):
-    """That of small networks over an encoder that stays as it is; `hidden` 0 makes them linear."""
+    """The recipe of small networks over a frozen encoder; `hidden` 0 makes them linear."""
 
     learning_rate: PositiveFloat = 1e-3
     temperature: PositiveFloat = 0.05

@@ -79,7 +79,7 @@ class _AfterStep(TrainerCallback):  # type: ignore[misc]
 
 
 class _Trainer(Trainer):  # type: ignore[misc]
-    """A trainer whose step goes through its batch in parts."""
+    """A trainer that processes each batch in parts."""
 
     lr_scheduler: Any
 

@@ -1,12 +1,4 @@
-"""Fine-tune an encoder on D, or on D and D', into a folder that is then a subject.
-
-maker.json                of what it is made, its settings, and how far training is
-finetune.json             what `finetuned:DIR` is loaded by
-model/                    the checkpoint, or the weights of the adapter
-loss.json                 the loss of every step
-figures/loss.json         its curve
-.checkpoints/             while training
-"""
+"""Fine-tune an encoder on D, or D and D', into a folder that is a subject (docs/mitigation/finetune.md)."""
 
 from __future__ import annotations
 
@@ -63,7 +55,7 @@ def finetune(
 
 
 class Training(Job):
-    """An encoder to be fine-tuned on pairs."""
+    """An encoder to fine-tune on pairs."""
 
     def __init__(
         self, settings: FineTuneMaking, subject: Subject, pairs: Mixture, store: Store | None = None
@@ -83,13 +75,13 @@ class Training(Job):
 
     @classmethod
     def named(cls, settings: FineTuneMaking) -> Training:
-        """That of an encoder and pairs by name."""
+        """The training of these settings, with encoder and pairs loaded by name."""
         synthetic = load_synthetic(settings.synthetic) if settings.synthetic else None
         pairs = mixed(load_pairs(settings.data), synthetic, settings.ratio, settings.recipe.seed)
         return cls(settings, load_subject(settings.subject), pairs)
 
     def inputs(self, progress: Progress) -> dict[str, Input]:
-        """The encoder, D, and what was drawn of D'."""
+        """The encoder, D, and the sample of D'."""
         sides = {name: Input.of(pairs) for name, pairs in self.pairs.sides.items()}
         return {"encoder": encoder_input(self.subject), **sides}
 
@@ -99,7 +91,7 @@ class Training(Job):
         return [*pairs, self.recipe.planned(self.name, len(self.pairs), whole=True)]
 
     def make(self, work: Work) -> Outcome:
-        """Train, then write what the subject is loaded by."""
+        """Train, then write the subject's card."""
         work.stage("model", partial(self._learn, work))
         work.stage("card", partial(self._describe, work))
         shutil.rmtree(work.folder / CHECKPOINTS, ignore_errors=True)
@@ -122,7 +114,7 @@ class Training(Job):
         save_losses(part, {"fine-tuning": losses}, self.kind.unit)
 
     def _encoder(self) -> Encoder:
-        """The encoder with its vectors kept where it stays as it is, else in float32 on the device."""
+        """The encoder: with stored vectors where it is frozen, else in float32 on the device."""
         if not self.kind.scheme:
             return stored(self.subject, self.store)
         if not isinstance(self.subject, TorchEncoder):
@@ -147,7 +139,7 @@ class Training(Job):
 
 
 def precision_of(name: str, device: torch.device) -> str:
-    """The precision of the passes: as asked, else the best that the device has."""
+    """The precision of forward passes: the given one, or for auto the best of the device."""
     if name == "fp16" and device.type != "cuda":
         raise InputError(
             f"setting 'precision': fp16 needs CUDA, and the device is {device}; say bf16 or fp32"

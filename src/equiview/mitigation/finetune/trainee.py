@@ -1,4 +1,4 @@
-"""Models as the trainer sees them: a batch of pairs in, vectors and a loss out, a subject's files at the end.
+"""Models for the trainer: from a batch of pairs to vectors and a loss, and finally to a subject's files.
 
 To fine-tune a kind of model of your own, write a `Trainee`.
 """
@@ -20,7 +20,7 @@ Inputs = dict[str, Tensor]
 
 
 class Trainee(torch.nn.Module, ABC):  # type: ignore[misc]
-    """A model that makes vectors of images and of captions, whose parameters learn.
+    """A trainable model that makes vectors of images and captions.
 
     Only submodules learn and are written to checkpoints.
     """
@@ -31,11 +31,11 @@ class Trainee(torch.nn.Module, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def pictures(self, rows: Sequence[int]) -> Inputs:
-        """What the model reads of the images of these pairs; may run in a thread while the model works."""
+        """The model's input for the images of these pairs; may run in a thread while the model works."""
 
     @abstractmethod
     def captions(self, rows: Sequence[int]) -> Inputs:
-        """What the model reads of the captions of these pairs."""
+        """The model's input for the captions of these pairs."""
 
     @abstractmethod
     def vectors(self, pictures: Inputs, captions: Inputs) -> tuple[Tensor, Tensor]:
@@ -47,7 +47,7 @@ class Trainee(torch.nn.Module, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write what the tuned subject is loaded from."""
+        """Write the files of the tuned subject."""
 
     def forward(self, method: str, *inputs: Any) -> Any:
         """Call a method of this class; the trainer puts mixed precision around `forward` alone."""
@@ -61,7 +61,7 @@ class Trainee(torch.nn.Module, ABC):  # type: ignore[misc]
     def further(
         self, batch: Batch, images: Tensor, captions: Tensor, backward: Callable[[Tensor], None], call: Any
     ) -> Tensor | None:
-        """Another loss of the batch, whose gradients it adds up itself; none for most models.
+        """A second loss of the batch, after adding its own gradients; None for most models.
 
         `images` and `captions` are the unit vectors, and `call` runs a method as `forward` does.
         """
@@ -72,7 +72,7 @@ class Trainee(torch.nn.Module, ABC):  # type: ignore[misc]
 
 
 class Batch:
-    """A batch in parts: rows of pairs, what the model reads of them, and which belong together."""
+    """A batch in parts: rows of pairs, the model's inputs, and which pairs belong together."""
 
     def __init__(self, trainee: Trainee, rows: Sequence[int], forward: int, device: torch.device) -> None:
         self.rows = list(rows)
@@ -90,5 +90,5 @@ class Batch:
         return {name: value.to(self.device, non_blocking=True) for name, value in inputs.items()}
 
     def part(self, place: int) -> tuple[Inputs, Inputs]:
-        """What the model reads of a part, on the device."""
+        """The model's inputs for a part, on the device."""
         return self.placed(self.pictures[place]), self.placed(self.captions[place])

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from equiview.data.items import Items
 from equiview.errors import InputError
-from equiview.io.pictures import data_uri, decoded
+from equiview.io.pictures import data_uri, decoded, encoded
 
 SIDE = 1024
 """Longer side, in pixels, to which pictures are made smaller unless a user says otherwise."""
@@ -52,9 +52,4 @@ def reduced(content: bytes, side: int = SIDE) -> bytes:
         return content
     if max(image.size) > side:
         image.thumbnail((side, side))
-    buffer = io.BytesIO()
-    if kind == "JPEG":
-        image.save(buffer, "JPEG", quality=QUALITY)
-    else:
-        image.save(buffer, "PNG")
-    return buffer.getvalue()
+    return encoded(image, "JPEG", quality=QUALITY) if kind == "JPEG" else encoded(image, "PNG")

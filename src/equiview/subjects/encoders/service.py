@@ -18,7 +18,6 @@ Services of another shape are reached through mteb, which knows several: `mteb:C
 
 from __future__ import annotations
 
-import io
 import logging
 import os
 import re
@@ -40,7 +39,7 @@ from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
-from equiview.io.pictures import data_uri
+from equiview.io.pictures import data_uri, encoded
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.torch_encoder import readable
@@ -258,9 +257,7 @@ def _sent(image: Image) -> str:
     if max(image.size) > SIDE:
         image = image.copy()
         image.thumbnail((SIDE, SIDE))
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    return data_uri(buffer.getvalue())
+    return data_uri(encoded(image, "PNG"))
 
 
 def _number(name: str, value: str) -> float:

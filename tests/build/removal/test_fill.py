@@ -179,7 +179,7 @@ def test_a_file_that_is_no_model_is_a_clear_error(tmp_path: Path) -> None:
 def test_a_model_of_other_inputs_is_a_clear_error(tmp_path: Path) -> None:
     nodes = [helper.make_node("Identity", ["text"], ["result"])]
     path = saved(tmp_path / "x.onnx", nodes, [value("text", FLOAT, [1, 5])], [value("result", FLOAT, [1, 5])])
-    with pytest.raises(InputError, match=r"takes text tensor\(float\) \[1, 5\], which is neither LaMa's nor"):
+    with pytest.raises(InputError, match=r"takes text tensor\(float\) \[1, 5\], unlike LaMa and MI-GAN"):
         filling("inpaint", path)
 
 

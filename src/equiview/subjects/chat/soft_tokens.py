@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import pad, tokenizer_of, whole_model
+from equiview.subjects.encoders.loading import tokenizer_of, whole_model
+from equiview.subjects.encoders.torch_encoder import pad
 
 if TYPE_CHECKING:
     import torch

@@ -15,7 +15,7 @@ from typing import Any
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.encoders.checkpoint import SAFE, Checkpoint
-from equiview.subjects.encoders.torch_encoder import from_files, loaded, state_of
+from equiview.subjects.encoders.loading import from_files, loaded, state_of
 
 Tensors = dict[str, Any]
 

@@ -19,16 +19,8 @@ from equiview.subjects.base import register
 from equiview.subjects.encoders._open_clip_tower import OpenClipTower
 from equiview.subjects.encoders.checkpoint import OPEN_CLIP, Checkpoint
 from equiview.subjects.encoders.huggingface import HuggingFace
-from equiview.subjects.encoders.torch_encoder import (
-    Inputs,
-    Tokens,
-    TorchEncoder,
-    filled,
-    pad,
-    state_of,
-    tokenizer_of,
-    with_masks,
-)
+from equiview.subjects.encoders.loading import filled, state_of, tokenizer_of
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, pad, with_masks
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +31,7 @@ IMAGE_TOWERS = {
     640: "timm/vit_base_patch16_plus_clip_240.laion400m_e32",
     768: "openai/clip-vit-large-patch14",
 }
-"""Image tower by the width of the shared space: of `...-Vit-B-32`, `...-Vit-B-16Plus` and `...-Vit-L-14`."""
+"""Image tower by the width of the shared space, for `...-Vit-B-32`, `...-Vit-B-16Plus`, `...-Vit-L-14`."""
 HEAD = "LinearTransformation."
 
 
@@ -142,8 +134,7 @@ class MultilingualClip(TorchEncoder):
         text, head = self.towers
         states = text(**inputs).last_hidden_state
         mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
-        vectors: torch.Tensor = head((states * mask).sum(dim=1) / mask.sum(dim=1))
-        return vectors
+        return head((states * mask).sum(dim=1) / mask.sum(dim=1))
 
 
 def roberta_for(state: dict[str, Any], where: Any) -> Any:

@@ -11,6 +11,7 @@ Both files are pickles; they are read as data, so that nothing in them can run.
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import pickle
@@ -24,7 +25,8 @@ from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import widened
-from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, filled, pad, reason_of
+from equiview.subjects.encoders.loading import failures, filled
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, pad
 from equiview.text.treebank import split_words
 
 if TYPE_CHECKING:
@@ -59,12 +61,10 @@ class VsePlusPlus(TorchEncoder):
     def vocabulary(self) -> dict[str, int]:
         """Words and their numbers."""
         paths = sorted(
-            [*self.checkpoint.folder.glob("*vocab*.pkl"), *self.checkpoint.folder.glob("*vocab*.json")]
+            path for end in ("pkl", "json") for path in self.checkpoint.folder.glob(f"*vocab*.{end}")
         )
         if not paths:
-            raise InputError(
-                f"{self.checkpoint.folder}: has no vocabulary (*_vocab.pkl); VSE++ trains with one"
-            )
+            raise InputError(f"{self.checkpoint.folder}: has no vocabulary (*_vocab.pkl); VSE++ needs one")
         words = read_vocabulary(paths[0])
         if missing := [word for word in ("<start>", "<end>", "<unk>") if word not in words]:
             raise InputError(f"{paths[0]}: has no word {missing[0]}")
@@ -75,16 +75,13 @@ class VsePlusPlus(TorchEncoder):
         """Weights of the image side and of the text side, and the options of training."""
         torch = require("torch", self.extra)
         path = self.path
+        safe = torch.serialization.safe_globals([argparse.Namespace])
+        with failures(f"{path}: cannot be read as weights"), safe:
+            stored = torch.load(path, map_location="cpu", weights_only=True)
         try:
-            import argparse
-
-            with torch.serialization.safe_globals([argparse.Namespace]):
-                stored = torch.load(path, map_location="cpu", weights_only=True)
             images, texts = stored["model"]
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{path}: has no pair of weights under 'model'; is it of VSE++?") from None
-        except Exception as error:  # as many kinds as there are ways to be broken
-            raise InputError(f"{path}: cannot be read as weights ({reason_of(error)})") from error
         options = stored.get("opt", {})
         options = options if isinstance(options, dict) else getattr(options, "__dict__", {})
         for name, usual in (("measure", "cosine"), ("no_imgnorm", False)):
@@ -117,9 +114,8 @@ class VsePlusPlus(TorchEncoder):
             width = texts["rnn.weight_hh_l0"].shape[1]
         except KeyError as error:
             raise InputError(f"{path}: has no {error}; VSE++ with VGG19 and a GRU has") from None
-        widths = iter(convolutions)
+        widths, before = iter(convolutions), 3
         layers: list[Any] = []
-        before = 3
         for channels in WIDTHS:
             if channels:
                 after = next(widths, channels)
@@ -127,14 +123,8 @@ class VsePlusPlus(TorchEncoder):
                 before = after
             else:
                 layers.append(nn.MaxPool2d(2))
-        classifier = nn.Sequential(
-            nn.Linear(before * 49, head[0]),
-            nn.ReLU(),
-            nn.Dropout(),
-            nn.Linear(head[0], head[1]),
-            nn.ReLU(),
-            nn.Dropout(),
-        )
+        linear = [nn.Linear(before * 49, head[0]), nn.Linear(head[0], head[1])]
+        classifier = nn.Sequential(*(part for layer in linear for part in (layer, nn.ReLU(), nn.Dropout())))
         parts = {
             "cnn.features": (nn.Sequential(*layers), images),
             "cnn.classifier": (classifier, images),
@@ -232,10 +222,9 @@ def read_vocabulary(path: Path) -> dict[str, int]:
             stored = json.loads(path.read_text(encoding="utf-8"))
             words = stored.get("word2idx", stored)
         else:
-            words = getattr(
-                _DataAlone(io.BytesIO(path.read_bytes()), encoding="utf-8").load(), "word2idx", None
-            )
-    except Exception as error:  # pickles break in every way there is
+            stored = _DataAlone(io.BytesIO(path.read_bytes()), encoding="utf-8").load()
+            words = getattr(stored, "word2idx", None)
+    except Exception as error:  # damaged pickles raise anything
         raise InputError(f"{path}: cannot be read as a vocabulary ({error})") from None
     if not isinstance(words, dict) or not all(
         isinstance(word, str) and isinstance(number, int) for word, number in words.items()

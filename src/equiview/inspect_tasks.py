@@ -1,7 +1,7 @@
 """Tasks of Inspect AI, for its own command: `inspect eval equiview/knowrecall -T data=DIR --model ...`.
 
-They ask the questions of the audit `knowledge`, read answers by the same rules, and report accuracy in English (EN),
-in the local language of the picture (LOC) and in the others (GLO), and consistency, as T does.
+They ask the questions of the audit `knowledge`, read answers by the same rules, and report, as T does,
+accuracy in English (EN), in the picture's local language (LOC) and in the others (GLO), and consistency.
 `visrecall` asks the questions of the audit `memory` and reports the categories of replies; its scores need
 translations and an encoder, which only the audit has. Their log is a subject: `inspect-log:FILE`. Inspect
 finds this file by an entry point; nothing in equiview imports it.

@@ -268,9 +268,9 @@ ODD: dict[str, tuple[str, str]] = {
     "returns None": ("def encode_texts(self, texts): return None", "shape ()"),
     "returns strings": (
         "def encode_texts(self, texts): return [['a'] for _ in texts]",
-        "no array of numbers",
+        "not an array of numbers",
     ),
-    "returns a string": ("def encode_texts(self, texts): return 'vectors'", "no array of numbers"),
+    "returns a string": ("def encode_texts(self, texts): return 'vectors'", "not an array of numbers"),
     "returns ragged rows": (
         "def encode_texts(self, texts): return [[1.0] * n for n, _ in enumerate(texts)]",
         "no array",

@@ -71,9 +71,9 @@ class StoredAnswerer(Answerer):
 def stored_answers(answerer: Answerer, answers: Answers | None = None) -> Answerer:
     """`answerer` with a store, or as it is where a store would be wrong.
 
-    A model that does not say what it is (`fingerprint`) may change unnoticed, so its answers are not kept,
-    and a notice says so; one that looks its answers up has them already. Of an encoder that chooses, its
-    vectors are kept instead, and of one that is joined to a language model both are (`Answerer.encoder`).
+    A model without its own `fingerprint` may change unnoticed, so its answers are not kept, and a notice says
+    so; finished answers are in a file already. For an encoder that chooses, its vectors are kept instead, and
+    for one that is joined to a language model both are (`Answerer.encoder`).
     """
     if answerer.encoder is not None:
         answerer.encoder = stored(answerer.encoder)
@@ -89,7 +89,7 @@ def stored_answers(answerer: Answerer, answers: Answers | None = None) -> Answer
 
 
 def _keys(requests: Sequence[Request], images: Items | None) -> list[str]:
-    """What each request is known by; InputError for a picture that cannot be read."""
+    """The key of each request; InputError for a picture that cannot be read."""
     if any(request.image is not None for request in requests) and images is None:
         raise InputError("requests have pictures, but no images were given")
     pictures = images.hash_pictures() if images is not None else []

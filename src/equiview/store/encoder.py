@@ -109,8 +109,8 @@ def stored(
 ) -> Encoder:
     """`encoder` with a store, or as it is where a store would be wrong.
 
-    A model that does not say what it is made of (`fingerprint`) may change unnoticed, so its vectors are not
-    kept, and a notice says so; an encoder with its own `embed` has its vectors already.
+    A model without its own `fingerprint` may change unnoticed, so its vectors are not kept, and a notice says
+    so; an encoder with its own `embed` has its vectors already.
     """
     if not isinstance(encoder, EmbeddingModel) or not encoder.looks:
         return encoder

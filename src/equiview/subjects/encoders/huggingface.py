@@ -105,7 +105,7 @@ class HuggingFace(TorchEncoder):
         text = getattr(config, "text_config", config)
         positions = int(getattr(text, "max_position_embeddings", LENGTH_LIMIT))
         if "roberta" in getattr(text, "model_type", "") or self.model_type == "altclip":
-            positions -= int(text.pad_token_id) + 1  # their positions start after that of the padding
+            positions -= int(text.pad_token_id) + 1  # their positions start at the padding id + 1
         return min(positions, int(self.tokenizer.model_max_length), LENGTH_LIMIT)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:

@@ -18,7 +18,7 @@ VOCABULARIES = (
 
 
 def state_of(path: Path) -> dict[str, Any]:
-    """The tensors of a weight file by name; a pickle is read as data alone, so nothing in it can run."""
+    """The tensors of a weight file by name; a pickle is read as data alone, so that it cannot run code."""
     torch = require("torch", "hf")
     with failures(f"{path}: cannot be read as weights"):
         if path.suffix == ".safetensors":
@@ -86,7 +86,7 @@ def whole_model(kind: Any, folder: Path, **settings: Any) -> Any:
 
 
 def reason_of(error: BaseException) -> str:
-    """The first line of what a library says went wrong, or the name of its error."""
+    """The first line of a library's error, or the name of its class."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 

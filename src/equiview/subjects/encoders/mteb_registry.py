@@ -49,7 +49,7 @@ class MtebModel(EmbeddingModel):
 
     @cached_property
     def meta(self) -> Any:
-        """What the registry says of the model; InputError when it is not in it."""
+        """The registry's entry of the model; InputError when there is none."""
         library = require("mteb", EXTRA)
         try:
             return library.get_model_meta(self.model_name, self.revision or None)

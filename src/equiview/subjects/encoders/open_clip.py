@@ -42,7 +42,7 @@ class OpenClip(TorchEncoder):
     extra = "open-clip"
     parts_used = ("parts", "tokenizer")
     weights: Path | None = None
-    """The file of weights, of a model that is named by its architecture."""
+    """The file of weights, for a model that is named by its architecture."""
 
     def find(self, argument: str) -> Checkpoint:
         """The folder of a checkpoint, or the weights of an architecture, fetched if need be."""
@@ -84,7 +84,7 @@ class OpenClip(TorchEncoder):
 
     @property
     def _source(self) -> str:
-        """What the library calls the model."""
+        """The library's name of the model."""
         named = self.argument.partition(",")[0]
         return named if self.weights else f"local-dir:{self.checkpoint.folder}"
 
@@ -127,7 +127,7 @@ class OpenClip(TorchEncoder):
 
     @cached_property
     def tokenizer(self) -> Any:
-        """Its tokenizer, which fills every text up to the length that the model reads."""
+        """Its tokenizer, which pads every text to the model's length."""
         with failures(f"{self.checkpoint.name}: OpenCLIP cannot load its tokenizer"):
             return require("open_clip", self.extra).get_tokenizer(self._source)
 
@@ -154,7 +154,7 @@ class OpenClip(TorchEncoder):
 
 
 def _contents(tokenizer: Any) -> list[str]:
-    """What decides the ids of a tokenizer of OpenCLIP, and of transformers' inside one."""
+    """Everything that decides the token ids of an OpenCLIP tokenizer, and of transformers' inside one."""
     parts = [type(tokenizer).__qualname__]
     for name, value in sorted(vars(tokenizer).items()):
         if hasattr(value, "get_vocab"):

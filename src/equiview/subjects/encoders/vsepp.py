@@ -53,7 +53,7 @@ class VsePlusPlus(TorchEncoder):
 
     @cached_property
     def path(self) -> Path:
-        """The weights: those that were best while training, where there are others too."""
+        """The weights: the best of the training, if there are several."""
         weights = self.checkpoint.weights
         return next((path for path in weights if path.name == "model_best.pth.tar"), weights[0])
 
@@ -90,7 +90,7 @@ class VsePlusPlus(TorchEncoder):
                     f"{path}: was trained with {name}={options[name]}, so its vectors are not compared by "
                     "their angle; vsepp reads models of cosine similarity"
                 )
-        # Some layers were wrapped for several devices, and older ones counted a layer before the first.
+        # Layers wrapped for several devices have a longer name; older checkpoints number layers from 1.
         plain = {re.sub(r"\bmodule\.", "", name): value for name, value in images.items()}
         if "cnn.classifier.1.weight" in plain:
             older = {"cnn.classifier.1.": "cnn.classifier.0.", "cnn.classifier.4.": "cnn.classifier.3."}
@@ -199,11 +199,11 @@ def _under(name: str, state: dict[str, Any]) -> dict[str, Any]:
 
 PLAIN = {("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor")}
 PLAIN |= {("builtins", "object"), ("__builtin__", "object")}
-"""What pickles of the oldest protocols, written by Python 3 and 2, call to make an object without code."""
+"""Calls with which the oldest pickle protocols of Python 3 and 2 make an object; they run no code."""
 
 
 class _Vocabulary:
-    """What VSE++'s `vocab.Vocabulary` becomes when its pickle is read: the attributes it was stored with."""
+    """A stand-in for VSE++'s `vocab.Vocabulary` in its pickle, with the same attributes."""
 
 
 class _DataAlone(pickle.Unpickler):

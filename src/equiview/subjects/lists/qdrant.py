@@ -39,7 +39,7 @@ class Qdrant(Database):
             raise InputError(f"{self.place}: neither a folder nor an address such as http://localhost:6333")
         with self.reached(failed, ConnectionError, RuntimeError):
             if "://" in self.place:
-                # Its version check would warn, from a thread of its own, of what is an error here.
+                # Its version check would warn from another thread of failures that are errors here.
                 address = {"url": self.place, "api_key": os.environ.get("QDRANT_API_KEY")}
                 client = module.QdrantClient(**address, check_compatibility=False)
             else:

@@ -1,15 +1,14 @@
 """Tasks of Inspect AI, for its own command: `inspect eval equiview/knowrecall -T data=DIR --model ...`.
 
-They ask what the audit `knowledge` asks, read answers by the same rules, and report accuracy asked in English
-(EN), in the language local to what is shown (LOC) and in the others (GLO), and consistency, as T does.
-`visrecall` asks what the audit `memory` asks and reports what kind of replies came; scores take translations
-and an encoder, which the audit has. The log that they leave is a subject: `inspect-log:FILE`. Inspect finds
-this file by an entry point; nothing in equiview imports it.
+They ask the questions of the audit `knowledge`, read answers by the same rules, and report, as T does,
+accuracy in English (EN), in the picture's local language (LOC) and in the others (GLO), and consistency.
+`visrecall` asks the questions of the audit `memory` and reports the categories of replies; its scores need
+translations and an encoder, which only the audit has. Their log is a subject: `inspect-log:FILE`. Inspect
+finds this file by an entry point; nothing in equiview imports it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -24,55 +23,36 @@ from equiview.subjects.chat.sending import SIDE
 from equiview.subjects.chat.task import asker, samples
 
 REPLICATES = 100
-"""Bootstrap replicates of intervals, which are not shown here."""
+"""Bootstrap replicates; few, since Inspect shows no intervals."""
 SETTINGS = ("EN", "LOC", "GLO")
 
 register_provider()
 
 
 @task
-def knowrecall(
-    data: str,
-    prompt: str = "direct",
-    prompts: str = "",
-    languages: str | Sequence[str] = (),
-    max_tokens: int | None = None,
-    include_diagonal: bool = False,
-    side: int = SIDE,
-) -> Task:
-    """KnowRecall from the folder `data`; the other arguments are settings of the audit `knowledge`.
+def knowrecall(data: str, side: int = SIDE, **kwargs: Any) -> Task:
+    """KnowRecall from the folder `data`; other arguments are settings of the audit `knowledge`.
 
     `side` is the longer side of a picture, in pixels, above which it is made smaller.
     """
-    return _quiz(f"knowrecall:{data}", side, prompt, prompts, languages, max_tokens, include_diagonal)
+    return _quiz(f"knowrecall:{data}", side, kwargs)
 
 
 @task
-def pictograms_quiz(
-    prompt: str = "direct",
-    prompts: str = "",
-    languages: str | Sequence[str] = (),
-    max_tokens: int | None = None,
-    include_diagonal: bool = False,
-    side: int = SIDE,
-) -> Task:
-    """The embedded quiz of pictograms; the arguments are settings of the audit `knowledge`."""
-    return _quiz("pictograms-quiz", side, prompt, prompts, languages, max_tokens, include_diagonal)
+def pictograms_quiz(side: int = SIDE, **kwargs: Any) -> Task:
+    """The embedded quiz of pictograms; arguments as of `knowrecall`, without `data`."""
+    return _quiz("pictograms-quiz", side, kwargs)
 
 
 @task
-def visrecall(
-    data: str, prompts: str = "", languages: str | Sequence[str] = (), max_tokens: int | None = None
-) -> Task:
+def visrecall(data: str, **kwargs: Any) -> Task:
     """VisRecall from the folder `data`; the other arguments are settings of the audit `memory`."""
     from equiview.audits.memory import MEMORY
     from equiview.audits.memory.asking import questions_of
     from equiview.benchmarks import load_benchmark
 
-    given = {"prompts": prompts, "languages": _listed(languages)}
-    settings = MEMORY.configure(given if max_tokens is None else given | {"max_tokens": max_tokens})
     benchmark = load_benchmark(f"visrecall:{data}")
-    questions = questions_of(benchmark, settings)
+    questions = questions_of(benchmark, MEMORY.configure(_given(kwargs)))
     about = [
         {"landmark_id": asked.landmark_id, "language": asked.language, "prompt": asked.prompt}
         for asked in questions
@@ -86,31 +66,18 @@ def visrecall(
     )
 
 
-def _listed(languages: str | Sequence[str]) -> list[str]:
-    return [languages] if isinstance(languages, str) and languages else list(languages)
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as given to Inspect, where one language is not a list."""
+    languages = settings.get("languages")
+    return settings | ({"languages": [languages]} if languages and isinstance(languages, str) else {})
 
 
-def _quiz(
-    name: str,
-    side: int,
-    prompt: str,
-    prompts: str,
-    languages: str | Sequence[str],
-    max_tokens: int | None,
-    include_diagonal: bool,
-) -> Task:
+def _quiz(name: str, side: int, settings_given: dict[str, Any]) -> Task:
     from equiview.audits.knowledge import KNOWLEDGE
     from equiview.audits.knowledge.ask import questions_of, requests_of
     from equiview.benchmarks import load_benchmark
 
-    given = {
-        "prompt": prompt,
-        "prompts": prompts,
-        "languages": _listed(languages),
-        "max_tokens": max_tokens,
-        "include_diagonal": include_diagonal,
-        "replicates": REPLICATES,
-    }
+    given = {"replicates": REPLICATES, **_given(settings_given)}
     settings = KNOWLEDGE.configure(given)
     benchmark = load_benchmark(name)
     requests = requests_of(benchmark, settings)
@@ -133,9 +100,7 @@ def knowledge(given: dict[str, Any]) -> Metric:
     settings = KNOWLEDGE.configure(given)
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        rows = [
-            score.sample_metadata | (score.score.metadata or {}) for score in scores if score.sample_metadata
-        ]
+        rows = [(of.sample_metadata | (of.score.metadata or {})) for of in scores if of.sample_metadata]
         answers = pl.DataFrame(rows, schema_overrides=SCHEMAS["answers"].dtypes, infer_schema_length=None)
         if not len(answers):
             return {}
@@ -193,8 +158,8 @@ def replies() -> Metric:
         rows = [score.score.metadata or {} for score in scores]
         if not rows:
             return {}
-        told = [row["adheres"] for row in rows if row["adheres"] is not None]
-        adherence = {"language adherence": sum(told) / len(told)} if told else {}
+        known = [row["adheres"] for row in rows if row["adheres"] is not None]
+        adherence = {"language adherence": sum(known) / len(known)} if known else {}
         return adherence | {
             category: sum(row["category"] == category for row in rows) / len(rows) for category in CATEGORIES
         }
@@ -219,15 +184,12 @@ def read_description() -> Scorer:
             detected = detector.detect(reply.text) if reply.text.strip() else None
             known = detector.knows(language)
             category = category_of(reply, language, detected, known)
+            adheres = adherence(reply.text, language, detected, known)
             return Score(
                 value=CORRECT if category == "described" else INCORRECT,
                 answer=reply.text,
                 explanation=category,
-                metadata={
-                    "category": category,
-                    "detected": detected,
-                    "adheres": adherence(reply.text, language, detected, known),
-                },
+                metadata={"category": category, "detected": detected, "adheres": adheres},
             )
 
         return score

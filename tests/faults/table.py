@@ -268,12 +268,12 @@ ODD: dict[str, tuple[str, str]] = {
     "returns None": ("def encode_texts(self, texts): return None", "shape ()"),
     "returns strings": (
         "def encode_texts(self, texts): return [['a'] for _ in texts]",
-        "no array of numbers",
+        "not an array of numbers",
     ),
-    "returns a string": ("def encode_texts(self, texts): return 'vectors'", "no array of numbers"),
+    "returns a string": ("def encode_texts(self, texts): return 'vectors'", "not an array of numbers"),
     "returns ragged rows": (
         "def encode_texts(self, texts): return [[1.0] * n for n, _ in enumerate(texts)]",
-        "no array",
+        "not an array",
     ),
     "returns a dict": ("def encode_texts(self, texts): return {'a': 1}", "dict"),
     "returns a generator": ("def encode_texts(self, texts): return ([1, 2, 3] for _ in texts)", "generator"),
@@ -296,7 +296,7 @@ ODD: dict[str, tuple[str, str]] = {
     "returns zeros": ("def encode_texts(self, texts): return np.zeros((len(texts), 3))", "is all zero"),
     "returns objects": (
         "def encode_texts(self, texts): return np.asarray([[object()] * 3] * len(texts))",
-        "no array",
+        "not an array",
     ),
     "returns complex numbers": (
         "def encode_texts(self, texts): return np.full((len(texts), 3), 1j)",

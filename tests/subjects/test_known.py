@@ -33,7 +33,7 @@ def test_each_names_a_scheme_and_an_extra_that_exist() -> None:
 def test_a_known_name_reaches_its_checkpoint(name: str) -> None:
     # No checkpoint is here, so the right loader says which it looked for.
     repository = in_full(name).partition(":")[2]
-    with pytest.raises(InputError, match=f"{repository}: is no folder here"):
+    with pytest.raises(InputError, match=f"{repository}: is not a folder"):
         load_subject(name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 
@@ -33,3 +34,36 @@ def count_option(options: Mapping[str, str], name: str, usual: int, scheme: str)
     if not value.isdecimal() or int(value) < 1:
         raise InputError(f"{scheme}: {name} is {value!r}; expected a whole number from 1")
     return int(value)
+
+
+def number_option(
+    options: Mapping[str, str], name: str, usual: float, scheme: str, least: float = 0
+) -> float:
+    """An option that is a number from `least`, `usual` where it is not given; InputError for anything else.
+
+    >>> number_option({"rate": "0.5"}, "rate", 2, "openai"), number_option({}, "rate", 2, "openai")
+    (0.5, 2.0)
+    """
+    value = options.get(name, str(usual))
+    with contextlib.suppress(ValueError):
+        if least <= float(value) < float("inf"):
+            return float(value)
+    raise InputError(f"{scheme}: {name} is {value!r}; expected a number from {least:g}")
+
+
+URL = re.compile(r"https?://(\[[\da-fA-F:]+\]|[^][\s/@?#=:]+)(:\d+)?(/[^\s@?#=]*)?")
+
+
+def url_option(options: Mapping[str, str], scheme: str, usual: str = "") -> str:
+    """The option `url`, `usual` where it is not given; InputError for one that a run must not keep.
+
+    >>> url_option({"url": "http://localhost:8000/v1/"}, "openai")
+    'http://localhost:8000/v1'
+    """
+    url = options.get("url", usual)
+    if url and not URL.fullmatch(url):  # never repeated: it may hold a secret
+        raise InputError(
+            f"{scheme}: url is not a plain address; expected http(s)://HOST/v1 without user, password, query "
+            "or fragment, since a run keeps it; a key belongs in an environment variable"
+        )
+    return url.rstrip("/")

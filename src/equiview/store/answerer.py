@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
@@ -12,7 +12,7 @@ from equiview.io.progress import Progress
 from equiview.store.answers import Answers
 from equiview.store.encoder import stored
 from equiview.subjects import Answerer
-from equiview.subjects.chat.base import Budget
+from equiview.subjects.base import of_inner
 
 
 class StoredAnswerer(Answerer):
@@ -21,59 +21,15 @@ class StoredAnswerer(Answerer):
     Each reply is kept as it comes, so whatever was answered before an error or a kill is not asked again.
     """
 
+    inner: Answerer
+    name, fingerprint, about, parent = map(of_inner, ("name", "fingerprint", "about", "parent"))
+    versions, looks, price, budget = map(of_inner, ("versions", "looks", "price", "budget"))
+
     def __init__(self, inner: Answerer, answers: Answers | None = None) -> None:
         super().__init__(inner.argument)
         self.inner = inner
         self.encoder = inner.encoder
         self.answers = answers or Answers(inner.fingerprint, name=inner.name)
-
-    @property
-    def name(self) -> str:
-        """The inner model's."""
-        return self.inner.name
-
-    @name.setter
-    def name(self, name: str) -> None:
-        self.inner.name = name
-
-    @property
-    def fingerprint(self) -> str:
-        """The inner model's."""
-        return self.inner.fingerprint
-
-    @property
-    def about(self) -> str:
-        """What the inner model says of itself: where answers are kept changes nothing."""
-        return self.inner.about
-
-    @property
-    def parent(self) -> str | None:
-        """The inner model's."""
-        return self.inner.parent
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """The inner model's."""
-        return self.inner.versions
-
-    @property
-    def looks(self) -> bool:
-        """The inner model's."""
-        return self.inner.looks
-
-    @property
-    def price(self) -> tuple[float, float] | None:
-        """The inner model's."""
-        return self.inner.price
-
-    @property
-    def budget(self) -> Budget | None:
-        """The inner model's: kept answers cost nothing."""
-        return self.inner.budget
-
-    @budget.setter
-    def budget(self, budget: Budget | None) -> None:
-        self.inner.budget = budget
 
     def kept(self, requests: Sequence[Request], images: Items | None) -> int:
         """How many of these requests need not be asked."""
@@ -115,9 +71,9 @@ class StoredAnswerer(Answerer):
 def stored_answers(answerer: Answerer, answers: Answers | None = None) -> Answerer:
     """`answerer` with a store, or as it is where a store would be wrong.
 
-    A model that does not say what it is (`fingerprint`) may change unnoticed, so its answers are not kept,
-    and a notice says so; one that looks its answers up has them already. Of an encoder that chooses, its
-    vectors are kept instead, and of one that is joined to a language model both are (`Answerer.encoder`).
+    A model without its own `fingerprint` may change unnoticed, so its answers are not kept, and a notice says
+    so; finished answers are in a file already. For an encoder that chooses, its vectors are kept instead, and
+    for one that is joined to a language model both are (`Answerer.encoder`).
     """
     if answerer.encoder is not None:
         answerer.encoder = stored(answerer.encoder)
@@ -133,7 +89,7 @@ def stored_answers(answerer: Answerer, answers: Answers | None = None) -> Answer
 
 
 def _keys(requests: Sequence[Request], images: Items | None) -> list[str]:
-    """What each request is known by; InputError for a picture that cannot be read."""
+    """The key of each request; InputError for a picture that cannot be read."""
     if any(request.image is not None for request in requests) and images is None:
         raise InputError("requests have pictures, but no images were given")
     pictures = images.hash_pictures() if images is not None else []

@@ -1,4 +1,4 @@
-"""The store of answers: what a model was asked, and paid for, is not asked again.
+"""The store of answers: no request to a model is paid for twice.
 
     ROOT/answers/SUBJECT.sqlite     `answers`: key of a request, its reply as JSON; `model`: its name
 
@@ -24,16 +24,16 @@ from equiview.data.requests import Reply
 from equiview.errors import InputError
 from equiview.io.cache import cache_folder
 from equiview.io.files import size_of
+from equiview.store.vectors import DAY, WHEN
 
 WAIT = 60.0
 """Seconds to wait for another process that is writing."""
-DAY = 86_400
 BESIDE = ("", "-wal", "-shm")
-"""How the files that are one database end."""
+"""Suffixes of the files of one database."""
 
 
 class Answers:
-    """The kept replies of one subject, by its fingerprint; `name` says for people what it is."""
+    """The kept replies of one subject, by its fingerprint; `name` is for people."""
 
     def __init__(self, subject: str, root: Path | None = None, name: str = "") -> None:
         self.path = (root or cache_folder()) / "answers" / f"{subject}.sqlite"
@@ -113,7 +113,7 @@ class AnswerStore:
                 name = ", ".join(name for (name,) in database.execute("SELECT name FROM model ORDER BY name"))
             if answers == 0:  # pruned
                 continue
-            used = time.strftime("%Y-%m-%d %H:%M", time.localtime(_last_used(path)))
+            used = time.strftime(WHEN, time.localtime(_last_used(path)))
             rows.append((path.stem, name, answers, size_of(*_files_of(path)) / 1e6, used))
         columns = {"subject": pl.String, "name": pl.String, "answers": pl.Int64, "megabytes": pl.Float64,
                    "last_used": pl.String}  # fmt: skip
@@ -130,9 +130,9 @@ class AnswerStore:
     ) -> int:
         """Remove what was kept; returns how many bytes became free.
 
-        `subject` is a fingerprint or the beginning of one; `unused_days` spares what was used since; with
-        `damaged` only what is damaged goes. A database is emptied, not deleted, so that a process which is
-        asking just now loses nothing of what comes next. InputError where such a process does not let go.
+        `subject` is a fingerprint or the beginning of one; with `unused_days` only databases not used for so
+        long are emptied; with `damaged` only damaged ones. A database is emptied, not deleted, so that a
+        process that is asking loses no later answer. InputError where such a process keeps it locked.
         """
         freed = 0
         for path in self.files():
@@ -155,7 +155,7 @@ class AnswerStore:
 
 @contextmanager
 def _database(path: Path) -> Iterator[sqlite3.Connection]:
-    """A database that is there, to be looked at or emptied; every statement stands for itself."""
+    """An existing database, to be read or emptied, without transactions."""
     database = sqlite3.connect(path, timeout=WAIT, isolation_level=None)
     try:
         yield database
@@ -166,16 +166,19 @@ def _database(path: Path) -> Iterator[sqlite3.Connection]:
 def _empty(path: Path) -> None:
     try:
         with _database(path) as database:
-            for table in ("answers", "model"):
-                database.execute(f"DELETE FROM {table}")
-            database.execute("VACUUM")
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for what in (
+                "DELETE FROM answers",
+                "DELETE FROM model",
+                "VACUUM",
+                "PRAGMA wal_checkpoint(TRUNCATE)",
+            ):
+                database.execute(what)
     except (OSError, sqlite3.Error) as error:
         raise InputError(f"{path}: answers cannot be removed ({error})") from None
 
 
 def _damage(path: Path) -> str | None:
-    """What is wrong with a database, or None."""
+    """The damage of a database, or None."""
     try:
         with _database(path) as database:
             ((result, *_), *_) = database.execute("PRAGMA integrity_check(1)").fetchall()
@@ -186,7 +189,7 @@ def _damage(path: Path) -> str | None:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """The files that are one database, as far as they are there."""
+    """The existing files of one database."""
     return [file for end in BESIDE if (file := path.with_name(path.name + end)).is_file()]
 
 

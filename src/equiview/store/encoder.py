@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
 from equiview.store.vectors import Precision, Shelf, Store, keys_of
 from equiview.subjects import EmbeddingModel, Encoder, checked_vectors
+from equiview.subjects.base import of_inner
 from equiview.subjects.encoders.base import check_not_empty
 
 OnError = Literal["stop", "skip"]
@@ -28,6 +29,8 @@ class StoredEncoder(Encoder):
     Vectors always come from the store, so that the first audit and the second see the same numbers, rounded
     alike where `precision` is float16. Whatever was encoded before an error or a kill is kept.
     """
+
+    about, versions, parent, cuts = map(of_inner, ("about", "versions", "parent", "cuts"))
 
     def __init__(
         self,
@@ -48,25 +51,6 @@ class StoredEncoder(Encoder):
     def fingerprint(self) -> str:
         """The inner encoder's; rounding to float16 makes it another subject."""
         return self.inner.fingerprint + ("-float16" if self.precision == "float16" else "")
-
-    @property
-    def about(self) -> str:
-        """What the inner encoder says of itself: where vectors are kept changes nothing."""
-        return self.inner.about
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """The inner encoder's."""
-        return self.inner.versions
-
-    @property
-    def parent(self) -> str | None:
-        """The inner encoder's."""
-        return self.inner.parent
-
-    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
-        """The inner encoder's."""
-        return self.inner.cuts(texts)
 
     def embed(self, items: Items, progress: Progress = silent) -> Vectors:
         """Vectors of items in row order; InputError for the first item that cannot be read."""
@@ -125,8 +109,8 @@ def stored(
 ) -> Encoder:
     """`encoder` with a store, or as it is where a store would be wrong.
 
-    A model that does not say what it is made of (`fingerprint`) may change unnoticed, so its vectors are not
-    kept, and a notice says so; an encoder with its own `embed` has its vectors already.
+    A model without its own `fingerprint` may change unnoticed, so its vectors are not kept, and a notice says
+    so; an encoder with its own `embed` has its vectors already.
     """
     if not isinstance(encoder, EmbeddingModel) or not encoder.looks:
         return encoder

@@ -2,8 +2,8 @@
 
 A file holds three arrays, one after the other, as `numpy.save` writes them: a row for each item (its key, the
 CRC-32 of its vectors, and where an item has several vectors their number), one number, the CRC-32 of all that
-and of all vectors, then the vectors, `(n, width)`. The one number is compared whenever vectors are read, as
-that costs a tenth of the time; those of the items tell which are damaged.
+and of all vectors, then the vectors, `(n, width)`. The one number is checked whenever vectors are read, which
+takes a tenth of the time; the checksums of the items tell which ones are damaged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ITEM_OF_SEVERAL = np.dtype([*ITEM.descr, ("count", "<u4")])
 
 @dataclass(frozen=True, eq=False)
 class VectorFile:
-    """What a file holds: `items` has a row for each item, `shape` is that of their vectors."""
+    """The content of a file: `items` has a row for each item, `shape` is the shape of their vectors."""
 
     path: Path
     items: NDArray[np.void]
@@ -39,12 +39,12 @@ class VectorFile:
     crc: int
     """The CRC-32 of the items and their vectors when they were written."""
     lost: int = 0
-    """Items at the end of the file whose vectors it no longer holds, because it was shortened."""
+    """The number of items whose vectors are missing at the end, because the file was truncated."""
 
     @property
     def values(self) -> NDArray[np.floating[Any]]:
         """The vectors of its items, `(n, width)`, mapped from disk; FileNotFoundError when it is gone."""
-        # Not kept: a mapping holds a file open, of which a process may have a thousand.
+        # Not cached: a mapping keeps a file open, and a process may have only a thousand open files.
         return np.memmap(self.path, self.dtype, "r", self.start, self.shape)
 
     @property
@@ -59,7 +59,7 @@ class VectorFile:
         return np.asarray(counts, dtype=np.int64)
 
     def is_whole(self) -> bool:
-        """Whether items and vectors, of a shortened file those that are left, are what was written."""
+        """Whether items and vectors (of a truncated file the remaining ones) are as they were written."""
         return not self.damaged() if self.lost else self.crc == _checksum(self.items, self.values)
 
     def check(self) -> None:

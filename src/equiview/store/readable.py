@@ -1,4 +1,4 @@
-"""What of a benchmark a model can read, when pictures that cannot be read are to be excluded."""
+"""The part of a benchmark that a model can read, when unreadable pictures are excluded."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def readable_part(
     """The benchmark without the images that cannot be read, and those images: row (from 1), id, reason.
 
     With a store of vectors this encodes what is missing, so nothing is decoded twice; without, every picture
-    is decoded once to see. A subject that is no model, or has its answers or vectors already, needs no
-    picture, and all of the benchmark is returned.
+    is decoded once as a test. A subject that is not a model, or has its answers or vectors already, needs no
+    picture, and the whole benchmark is returned.
     """
     images = benchmark.images
     encoder = subject.encoder if isinstance(subject, Answerer) else subject

@@ -1,7 +1,7 @@
-"""The store of vectors: they are computed once and found again by what made them and what they are of.
+"""The store of vectors: computed once, and found again by encoder and content.
 
     ROOT/vectors/ENCODER.PRECISION/     a shelf: the vectors of one encoder
-        encoder.json                    what it is, for people; changed when it was last used
+        encoder.json                    its name, for people; touched at each use
         *.vectors                       the vectors of one batch, see `equiview.store.files`
         *.writing                       a process is at work here
 
@@ -43,6 +43,7 @@ from equiview.store.files import VectorFile
 Precision = Literal["float32", "float16"]
 ROWS_TOGETHER = 4096
 HOUR, DAY = 3600, 86_400
+WHEN = "%Y-%m-%d %H:%M"
 
 
 class Shelf:
@@ -65,12 +66,12 @@ class Shelf:
         paths = vector_files(self.folder)
         for path in paths:
             if path not in opened:
-                # Of a file that cannot be read the items are missing, and `verify` reports it.
+                # The items of an unreadable file are missing; `verify` reports it.
                 with contextlib.suppress(InputError, FileNotFoundError):
                     opened[path] = files.read(path)
         self.files = [opened[path] for path in paths if path in opened and len(opened[path].items)]
         keys = [key for file in self.files for key in file.items["key"].tolist()]
-        # Of an item that is stored twice the first counts, in whatever order the files were seen.
+        # An item that is stored twice is read from its first file, in whatever order the files were seen.
         self.rows = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
 
     @property
@@ -84,7 +85,7 @@ class Shelf:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Within it nobody prunes the shelf, or not until an hour after its last batch."""
+        """Within, the shelf is not pruned until an hour after its last batch."""
         try:
             yield
         finally:
@@ -121,11 +122,12 @@ class Shelf:
         """
         rows = np.fromiter((self.rows[key] for key in keys), dtype=np.int64, count=len(keys))
         number, start, count = (column[rows] for column in self._places())
-        for file in (self.files[index] for index in np.unique(number)):
+        read = [self.files[index] for index in np.unique(number)]
+        for file in read:
             if file.path not in self.checked:
                 file.check()
                 self.checked.add(file.path)
-        kinds = {(file.shape[1], file.several) for file in (self.files[index] for index in np.unique(number))}
+        kinds = {(file.shape[1], file.several) for file in read}
         if len(kinds) > 1:
             raise InputError(
                 f"{self.folder}: holds vectors of several kinds (width, one a token): {sorted(kinds)}; their "
@@ -144,7 +146,7 @@ class Shelf:
         return TokenVectors(values, offsets) if several else values
 
     def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Of every item in the files the number of its file, its first row there, and its number of rows."""
+        """For every item the number of its file, its first row there, and its number of rows."""
         counts = [np.empty(0, dtype=np.int64), *(file.counts for file in self.files)]
         numbers = np.repeat(np.arange(len(counts)) - 1, [len(part) for part in counts])
         starts = [np.cumsum(part) - part for part in counts]
@@ -158,7 +160,7 @@ class Store:
         self.root = (root or cache_folder()) / "vectors"
 
     def shelf(self, encoder: str, precision: Precision = "float32", name: str = "") -> Shelf:
-        """The shelf of an encoder, by its fingerprint; `name` says for people what it is."""
+        """The shelf of an encoder, by its fingerprint; `name` is for people."""
         folder = self.root / f"{encoder}.{precision}"
         about = folder / "encoder.json"
         try:
@@ -181,20 +183,13 @@ class Store:
         rows = []
         for folder in self.folders():
             shelf, about = Shelf(folder), folder / "encoder.json"
-            rows.append(
-                {
-                    "encoder": folder.name.rpartition(".")[0],
-                    "name": _name_in(about),
-                    "precision": shelf.precision,
-                    "items": len(shelf.rows),
-                    "vectors": shelf.n_vectors,
-                    "megabytes": sum(map(size_of, folder.iterdir())) / 1e6,
-                    "last_used": time.strftime("%Y-%m-%d %H:%M", time.localtime(about.lstat().st_mtime)),
-                }
-            )
+            encoder, _, precision = folder.name.rpartition(".")
+            used = time.strftime(WHEN, time.localtime(about.lstat().st_mtime))
+            size = size_of(*folder.iterdir()) / 1e6
+            rows.append((encoder, _name_in(about), precision, len(shelf.rows), shelf.n_vectors, size, used))
         columns = {"encoder": pl.String, "name": pl.String, "precision": pl.String, "items": pl.Int64,
                    "vectors": pl.Int64, "megabytes": pl.Float64, "last_used": pl.String}  # fmt: skip
-        return pl.DataFrame(rows, schema=columns)
+        return pl.DataFrame(rows, schema=columns, orient="row")
 
     def verify(self) -> pl.DataFrame:
         """Check every stored vector against its checksum; one row for each damaged file.
@@ -216,8 +211,8 @@ class Store:
     ) -> int:
         """Remove shelves, or damaged files; returns how many bytes became free.
 
-        `encoder` is a fingerprint or the beginning of one; `unused_days` spares what was used since. Without
-        either, and without `damaged`, everything goes. Shelves to which a process is writing are spared.
+        `encoder` is a fingerprint or the beginning of one; with `unused_days` only shelves not used for so
+        long are removed. Without any argument everything is. Shelves that a process writes to are kept.
         """
         freed = 0
         for folder in self.folders():
@@ -243,7 +238,7 @@ class Store:
 
 
 def keys_of(items: Items) -> list[bytes | InputError]:
-    """What each item is known by, a hash of its content; or why its content cannot be read."""
+    """The hash of each item's content, or why it cannot be read."""
     if items.kind == "text":
         return [_key(b"text", text.encode()) for text in items.texts]
     hashes = items.hash_pictures()
@@ -255,7 +250,7 @@ def _key(kind: bytes, content: bytes) -> bytes:
 
 
 def vector_files(folder: Path) -> list[Path]:
-    """The files of a shelf, those of each process in the order in which it wrote them."""
+    """The files of a shelf, those of each process in the order of writing."""
     return sorted(path for path in folder.glob("[!.]*.vectors") if is_file(path))
 
 
@@ -266,7 +261,7 @@ def _gather(
     start: NDArray[np.int64],
     offsets: NDArray[np.int64],
 ) -> None:
-    """Copy the vectors of the items at `places` from one file, in its order, as a disk likes it."""
+    """Copy the vectors of the items at `places` from one file, in its order, which disks read fastest."""
     places = places[np.argsort(start[places])]
     if len(values) == len(start):  # one vector each
         for first in range(0, len(places), ROWS_TOGETHER):
@@ -279,7 +274,7 @@ def _gather(
 
 
 def _name_in(about: Path) -> str:
-    """The name that a shelf was given; "?" where the file that says it is damaged."""
+    """The name of a shelf; "?" where its file is damaged."""
     try:
         return str(parse_json(content_of(about), str(about))["name"])
     except (InputError, TypeError, KeyError):
@@ -295,7 +290,7 @@ def _age(path: Path) -> float:
 
 
 def _damage(path: Path) -> tuple[str, int] | None:
-    """What is wrong with a file and how many items that affects, or None."""
+    """The damage of a file and the number of items affected, or None."""
     try:
         file = files.read(path)
     except FileNotFoundError:  # pruned since it was listed

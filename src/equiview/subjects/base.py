@@ -1,4 +1,4 @@
-"""What a subject is, and how a kind of subject becomes known by a name.
+"""What a subject is, and how a kind of subject is registered under a name.
 
 A subject is what is audited: an encoder, which gives vectors of images and texts, or a system that is known
 by the result lists it returns. An audit says which kind it needs. To add a subject, decorate its class::
@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
-from typing import ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar
 
 from equiview.data.registry import Registry
 from equiview.extras import versions_of
@@ -21,7 +22,7 @@ from equiview.io.fingerprint import fingerprint
 
 
 class Subject(ABC):  # noqa: B024 - each kind of subject says what is abstract
-    """What is audited: its name, what tells it from every other, and what its results depend on."""
+    """What is audited: its name, its fingerprint, and what its results depend on."""
 
     kind: ClassVar[str] = "a subject"
     """What kind of subject it is, as an audit names the kinds it takes."""
@@ -36,7 +37,7 @@ class Subject(ABC):  # noqa: B024 - each kind of subject says what is abstract
 
     @property
     def name(self) -> str:
-        """What a person calls it: what was typed to load it, or the name of its class. Can be set."""
+        """Its name in reports: what was typed to load it, or the name of its class. Can be set."""
         return self._name or type(self).__name__
 
     @name.setter
@@ -50,7 +51,7 @@ class Subject(ABC):  # noqa: B024 - each kind of subject says what is abstract
 
     @property
     def fingerprint(self) -> str:
-        """What tells it from every other subject: override it with a hash of the weights or a revision."""
+        """A hash that no other subject has: override it with a hash of the weights or a revision."""
         kind = type(self)
         return fingerprint(kind.__module__, kind.__qualname__, self.argument)
 
@@ -68,6 +69,12 @@ class Subject(ABC):  # noqa: B024 - each kind of subject says what is abstract
     def parent(self) -> str | None:
         """The fingerprint of the subject it was derived from, as by fine-tuning, or None."""
         return None
+
+
+def of_inner(name: str) -> Any:
+    """A property that is read from, and set on, `inner`: for a subject around another one."""
+    path = f"inner.{name}"
+    return property(attrgetter(path), lambda self, value: setattr(self.inner, name, value))
 
 
 SUBJECTS: Registry[type[Subject]] = Registry("subject", "equiview.subjects", type)

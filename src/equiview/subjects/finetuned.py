@@ -1,9 +1,9 @@
-"""`finetuned:DIR`: an encoder after fine-tuning, which names the encoder it was before as its parent.
+"""`finetuned:DIR`: an encoder after fine-tuning; its parent is the encoder before.
 
 The folder is made by `equiview.mitigation.finetune`. Dual encoders of transformers, BLIP and VSE++ are whole
-checkpoints in `DIR/model`, which `hf:DIR/model` and `vsepp:DIR/model` load as well. Of any other encoder the
-folder holds two small networks, and the encoder itself is loaded by its name; `encoder=NAME` says where it is
-now. Further options are those of the encoder.
+checkpoints in `DIR/model`, which `hf:DIR/model` and `vsepp:DIR/model` load as well. For any other encoder the
+folder holds two small networks, and the encoder itself is loaded by its name; `encoder=NAME` gives another
+place of it. Further options are those of the encoder.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from equiview.data.arguments import split_argument
 from equiview.errors import InputError
 from equiview.extras import require, versions_of
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.base import register
+from equiview.subjects.base import of_inner, register
 from equiview.subjects.encoders.base import EmbeddingModel
-from equiview.subjects.encoders.torch_encoder import filled, state_of
+from equiview.subjects.encoders.loading import filled, state_of
 from equiview.subjects.load import load_subject
 from equiview.subjects.trained import Part, TrainingCard, check_same
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 MODEL, HEADS = "model", "heads.safetensors"
 OPTIONS = ("device", "dtype", "batch", "encoder")
 SCHEMES = {"dual": "hf", "blip": "hf", "vsepp": "vsepp"}
-"""What cards of version 0.1, which do not say their `scheme`, are loaded as."""
+"""The `scheme` of cards that version 0.1 wrote without one, by kind."""
 
 
 class FineTuning(TrainingCard):
-    """What `finetune.json` says: of what the encoder was made, and how.
+    """The content of `finetune.json`: what the encoder was made from, and how.
 
     `parent` is the encoder before. `pairs` counts the pairs of images and captions of `real` and `synthetic`
-    data, and `settings` are those of the kind. `scheme` is the kind of subject that `model` is loaded as,
-    empty for an adapter. `weights` is a hash of the files in `model`.
+    data, and `settings` are those of the kind. `scheme` is the kind of subject that loads `model`, empty for
+    an adapter. `weights` is a hash of the files in `model`.
     """
 
     file: ClassVar[str] = "finetune.json"
@@ -95,6 +95,10 @@ def new_heads(width: int, hidden: int) -> Any:
 class FineTuned(EmbeddingModel):
     """An encoder after fine-tuning."""
 
+    inner: EmbeddingModel
+    fingerprint, versions = of_inner("fingerprint"), of_inner("versions")
+    declares_fingerprint, cuts = of_inner("declares_fingerprint"), of_inner("cuts")
+
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
         name, options = split_argument(argument, "finetuned", OPTIONS)
@@ -106,16 +110,6 @@ class FineTuned(EmbeddingModel):
         self.image_batch, self.text_batch = self.inner.image_batch, self.inner.text_batch
 
     @property
-    def fingerprint(self) -> str:
-        """That of the encoder in the folder, by whatever name it is loaded."""
-        return self.inner.fingerprint
-
-    @property
-    def declares_fingerprint(self) -> bool:
-        """Whether the encoder says itself what tells it from others."""
-        return self.inner.declares_fingerprint
-
-    @property
     def parent(self) -> str:
         """The fingerprint of the encoder before fine-tuning."""
         return self.tuning.parent.fingerprint
@@ -125,15 +119,6 @@ class FineTuned(EmbeddingModel):
         """What it was before, and what it was fine-tuned on."""
         data = " and ".join(part.name for part in self.tuning.data.values())
         return f"{self.tuning.parent.name} fine-tuned on {data}"
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """Of the libraries of the encoder."""
-        return self.inner.versions
-
-    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
-        """As the encoder before."""
-        return self.inner.cuts(texts)
 
     def encode_images(self, images: Sequence[Image]) -> Any:
         """Vectors `(n, width)` of RGB images."""
@@ -156,18 +141,21 @@ def _inner(tuning: FineTuning, folder: Path, options: Mapping[str, str]) -> Embe
 
 
 class Adapted(EmbeddingModel):
-    """An encoder that stays as it was, and a small network behind each side."""
+    """A frozen encoder with a small trained network after its image side and its text side."""
+
+    inner: EmbeddingModel
+    declares_fingerprint, cuts = of_inner("declares_fingerprint"), of_inner("cuts")
 
     def __init__(self, tuning: FineTuning, folder: Path, options: Mapping[str, str]) -> None:
         super().__init__()
         self.tuning, self.folder = tuning, folder
         more = [f"{option}={value}" for option, value in options.items() if option != "encoder"]
         name = ",".join([options.get("encoder", tuning.parent.name), *more])
-        encoder = load_subject(name)
-        check_same(name, encoder.fingerprint, tuning.parent, folder, "encoder")
-        assert isinstance(encoder, EmbeddingModel)
-        self.encoder = encoder
-        self.image_batch, self.text_batch = encoder.image_batch, encoder.text_batch
+        inner = load_subject(name)
+        check_same(name, inner.fingerprint, tuning.parent, folder, "encoder")
+        assert isinstance(inner, EmbeddingModel)
+        self.inner = inner
+        self.image_batch, self.text_batch = inner.image_batch, inner.text_batch
 
     @cached_property
     def heads(self) -> Any:
@@ -179,35 +167,26 @@ class Adapted(EmbeddingModel):
 
     @property
     def fingerprint(self) -> str:
-        """Of the encoder and of the networks."""
-        return fingerprint("adapted", self.encoder.fingerprint, self.tuning.weights)
-
-    @property
-    def declares_fingerprint(self) -> bool:
-        """Whether the encoder does."""
-        return self.encoder.declares_fingerprint
+        """A hash of the encoder and of the networks."""
+        return fingerprint("adapted", self.inner.fingerprint, self.tuning.weights)
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Of the encoder's libraries and of torch."""
-        return {**self.encoder.versions, **versions_of("torch")}
-
-    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
-        """As the encoder."""
-        return self.encoder.cuts(texts)
+        """Those of the encoder's libraries and of torch."""
+        return {**self.inner.versions, **versions_of("torch")}
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
         """Unit vectors of RGB images."""
-        return self._moved("images", self.encoder.encode_images(images))
+        return self._moved("images", self.inner.encode_images(images))
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors of strings."""
-        return self._moved("texts", self.encoder.encode_texts(texts))
+        return self._moved("texts", self.inner.encode_texts(texts))
 
     def _moved(self, side: str, vectors: Any) -> NDArray[np.float32]:
         import torch
 
+        normalize = torch.nn.functional.normalize
         with torch.inference_mode():
-            unit = torch.nn.functional.normalize(torch.tensor(np.asarray(vectors, dtype=np.float32)), dim=1)
-            moved: NDArray[np.float32] = torch.nn.functional.normalize(self.heads[side](unit), dim=1).numpy()
-        return moved
+            unit = normalize(torch.tensor(np.asarray(vectors, dtype=np.float32)), dim=1)
+            return np.asarray(normalize(self.heads[side](unit), dim=1))

@@ -23,7 +23,7 @@ def known_models() -> pl.DataFrame:
 
 
 def in_full(name: str) -> str:
-    """What `name` stands for if it is a known model's, options and all; `name` itself otherwise.
+    """The full subject of a known model's name, options included; any other `name` unchanged.
 
     >>> in_full("clip-l/14,device=cpu")
     'hf:openai/clip-vit-large-patch14,device=cpu'

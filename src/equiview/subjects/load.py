@@ -19,6 +19,7 @@ from typing import Any
 from equiview.errors import InputError
 from equiview.io.secrets import redacted
 from equiview.subjects.base import SUBJECTS, Subject
+from equiview.subjects.encoders.base import Encoder
 from equiview.subjects.encoders.own import METHODS, OwnModel
 from equiview.subjects.known import in_full
 
@@ -35,8 +36,16 @@ def load_subject(name: str) -> Subject:
     return subject
 
 
+def load_encoder(name: str) -> Encoder:
+    """The encoder a user names; InputError for another kind of subject too."""
+    subject = load_subject(name)
+    if not isinstance(subject, Encoder):
+        raise InputError(f"{name!r} is {subject.kind}; an encoder is needed")
+    return subject
+
+
 def names_a_class(name: str) -> bool:
-    """Whether `name` reads as `module:Class` and a module of that name is there, or could only be meant.
+    """Whether `name` looks like `module:Class` and its module exists or has a dotted name.
 
     >>> names_a_class("equiview.subjects.base:Subject"), names_a_class("clip:ViT-B/32")
     (True, False)
@@ -74,23 +83,21 @@ def _class_of(module_name: str, class_name: str) -> type[Any]:
         try:
             module = importlib.import_module(module_name)
         except (Exception, SystemExit) as error:  # whatever the user's own code raises
-            raise InputError(
-                f"{module_name}: cannot be imported ({type(error).__name__}: {error})"
-            ) from error
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"{module_name}: cannot be imported ({reason})") from error
     kind = getattr(module, class_name, None)
     if not isinstance(kind, type):
-        known = sorted(
-            name for name, value in vars(module).items() if all(hasattr(value, method) for method in METHODS)
-        )
-        raise InputError(
-            f"{module_name}: has no class {class_name!r}; encoders in it: {', '.join(known) or 'none'}"
-        )
+        known = [
+            name for name, value in vars(module).items() if all(hasattr(value, each) for each in METHODS)
+        ]
+        listed = ", ".join(sorted(known)) or "none"
+        raise InputError(f"{module_name}: has no class {class_name!r}; encoders in it: {listed}")
     return kind
 
 
 @contextmanager
 def working_folder() -> Iterator[None]:
-    """The working folder is where modules are looked for first, as with `python -m`."""
+    """Within, modules are searched in the working folder first, as with `python -m`."""
     here = str(Path.cwd())
     sys.path.insert(0, here)
     importlib.invalidate_caches()

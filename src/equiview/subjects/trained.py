@@ -1,4 +1,4 @@
-"""What the folder of a training says: of what the subject was made, and whether its training is finished."""
+"""The card of a trained subject: what it was made from, and whether its training is finished."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from equiview.subjects.encoders.checkpoint import files_hash
 
 
 class Part(Frozen):
-    """What a subject was made of, or trained on: its name and its fingerprint."""
+    """A part or the training data of a subject: its name and its fingerprint."""
 
     name: str
     fingerprint: str
 
 
 class TrainingCard(Frozen):
-    """The file by which a folder of a training is a subject; `weights` tells whether it was changed since."""
+    """The file that makes a folder a subject; `weights` is a hash by which changes are noticed."""
 
     file: ClassVar[str]
     what: ClassVar[str]
     made: ClassVar[str]
-    """The file or folder of what was trained, of which `weights` is a hash."""
+    """The trained file or folder; `weights` is its hash."""
 
     layout: int = 1
     settings: dict[str, Any]
@@ -36,7 +36,7 @@ class TrainingCard(Frozen):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file of a folder; InputError when there is none, and for a training that is not whole."""
+        """Read the card of a folder; InputError when there is none or the training is not finished."""
         path = folder / cls.file
         if not path.is_file():
             raise InputError(
@@ -67,7 +67,7 @@ def hash_of(place: Path) -> str:
 
 
 def check_same(name: str, actual: str, wanted: Part, folder: Path, what: str) -> None:
-    """InputError when what is called `name` is not what the training in `folder` was made with."""
+    """InputError when the part `name` is not the one that the training in `folder` used."""
     if actual != wanted.fingerprint:
         raise InputError(
             f"{folder}: was trained with the {what} {wanted.name!r} of fingerprint {wanted.fingerprint}, but "

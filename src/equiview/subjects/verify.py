@@ -1,7 +1,7 @@
 """A self-check of an encoder before a long run, on known pictures and captions.
 
-The pictures are 32 drawings of the embedded benchmark and their names in several languages. Each check says
-what was seen and, unless all is well, what to do.
+They are 32 drawings of the embedded benchmark and their names in several languages. Each check reports what
+was found and, if anything is wrong, what to do.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ CONCEPTS = (
     *("1f335", "1f344", "1f34d", "1f353", "1f355", "1f354", "1f68c", "1f6b2"),
     *("1f680", "2602", "1f3b8", "1f3bb", "1f511", "2702", "1f451", "1f6cf"),
 )
-"""Things that any model of pictures knows, from a lion to a bed."""
+"""Concepts that any model of pictures knows, from a lion to a bed."""
 LANGUAGES = ("en", "de", "ru", "zh", "ar", "hi", "sw")
 SMALL = 8
 """Items of a small batch."""
 LONG_WORDS = (16, 64, 256)
-"""Numbers of words at which a text is tried for being cut."""
+"""Lengths, in words, at which the check looks for truncation."""
 EXACT, CLOSE = 1e-3, 0.05
-"""Shares of the distance between two items: below the first is rounding, below the second half precision."""
+"""Thresholds, as shares of the distance between items: rounding, and half precision."""
 SURE = 0.001
-"""Probability with which guessing may pass for knowing."""
+"""Significance level of the test against guessing."""
 
 Result = Literal["ok", "note", "looks wrong"]
 Each: TypeAlias = list[NDArray[np.float64]]
@@ -49,7 +49,7 @@ Each: TypeAlias = list[NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its name, how it came out, what was seen, and what to do about it (empty if nothing)."""
+    """One check: its name, its result, what was seen, and what to do about it (empty if nothing)."""
 
     check: str
     result: Result
@@ -58,10 +58,10 @@ class Check:
 
 
 def verify(subject: Subject, progress: Progress = silent) -> list[Check]:
-    """Encode known pictures and captions and say what looks wrong.
+    """Encode known pictures and captions and report what looks wrong.
 
-    Some 70 pictures and 350 short texts are encoded. Raises InputError for a subject that is no model, such
-    as result lists or stored vectors, and for what the model itself refuses.
+    About 70 pictures and 350 short texts are encoded. Raises InputError for a subject that is not a model,
+    such as result lists or stored vectors, and for what the model itself refuses.
     """
     if not isinstance(subject, EmbeddingModel):
         kind = subject.kind if subject.kind != "an encoder" else "stored vectors"
@@ -86,7 +86,7 @@ def _pairs() -> tuple[Items, dict[str, list[str]]]:
 
 
 class _Trial:
-    """The checks of one model, and what it was given and gave for them."""
+    """The checks of one model."""
 
     def __init__(self, model: EmbeddingModel, progress: Progress) -> None:
         self.model, self.progress = model, progress
@@ -109,7 +109,7 @@ class _Trial:
         self.progress("verifying", self.done, 8 + len(LANGUAGES) + 2 * (3 + SMALL) + len(LONG_WORDS))
 
     def checks(self) -> list[Check]:
-        """Every check; those that rest on comparable vectors only where vectors can be compared."""
+        """Every check; later checks are skipped where vectors cannot be compared."""
         images = self.images(self.pictures)
         texts = {language: self.texts(captions) for language, captions in self.captions.items()}
         checks = [_widths(images, texts["en"]), _values(images, [*texts.values()])]
@@ -127,13 +127,13 @@ class _Trial:
         return checks
 
     def each(self, vectors: Vectors) -> Each:
-        """The vectors of each item as they are compared: of length 1 where that is by the cosine."""
+        """The vectors of each item as they are compared: normalised for the cosine."""
         scaled = unit(vectors) if self.model.similarity == "cosine" else vectors
         rows = scaled if isinstance(scaled, TokenVectors) else scaled[:, None]
         return [np.asarray(row, dtype=np.float64) for row in rows]
 
     def hits(self, texts: Vectors, images: Vectors) -> int:
-        """For how many texts the picture that they name comes first."""
+        """The number of texts with their own picture at rank 1."""
         if self.model.similarity == "cosine":
             texts, images = unit(texts), unit(images)
         return int((top_k(texts, images, 1).items[:, 0] == np.arange(len(texts))).sum())
@@ -155,7 +155,7 @@ class _Trial:
     def _repeats(
         self, kind: str, encode: Callable[[Sequence[Any]], Vectors], items: Sequence[Any], whole: Vectors
     ) -> list[Check]:
-        """Distinct items differ; the same items agree when encoded again, backwards, or one by one."""
+        """Whether distinct items differ, and the same items agree when encoded again, reversed or singly."""
         encoded = self.each(whole)
         scale = _spacing(encoded)
         distinct = 1 + sum(_distance(encoded[row - 1], encoded[row]) > 1e-6 for row in range(1, len(items)))
@@ -272,11 +272,11 @@ def _furthest(some: Each, others: Each) -> float:
 
 
 def _spacing(encoded: Each) -> float:
-    """The distance between two items, as the median over neighbours in the list."""
+    """The median distance of neighbours in the list."""
     return float(np.median([_distance(encoded[row - 1], encoded[row]) for row in range(1, len(encoded))]))
 
 
 def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Hausdorff's distance: the furthest that a vector of either is from the nearest of the other."""
+    """The Hausdorff distance of two sets of vectors."""
     distances = cdist(one, other)
     return float(max(distances.min(axis=0).max(), distances.min(axis=1).max()))

@@ -254,10 +254,10 @@ WRONG = {
     "chat:openai/m,colour=red": "no option 'colour'",
     "chat:openai/m,temperature=warm": "temperature is 'warm'; expected a number from 0",
     "chat:openai/m,connections=0": "connections is '0'; expected a number from 1",
-    "chat:openai/m,price_in=1": "given together",
-    "chat:openai/m,url=host": "url is no plain address",
-    "chat:openai/m,url=https://me:sesame@host/v1": "url is no plain address",
-    "chat:openai/m,url=https://host/v1?api_key=sesame": "url is no plain address",
+    "chat:openai/m,price_in=1": "give both price_in and price_out",
+    "chat:openai/m,url=host": "url is not a plain address",
+    "chat:openai/m,url=https://me:sesame@host/v1": "url is not a plain address",
+    "chat:openai/m,url=https://host/v1?api_key=sesame": "url is not a plain address",
 }
 
 

@@ -124,7 +124,7 @@ def test_the_fingerprint_is_of_the_content(logs, tmp_path):
         ("no.eval", b"no log", "no.eval: cannot be read as a log of Inspect"),
         ("no.json", b'{"a": 1}', "no.json: cannot be read as a log of Inspect"),
         ("cut.json", b'{"version": 2, "ev', "cut.json: cannot be read as a log of Inspect"),
-        ("log.txt", b"text", "log.txt: is no log of Inspect; they end in .eval or .json"),
+        ("log.txt", b"text", "log.txt: is not a log of Inspect; they end in .eval or .json"),
     ],
 )
 def test_a_file_that_is_no_log_is_said(logs, tmp_path, name, content, message):

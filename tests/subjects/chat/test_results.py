@@ -4,7 +4,7 @@ import pytest
 
 from equiview.data.requests import Request
 from equiview.subjects import load_subject
-from equiview.subjects.chat.results import answer_row
+from equiview.subjects.chat.answers import answer_row
 
 
 @pytest.mark.parametrize(

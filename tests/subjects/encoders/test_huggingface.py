@@ -185,7 +185,7 @@ def test_half_a_surrogate_pair_is_refused(checkpoint: Made) -> None:
     [
         ("", "needs a checkpoint: hf:ID_OR_PATH"),
         ("/nowhere/at/all", "/nowhere/at/all: no such folder"),
-        ("nobody/nothing", "is no folder here, is not in the hub's cache, and could not be fetched"),
+        ("nobody/nothing", "is not a folder, is not in the hub's cache, and could not be fetched"),
         ("{clip},depth=3", "has no option 'depth'; it has: device, dtype, batch"),
         ("{clip},dtype=int8", "dtype is 'int8'; expected float32, float16 or bfloat16"),
         ("{clip},batch=0", "batch is '0'; expected a whole number from 1"),

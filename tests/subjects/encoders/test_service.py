@@ -263,8 +263,8 @@ def test_nobody_there_is_an_input_error(waits: Waits) -> None:
         (b'{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [2]}]}', "without one emb"),
         (b'{"data": [{"index": 0, "embedding": [[1]]}]}', "without one embedding"),
         (b'{"embeddings": {"float": [[1, 2]]}}', "such as Cohere's and Voyage's, are reached as mteb:NAME"),
-        (b"<html>", "no JSON object"),
-        (b"[]", "no JSON object"),
+        (b"<html>", "not a JSON object"),
+        (b"[]", "not a JSON object"),
     ],
 )
 def test_an_answer_of_another_shape_is_an_input_error(

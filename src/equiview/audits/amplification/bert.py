@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from equiview.audits.amplification.captions import MASK
 from equiview.extras import require
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import chosen_device, from_files, tokenizer_of
+from equiview.subjects.encoders.loading import from_files, tokenizer_of
+from equiview.subjects.encoders.torch_encoder import chosen_device
 
 BATCH, LONGEST = 64, 64
 OPTIMISER: dict[str, Any] = {"lr": 1e-5, "betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.1}

@@ -28,10 +28,12 @@ from equiview.mitigation.connector.settings import ConnectorMaking, ConnectorSet
 from equiview.mitigation.folder import encoder_input, save_losses, versions_with, whole_path
 from equiview.store import Store, stored
 from equiview.subjects import Encoder
-from equiview.subjects.chat.connector import WEIGHTS, Connection, as_encoder
+from equiview.subjects.chat.connector import WEIGHTS, Connection
 from equiview.subjects.chat.soft_tokens import LanguageModel, Row, new_connector
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype, state_of
+from equiview.subjects.encoders.loading import state_of
+from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype
+from equiview.subjects.load import load_encoder
 from equiview.subjects.trained import hash_of
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ class Training(Job):
             "captions": load_captions(captions, recipe.caption_prompt) if captions else None,
             "questions": load_questions(questions, recipe.question_prompt) if questions else None,
         }
-        return cls(settings, as_encoder(settings.encoder), examples)
+        return cls(settings, load_encoder(settings.encoder), examples)
 
     def inputs(self, progress: Progress) -> dict[str, Input]:
         """Both models, and the examples of each stage."""

@@ -21,7 +21,8 @@ from equiview.mitigation.finetune.pairs import Mixture
 from equiview.mitigation.finetune.recipes import BlipRecipe, Recipe, VseppRecipe
 from equiview.mitigation.finetune.trainee import Batch, Inputs, Trainee
 from equiview.subjects.encoders.huggingface import HuggingFace
-from equiview.subjects.encoders.torch_encoder import TorchEncoder, library_bars_off, readable
+from equiview.subjects.encoders.loading import library_bars_off
+from equiview.subjects.encoders.torch_encoder import TorchEncoder, readable
 from equiview.subjects.encoders.vsepp import VsePlusPlus
 
 MOST_SCALE = math.log(100)

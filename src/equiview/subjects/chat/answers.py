@@ -19,13 +19,14 @@ from equiview.io.files import parse_json, read_json, read_lines
 from equiview.io.tables import Schema, read_table
 from equiview.subjects.base import register
 from equiview.subjects.chat.finished import FinishedAnswers
-from equiview.subjects.chat.results import answer_row
 
 BY_ID = {"id", "answer"}
 BY_QUESTION = {"question_id", "language", "answer"}
 OPTIONAL = {"stopped"}
 TABLES = (".csv", ".parquet")
 LINES = (".jsonl", ".ndjson")
+RESULTS = (("image_id", "caption", (int, str)), ("question_id", "answer", (int,)))
+"""Results for the evaluation servers of COCO and VQA: fields of the id and the text, types of the id."""
 Row = Mapping[str, Any]
 
 
@@ -137,10 +138,26 @@ def _check_fields(row: Row, where: str) -> None:
 
 
 def _part(row: Row, name: str, where: str) -> str:
-    """A part of an id: text or a whole number, not empty."""
     value = row[name]
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise InputError(f"{where}: {name!r} is {value!r}; expected text or a whole number")
     if name == "prompt" and not str(value).isdecimal():
         raise InputError(f"{where}: 'prompt' is {value!r}; expected its number, counted from 0")
     return str(value)
+
+
+def answer_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row with `id` and `answer`, if it is COCO's or VQA's, or as it is.
+
+    COCO's has `image_id` and `caption`, and the id is the image's; VQA's a number as `question_id` and
+    `answer`, without a language. Other fields are left out.
+
+    >>> answer_row({"image_id": 42, "caption": "a dog"})
+    {'id': '42', 'answer': 'a dog'}
+    >>> answer_row({"question_id": 42001, "answer": "dog"})
+    {'id': '42001', 'answer': 'dog'}
+    """
+    for name, text, types in RESULTS:
+        if isinstance(row.get(name), types) and text in row and not {"id", "language"} & row.keys():
+            return {"id": str(row[name]), "answer": row[text]}
+    return row

@@ -1,4 +1,4 @@
-"""What a model that answers is, and how one is added.
+"""Models that answer, and how one is added.
 
     @register("mine", about="my model")
     class Mine(Answerer):
@@ -27,7 +27,7 @@ from equiview.subjects.encoders.base import Encoder
 
 @dataclass
 class Budget:
-    """US dollars that may be spent, by all models together that share it; None is no limit.
+    """US dollars that may be spent by all models that share it; None means no limit.
 
     Requests that are under way when the limit is reached are paid for as well.
 
@@ -52,20 +52,20 @@ class Budget:
 
 
 class Answerer(Subject):
-    """Whatever answers in words: a chat model, an encoder that chooses among options, a file of answers.
+    """A subject that answers in text: a chat model, an encoder that chooses an option, a file of answers.
 
-    A model that costs money adds what each reply costs to `budget`, if there is one, asks nothing more once
-    it is reached, and says so as it says what failed. An audit that asks a second model gives it the budget
-    of the first.
+    A model that costs money adds the cost of each reply to `budget`, if there is one, stops asking once it is
+    reached, and reports that like a failure. An audit that asks a second model gives it the budget of the
+    first.
     """
 
     kind = "a model that answers"
     looks_up: ClassVar[bool] = False
-    """Whether its answers are at hand already, so that keeping them would be keeping them twice."""
+    """Whether its answers are in a file already, so that the store need not keep them."""
     encoder: Encoder | None = None
     """The encoder that it asks for vectors of pictures, if any; replaced by one with a store."""
     follows: ClassVar[bool] = False
-    """Whether answers follow from the vectors of `encoder` at once, so that keeping these is enough."""
+    """Whether answers are computed from the vectors of `encoder`, so that keeping these is enough."""
     budget: Budget | None = None
 
     @property
@@ -75,12 +75,12 @@ class Answerer(Subject):
 
     @property
     def price(self) -> tuple[float, float] | None:
-        """US dollars for a million tokens that it reads and that it writes; None where they are not known."""
+        """US dollars for a million input tokens and a million output tokens; None where not known."""
         return None
 
     @property
     def declares_fingerprint(self) -> bool:
-        """Whether it says itself what tells it from every other model, so that its answers may be kept."""
+        """Whether it has a fingerprint of its own, so that its answers may be kept."""
         return type(self).fingerprint is not Subject.fingerprint
 
     @abstractmethod
@@ -89,8 +89,8 @@ class Answerer(Subject):
     ) -> Iterator[tuple[int, Reply]]:
         """Yield (place of the request, its reply) in whatever order replies come.
 
-        `images` are what the requests' `image` counts rows of. A request that failed for good is not yielded;
-        the last thing to do is then to raise an InputError that says how many failed, and why.
+        `image` of a request is a row of `images`. A request that failed for good is not yielded; in that case
+        raise an InputError at the end that says how many failed, and why.
         """
 
     def ask(

@@ -1,7 +1,7 @@
 """`choice:ENCODER`: an encoder answers a multiple-choice question by the option most similar to the picture.
 
-Question and option are put into a template, by default "{question} {option}", so that this is a zero-shot
-answerer like any other. `choice:ENCODER,template={option}` compares the options alone.
+Question and option are put into a template, by default "{question} {option}".
+`choice:ENCODER,template={option}` compares the options alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from equiview.search import comparable, pair_scores
 from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.encoders.base import Encoder
-from equiview.subjects.load import load_subject
+from equiview.subjects.load import load_encoder
 
 TEMPLATE = "{question} {option}"
 OPTION = ",template="
@@ -54,23 +54,19 @@ class Choice(Answerer):
             )
         if encoder is None and not name:
             raise InputError("choice: name an encoder, as in choice:pictogram:aligned")
-        subject = encoder or load_subject(name)
-        if not isinstance(subject, Encoder):
-            raise InputError(f"choice: {name!r} is {subject.kind}; an encoder is needed")
-        self.encoder = subject
+        self.encoder = encoder or load_encoder(name)
         self.ties = 0
 
     @property
     def fingerprint(self) -> str:
-        """The encoder's and the template's."""
+        """A hash of the encoder and the template."""
         return fingerprint("choice", self.encoder.fingerprint, self.template)
 
     @property
     def about(self) -> str:
-        """What it compares with the picture, then the encoder's."""
-        return (
-            f"chooses the option whose {self.template!r} is most similar to the picture; {self.encoder.about}"
-        )
+        """Its template, then the encoder."""
+        choice = f"chooses the option whose {self.template!r} is most similar to the picture"
+        return f"{choice}; {self.encoder.about}"
 
     @property
     def versions(self) -> Mapping[str, str]:
@@ -94,9 +90,8 @@ class Choice(Answerer):
                 )
         scores, counts = self._scores(requests, images, progress)
         self.ties = 0
-        for place, (request, of_request) in enumerate(
-            zip(requests, np.split(scores, np.cumsum(counts)[:-1]), strict=True)
-        ):
+        parts = np.split(scores, np.cumsum(counts)[:-1])
+        for place, (request, of_request) in enumerate(zip(requests, parts, strict=True)):
             best = np.flatnonzero(of_request == of_request.max())
             self.ties += len(best) > 1
             first = min(best.tolist(), key=lambda at: hash_bytes(request.options[at].encode()))
@@ -110,7 +105,7 @@ class Choice(Answerer):
     def _scores(
         self, requests: Sequence[Request], images: Items, progress: Progress
     ) -> tuple[NDArray[np.float32], list[int]]:
-        """How similar each option of each request is to its picture, one after the other, and how many."""
+        """The similarity of each request's options to its picture, joined, and their numbers."""
         pairs = [(request, option) for request in requests for option in request.options]
         shown, image_at = np.unique([request.image for request, _ in pairs], return_inverse=True)
         texts = [self._text(request.question, option) for request, option in pairs]
@@ -127,6 +122,6 @@ class Choice(Answerer):
         return pair_scores(picture_vectors, text_vectors, image_at, text_at), counts
 
     def _text(self, question: str, option: str) -> str:
-        """The template with both put in; what they hold is left as it is."""
+        """The filled template; placeholders inside the question or option are not replaced."""
         given = {"question": question, "option": option}
         return re.sub(r"\{(question|option)\}", lambda place: given[place[1]], self.template)

@@ -1,17 +1,18 @@
 """`connector:DIR`: a frozen encoder and a frozen language model, joined by a connector that was trained.
 
 It answers and captions: the image's vector becomes soft tokens between the words of the prompt, and the
-language model writes on, greedily. The folder is made by `equiview.mitigation.connector`.
+language model continues the prompt by greedy decoding. The folder is made by `equiview.mitigation.connector`.
 
-Encoder and language model are those that the folder names, loaded again and checked by their fingerprints.
-Options: `encoder` and `language_model`, where they lie elsewhere now; `device`, `dtype`, and `batch`, the
-number of requests answered together.
+The encoder and the language model that the folder names are loaded again and checked by their fingerprints.
+Options: `encoder` and `language_model`, if their places changed; `device`, `dtype`, and `batch`, the number
+of requests answered together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,8 +32,9 @@ from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.soft_tokens import LanguageModel, new_connector, soft_tokens
 from equiview.subjects.encoders.base import Encoder
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import OnTorch, filled, state_of
-from equiview.subjects.load import load_subject
+from equiview.subjects.encoders.loading import filled, state_of
+from equiview.subjects.encoders.torch_encoder import OnTorch
+from equiview.subjects.load import load_encoder
 from equiview.subjects.trained import Part, TrainingCard, check_same
 
 if TYPE_CHECKING:
@@ -44,10 +46,10 @@ BATCH = 16
 
 
 class Connection(TrainingCard):
-    """What `connector.json` says: of what the connector was made, and how.
+    """The content of `connector.json`: what the connector was made from, and how.
 
-    `width` is that of the image vectors. `stages` has the checksum of the weights after each stage; `weights`
-    is that of `connector.safetensors`.
+    `width` is that of the image vectors. `stages` has the checksum of the weights after each stage, and
+    `weights` the one of `connector.safetensors`.
     """
 
     file: ClassVar[str] = "connector.json"
@@ -59,14 +61,6 @@ class Connection(TrainingCard):
     language_model: Part
     data: dict[str, Part]
     stages: dict[str, str] = Field(default_factory=dict)
-
-
-def as_encoder(name: str) -> Encoder:
-    """The encoder of that name; InputError for another kind of subject."""
-    subject = load_subject(name)
-    if not isinstance(subject, Encoder):
-        raise InputError(f"{name!r} is {subject.kind}; a connector needs an encoder")
-    return subject
 
 
 @register(
@@ -89,12 +83,12 @@ class Connector(OnTorch, Answerer):
         self.folder = Path(name).expanduser()
         self.made_of = Connection.read(self.folder)
         self.batch = count_option(self.options, "batch", BATCH, "connector")
-        self.encoder = encoder or as_encoder(self.options.get("encoder", self.made_of.encoder.name))
+        self.encoder = encoder or load_encoder(self.options.get("encoder", self.made_of.encoder.name))
         check_same(self.encoder.name, self.encoder.fingerprint, self.made_of.encoder, self.folder, "encoder")
 
     @property
     def fingerprint(self) -> str:
-        """Of its weights, the encoder's, the language model's, the template and the precision."""
+        """A hash of its weights, the encoder, the language model, the template and the precision."""
         made = self.made_of
         template = made.settings["template"]
         parts = (made.weights, made.encoder.fingerprint, made.language_model.fingerprint, template)
@@ -112,7 +106,7 @@ class Connector(OnTorch, Answerer):
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Of the libraries of the language model and of the encoder."""
+        """Those of the libraries of the language model and of the encoder."""
         return {**self.encoder.versions, **super().versions}
 
     @cached_property
@@ -136,7 +130,7 @@ class Connector(OnTorch, Answerer):
         return filled(empty, state_of(path), path).to(self.device).eval()
 
     def embed(self, items: Items, progress: Progress = silent) -> NDArray[np.float32]:
-        """The space of images after training: the mean of each image's soft tokens, `(n_items, hidden)`."""
+        """Vectors of images after training: the mean of each image's soft tokens, `(n_items, hidden)`."""
         import torch
 
         vectors = one_each(self.encoder.embed(items, progress))
@@ -159,9 +153,13 @@ class Connector(OnTorch, Answerer):
 
         if not requests:
             return
-        shown = [self._shown(request, images) for request in requests]
-        assert images is not None
-        used, image_at = np.unique(shown, return_inverse=True)
+        shown = [request.image for request in requests]
+        if images is None or None in shown:
+            blind = requests[0 if images is None else shown.index(None)].id
+            raise InputError(
+                f"{self.name}: request {blind!r} has no picture; a connector answers about pictures"
+            )
+        used, image_at = np.unique(np.asarray(shown, dtype=np.int64), return_inverse=True)
         vectors = one_each(self.encoder.embed(images.take(used), progress))
         model = self.language_model
         rows = [model.row(request.prompt) for request in requests]
@@ -172,10 +170,12 @@ class Connector(OnTorch, Answerer):
                     f"to {request.max_tokens} more; the language model reads {model.longest}"
                 )
         # Prompts of one length need no padding; replies of one limit end together.
-        order = sorted(
-            range(len(rows)), key=lambda at: (requests[at].max_tokens, len(rows[at]["input_ids"]), at)
-        )
-        for places in _batches(order, requests, self.batch):
+        lengths = [
+            (request.max_tokens, len(row["input_ids"])) for request, row in zip(requests, rows, strict=True)
+        ]
+        order = sorted(range(len(rows)), key=lengths.__getitem__)
+        groups = [list(group) for _, group in groupby(order, lambda place: lengths[place][0])]
+        for places in (part for group in groups for part in _parts(group, self.batch)):
             batch = model.batch([rows[place] for place in places], side="left")
             batch = {name: value.to(self.device) for name, value in batch.items()}
             with torch.inference_mode():
@@ -185,24 +185,6 @@ class Connector(OnTorch, Answerer):
                 read = len(rows[place]["input_ids"])
                 yield place, Reply(text, "stop" if ended else "length", read, tokens)
 
-    def _shown(self, request: Request, images: Items | None) -> int:
-        if images is None or request.image is None:
-            raise InputError(
-                f"{self.name}: request {request.id!r} has no picture; a connector answers about pictures"
-            )
-        return request.image
 
-
-def _batches(order: Sequence[int], requests: Sequence[Request], size: int) -> Iterator[list[int]]:
-    """Places in batches of at most `size`, each batch with one limit of tokens."""
-    batch: list[int] = []
-    for place in order:
-        if batch and (len(batch) == size or requests[place].max_tokens != requests[batch[0]].max_tokens):
-            yield batch
-            batch = []
-        batch.append(place)
-    yield batch
-
-
-def _parts(vectors: NDArray[np.float32], size: int) -> Iterator[NDArray[np.float32]]:
-    return (vectors[start : start + size] for start in range(0, len(vectors), size))
+def _parts(whole: Any, size: int) -> Iterator[Any]:
+    return (whole[start : start + size] for start in range(0, len(whole), size))

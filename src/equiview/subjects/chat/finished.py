@@ -1,4 +1,4 @@
-"""What finished answers have in common: replies are looked up by the id of the request."""
+"""Finished answers: replies are looked up by the id of the request."""
 
 from __future__ import annotations
 
@@ -36,31 +36,22 @@ class FinishedAnswers(Answerer):
         return self.read()
 
     @cached_property
-    def _hash(self) -> str:
-        return fingerprint(type(self).__qualname__, *(checksum(path) for path in self.files))
-
-    @property
     def fingerprint(self) -> str:
         """A hash of the files."""
-        return self._hash
+        return fingerprint(type(self).__qualname__, *map(checksum, self.files))
 
     def replies(
         self, requests: Sequence[Request], images: Items | None, progress: Progress
     ) -> Iterator[tuple[int, Reply]]:
         """Yield what is known; InputError at the end if anything is missing."""
-        missing = []
-        for place, request in enumerate(requests):
-            if request.id in self.known:
-                yield place, self.known[request.id]
-            else:
-                missing.append(request.id)
+        known = self.known
+        yield from (
+            (place, known[request.id]) for place, request in enumerate(requests) if request.id in known
+        )
+        missing = [request.id for request in requests if request.id not in known]
         if not missing:
             return
-        holds = (
-            f"it holds {len(self.known)}, such as {next(iter(self.known))!r}"
-            if self.known
-            else "it holds none"
-        )
+        holds = f"it holds {len(known)}, such as {next(iter(known))!r}" if known else "it holds none"
         if len(missing) == len(requests):
             raise InputError(
                 f"{self.about}: none of the {len(requests)} requests is answered in it, such as "

@@ -9,9 +9,9 @@ variables that Inspect reads them from, such as OPENAI_API_KEY or SERVICE_API_KE
 - `seed=` sent with each request.
 - `side=` longer side of a picture, in pixels, above which it is made smaller (default 1024).
 - `connections=` requests under way at once (default: Inspect's, which adapts to the service).
-- `timeout=` seconds that an answer may take (default 600), after which it is asked for again.
+- `timeout=` seconds after which a request is repeated (default 600).
 - `retries=` how often (default 8), each time after a longer wait.
-- `revision=` a word of your own, changed when the model behind the name changes.
+- `revision=` any word, to be changed when the model behind the name changes.
 - `price_in=`, `price_out=` US dollars for a million tokens read and written.
 - `device=`, `dtype=` for a model on this machine.
 - `logs=` folder of Inspect's logs (default: $INSPECT_LOG_DIR, else `logs` in the cache folder).
@@ -31,7 +31,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import number_option, split_argument, url_option
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
@@ -50,10 +50,8 @@ from equiview.subjects.encoders.checkpoint import Checkpoint
 
 OPTIONS = ("url", "temperature", "seed", "side", "connections", "timeout", "retries", "revision",
            "price_in", "price_out", "device", "dtype", "logs")  # fmt: skip
-RETRIES = 8
-TIMEOUT = 600
 HOPELESS = 20
-"""After so many failures before any answer asking stops: a wrong key fails every request."""
+"""Failures before the first answer after which asking stops: a wrong key fails every request."""
 HERE = (PROVIDER, "hf")
 """Providers whose models are folders on this machine, or come from the Hugging Face hub."""
 LOCAL = (*HERE, "llama-cpp-python", "mockllm", "ollama", "sglang", "vllm")
@@ -78,19 +76,20 @@ class InspectModel(Answerer):
                 "subject 'chat' needs a model as Inspect names it: chat:openai/gpt-4o, "
                 "chat:openai-api/SERVICE/MODEL or chat:equiview-hf/PATH"
             )
-        self.url = _checked_url(options.get("url", ""))
+        self.url = url_option(options, "chat")
         self.revision = options.get("revision", "")
-        given = options.get("temperature", "0")
-        self.temperature = None if given == "none" else _number("temperature", given)
-        self.seed = int(_number("seed", options["seed"])) if "seed" in options else None
-        self.side = int(_number("side", options.get("side", str(SIDE)), least=16))
-        connections = options.get("connections")
-        self.connections = None if connections is None else int(_number("connections", connections, least=1))
-        self.timeout = int(_number("timeout", options.get("timeout", str(TIMEOUT)), least=1))
-        self.retries = int(_number("retries", options.get("retries", str(RETRIES))))
+
+        def number(name: str, usual: float, least: float = 0) -> float:
+            return number_option(options, name, usual, "chat", least)
+
+        self.temperature = None if options.get("temperature") == "none" else number("temperature", 0)
+        self.seed = int(number("seed", 0)) if "seed" in options else None
+        self.side = int(number("side", SIDE, least=16))
+        self.connections = int(number("connections", 1, least=1)) if "connections" in options else None
+        self.timeout, self.retries = int(number("timeout", 600, least=1)), int(number("retries", 8))
         if ("price_in" in options) != ("price_out" in options):
-            raise InputError("chat: price_in and price_out are given together")
-        self._price = tuple(_number(key, options[key]) for key in ("price_in", "price_out") if key in options)
+            raise InputError("chat: give both price_in and price_out, or neither")
+        self._price = (number("price_in", 0), number("price_out", 0)) if "price_in" in options else None
         self.placed = {name: options[name] for name in ("device", "dtype") if name in options}
         logs = options.get("logs") or os.environ.get("INSPECT_LOG_DIR")
         self.logs = Path(logs).expanduser() if logs else cache_folder() / "logs"
@@ -99,7 +98,7 @@ class InspectModel(Answerer):
     def fingerprint(self) -> str:
         """A hash of model, address, revision and what it is asked with.
 
-        Of a folder on this machine its content counts; weights elsewhere are out of sight.
+        A folder on this machine is hashed by its content; weights elsewhere cannot be seen.
         """
         provider, _, path = self.model.partition("/")
         folder = provider in HERE and Path(path).expanduser().is_dir()
@@ -116,9 +115,9 @@ class InspectModel(Answerer):
 
     @cached_property
     def price(self) -> tuple[float, float] | None:
-        """What the options say, else what Inspect knows; a model on this machine costs nothing."""
+        """The options' price, else the one Inspect knows; a model on this machine costs nothing."""
         if self._price:
-            return self._price[0], self._price[1]
+            return self._price
         info = require("inspect_ai.model", EXTRA).get_model_info(self.model)
         if info is not None and info.cost is not None:
             return float(info.cost.input), float(info.cost.output)
@@ -174,7 +173,7 @@ class InspectModel(Answerer):
         self._check(requests, answered, failed)
 
     def _pay(self, reply: Reply, request: Request) -> None:
-        """Count what a reply cost; of a service that does not say, a token for every letter at most."""
+        """Count the cost of a reply; where the service does not state it, at most one token a letter."""
         if self.budget is None or self.price is None:
             return
         read, written = self.price
@@ -253,23 +252,3 @@ class InspectModel(Answerer):
                 f"{self.name}: {reasons.total()} of {len(requests)} requests failed{beside}, the first of "
                 f"them {first!r}: {listed}"
             )
-
-
-def _checked_url(url: str) -> str:
-    """An address without secrets, which a run may keep; InputError repeats none."""
-    if url and not re.fullmatch(r"https?://[^\s/@?#=]+[^\s@?#=]*", url):
-        raise InputError(
-            "chat: url is no plain address; expected http(s)://HOST/v1, without user, password, or what "
-            "follows a '?'; a key goes into the variable of the environment that the provider reads"
-        )
-    return url.rstrip("/")
-
-
-def _number(name: str, value: str, least: float = 0) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = -1
-    if not least <= number < float("inf"):
-        raise InputError(f"chat: {name} is {value!r}; expected a number from {least:g}")
-    return number

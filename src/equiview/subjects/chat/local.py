@@ -1,8 +1,8 @@
 """`equiview-hf/PATH`: a vision-language model of transformers on this machine, as a provider for Inspect.
 
 Inspect's own `hf/` takes no pictures. A conversation goes through the checkpoint's chat template and
-processor, one at a time, so that an answer never depends on what is asked beside it; at temperature 0
-decoding is greedy. Options of `chat:equiview-hf/PATH` beside the usual ones: `device=`, `dtype=`.
+processor, one at a time, so that no answer depends on other requests; at temperature 0 decoding is greedy.
+Options of `chat:equiview-hf/PATH` beside the usual ones: `device=`, `dtype=`.
 """
 
 from __future__ import annotations
@@ -10,32 +10,23 @@ from __future__ import annotations
 import base64
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from equiview.data.requests import Reply
 from equiview.errors import InputError
 from equiview.extras import require, versions_of
 from equiview.io.pictures import decoded
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype, from_files
+from equiview.subjects.encoders.loading import from_files
+from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype
 
 PROVIDER = "equiview-hf"
 MAX_TOKENS = 1024
 VIDEOS = "video_processor"
 Turn = Mapping[str, Any]
 _ONE_AT_A_TIME = threading.Lock()
-
-
-@dataclass(frozen=True)
-class Spoken:
-    """What a model said, the tokens that it read and wrote, and whether it was cut off at its limit."""
-
-    text: str
-    read: int
-    written: int
-    cut: bool
 
 
 class LocalModel:
@@ -48,14 +39,12 @@ class LocalModel:
         precision = chosen_dtype(dtype, place, "bfloat16", PROVIDER, "hf")
         self.processor = processor_of(folder)
         if not getattr(self.processor, "chat_template", None):
-            raise InputError(
-                f"{folder}: has no chat template, so it is no model to talk to; use a chat model"
-            )
+            raise InputError(f"{folder}: has no chat template; use a chat model")
         self.model = from_files(library.AutoModelForImageTextToText, folder, dtype=precision)
         self.model.to(place).eval()
 
-    def answer(self, turns: Sequence[Turn], max_tokens: int, temperature: float, seed: int) -> Spoken:
-        """The reply to a conversation of `{role, content}`, whose content is parts of text and pictures."""
+    def answer(self, turns: Sequence[Turn], max_tokens: int, temperature: float, seed: int) -> Reply:
+        """The reply to a conversation: turns of `{role, content}` with parts of text and pictures."""
         torch = require("torch", "hf")
         inputs = self.processor.apply_chat_template(
             list(turns), add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
@@ -72,7 +61,7 @@ class LocalModel:
             new[None], skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
         cut = len(new) == max_tokens and int(new[-1]) not in self._ends
-        return Spoken(text, read, len(new), cut)
+        return Reply(text, "length" if cut else "stop", read, len(new))
 
     @property
     def _ends(self) -> set[int]:
@@ -85,9 +74,8 @@ def processor_of(folder: Path) -> Any:
     """The processor of a checkpoint. Its part for videos needs torchvision, without which it is left out."""
     library = require("transformers", "hf")
     config = from_files(library.AutoConfig, folder)
-    kind: Any = require("transformers.models.auto.processing_auto", "hf").PROCESSOR_MAPPING.get(
-        type(config), None
-    )
+    kinds = require("transformers.models.auto.processing_auto", "hf").PROCESSOR_MAPPING
+    kind: Any = kinds.get(type(config), None)
     if kind is None or VIDEOS not in kind.get_attributes() or versions_of("torchvision"):
         return from_files(library.AutoProcessor, folder)
 
@@ -127,20 +115,18 @@ def register_provider() -> type[Any]:
             return 1
 
         async def generate(self, input: list[Any], tools: Any, tool_choice: Any, config: Any) -> Any:
-            spoken = await require("anyio", "chat").to_thread.run_sync(
+            reply = await require("anyio", "chat").to_thread.run_sync(
                 self.local.answer,
                 [_turn(message) for message in input],
                 config.max_tokens or MAX_TOKENS,
                 config.temperature or 0.0,
                 config.seed or 0,
             )
-            output = model.ModelOutput.from_content(
-                self.model_name, spoken.text, "max_tokens" if spoken.cut else "stop"
-            )
+            stopped = "max_tokens" if reply.stopped == "length" else "stop"
+            output = model.ModelOutput.from_content(self.model_name, reply.text, stopped)
+            read, written = reply.input_tokens, reply.output_tokens
             output.usage = model.ModelUsage(
-                input_tokens=spoken.read,
-                output_tokens=spoken.written,
-                total_tokens=spoken.read + spoken.written,
+                input_tokens=read, output_tokens=written, total_tokens=read + written
             )
             return output
 

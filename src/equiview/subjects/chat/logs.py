@@ -1,13 +1,14 @@
 """`inspect-log:FILE`: a finished log of Inspect AI, or a folder of logs of one model.
 
 A sample's id is the id of the request, as the tasks of equiview and `chat:MODEL` write them. Samples that
-failed or were not asked have no answer; of a sample that several logs answer the latest answer counts.
+failed or were not asked have no answer; where several logs answer a sample, the latest answer counts.
 Option: `model=`, where a folder holds logs of several models.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class InspectLog(FinishedAnswers):
     def _headers(self) -> list[tuple[Path, Any]]:
         """Each log of the model with its header, the earliest first."""
         paths = [self.path] if is_file(self.path) else _logs_in(self.path)
-        headers = [(path, _read(path, header_only=True)) for path in paths]
+        headers = [(path, _header(path)) for path in paths]
         models = sorted({header.eval.model for _, header in headers})
         chosen = [(path, header) for path, header in headers if self.model in {"", header.eval.model}]
         if not chosen:
@@ -80,9 +81,9 @@ class InspectLog(FinishedAnswers):
 
     @cached_property
     def _samples(self) -> dict[str, tuple[Reply, str]]:
-        """The reply to each sample, and what it was asked."""
+        """The reply to each sample, and its prompt."""
         samples: dict[str, tuple[Reply, str]] = {}
-        answered: dict[str, str] = {}  # when; a log's own time of creation is in whole seconds
+        answered: dict[str, str] = {}  # times of answers; a log's own time is in whole seconds
         for path in self.files:
             repeated = 0
             for sample in _samples_of(path):
@@ -122,29 +123,32 @@ def _logs_in(folder: Path) -> list[Path]:
     return logs
 
 
-def _read(path: Path, **options: Any) -> Any:
+def _header(path: Path) -> Any:
     if path.suffix not in ENDS:
-        raise InputError(f"{path}: is no log of Inspect; they end in {' or '.join(ENDS)}")
-    try:
-        return require("inspect_ai.log", EXTRA).read_eval_log(str(path), **options)
-    except Exception as error:  # whatever readers of damaged files raise
-        raise _unreadable(path, error) from None
+        raise InputError(f"{path}: is not a log of Inspect; they end in {' or '.join(ENDS)}")
+    with _reading(path) as library:
+        return library.read_eval_log(str(path), header_only=True)
 
 
 def _samples_of(path: Path) -> Iterator[Any]:
-    try:
-        yield from require("inspect_ai.log", EXTRA).read_eval_log_samples(
+    with _reading(path) as library:
+        yield from library.read_eval_log_samples(
             str(path), all_samples_required=False, resolve_attachments="core", exclude_fields=UNUSED
         )
-    except Exception as error:  # whatever readers of damaged files raise
-        raise _unreadable(path, error) from None
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
-    text = " ".join(str(error).split())[:160]
-    return InputError(f"{path}: cannot be read as a log of Inspect ({type(error).__name__}: {text})")
+@contextmanager
+def _reading(path: Path) -> Iterator[Any]:
+    """Inspect's module for logs; whatever it raises for a damaged file becomes an InputError."""
+    try:
+        yield require("inspect_ai.log", EXTRA)
+    except Exception as error:
+        text = " ".join(str(error).split())[:160]
+        raise InputError(
+            f"{path}: cannot be read as a log of Inspect ({type(error).__name__}: {text})"
+        ) from None
 
 
 def _asked(given: str | list[Any]) -> str:
-    """The words of a sample's input."""
+    """The text of a sample's input."""
     return given if isinstance(given, str) else given[-1].text

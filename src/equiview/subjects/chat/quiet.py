@@ -1,6 +1,6 @@
-"""What Inspect does to the logging of a process: kept to itself, and without secrets.
+"""Inspect's logging, without side effects on the process and without secrets.
 
-It writes a trace of every request to a file of its own, and there what services say, which may repeat a key.
+It writes a trace of every request to a file of its own, with messages of services, which may repeat a key.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from contextlib import contextmanager
 from equiview.io.secrets import redacted
 
 INSPECT = "inspect_ai"
-
-
 HOLD_WORDS = ("msg", "error", "stacktrace", "exc_text")
-"""Fields of a record that may hold what a service said."""
+"""Fields of a record that may hold a service's message."""
 
 
 class NoSecrets(logging.Filter):
-    """Takes secrets out of what a record says."""
+    """Masks secrets in records."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Always true: every record is kept."""
@@ -35,7 +33,7 @@ class NoSecrets(logging.Filter):
 
 
 def hide_secrets() -> None:
-    """From now on Inspect logs no secret, neither to its trace nor to the console."""
+    """From now on Inspect logs no secret to its trace or to the console."""
     for handler in logging.getLogger(INSPECT).handlers:
         if not any(isinstance(there, NoSecrets) for there in handler.filters):
             handler.addFilter(NoSecrets())

@@ -1,4 +1,4 @@
-"""What is sent of a picture: as it is stored where that will do, else upright, smaller, encoded again."""
+"""Pictures for requests: the stored file where possible, else upright, reduced and encoded again."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Pictures:
 def reduced(content: bytes, side: int = SIDE) -> bytes:
     """An encoded picture of at most `side` pixels; ValueError says what is wrong with it.
 
-    A JPEG or PNG that is small enough and upright is sent to the byte as it is. A larger JPEG stays one, at
-    quality 95; everything else becomes a PNG.
+    The bytes of a JPEG or PNG that is small enough and upright are returned unchanged. A larger JPEG stays a
+    JPEG, at quality 95; everything else becomes a PNG.
     """
     import PIL.Image
 
-    image = decoded(content)  # the whole of it, so that a damaged picture is never sent
+    image = decoded(content)  # wholly, so that a damaged picture is never sent
     with PIL.Image.open(io.BytesIO(content)) as stored:
         kind = stored.format or ""
         upright = stored.getexif().get(ORIENTATION, 1) == 1

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import pad, tokenizer_of, whole_model
+from equiview.subjects.encoders.loading import tokenizer_of, whole_model
+from equiview.subjects.encoders.torch_encoder import pad
 
 if TYPE_CHECKING:
     import torch
@@ -49,13 +50,12 @@ def new_connector(width: int, hidden: int, tokens: int) -> Any:
 
 
 def soft_tokens(connector: Any, vectors: torch.Tensor, tokens: int) -> torch.Tensor:
-    """What a connector makes of image vectors: `(n, width)` of length 1 to `(n, tokens, hidden)`.
+    """The connector's output for image vectors: `(n, width)` of length 1 to `(n, tokens, hidden)`.
 
     Vectors are scaled to a mean square of 1, as features within a network have.
     """
     width = vectors.shape[1]
-    output: torch.Tensor = connector(vectors * width**0.5).view(len(vectors), tokens, -1)
-    return output
+    return connector(vectors * width**0.5).view(len(vectors), tokens, -1)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class LanguageModel:
     def load(
         cls, checkpoint: Checkpoint, device: torch.device, dtype: torch.dtype, template: str, tokens: int
     ) -> LanguageModel:
-        """Load it from a checkpoint; InputError for one that is no causal language model, or not whole."""
+        """Load it from a checkpoint; InputError unless that is a complete causal language model."""
         tokenizer = tokenizer_of(checkpoint)
         if tokenizer.eos_token_id is None:
             raise InputError(f"{checkpoint.name}: its tokenizer has no token for the end of a text")
@@ -82,17 +82,17 @@ class LanguageModel:
 
     @property
     def hidden(self) -> int:
-        """How many numbers the vector of a token has."""
+        """The width of a token's vector."""
         return int(self.model.get_input_embeddings().embedding_dim)
 
     @property
     def device(self) -> Any:
-        """Where it is."""
+        """The model's device."""
         return self.model.device
 
     @property
     def longest(self) -> int:
-        """The most tokens that it can read; a very large number where it does not say."""
+        """The longest sequence in tokens; a very large number where the model states none."""
         return int(getattr(self.model.config, "max_position_embeddings", None) or 2**20)
 
     def row(self, prompt: str, answer: str | None = None) -> Row:
@@ -129,20 +129,14 @@ class LanguageModel:
 
     def batch(self, rows: Sequence[Row], side: str = "right") -> Batch:
         """Rows as tensors `(n, longest)`, padded on the given side; padding is neither read nor learnt."""
-        fills = {
-            "input_ids": self.tokenizer.eos_token_id,
-            "attention_mask": 0,
-            "soft": 0,
-            "labels": NOT_LEARNT,
-        }
-        return pad(rows, fills, side)
+        end = self.tokenizer.eos_token_id
+        return pad(rows, {"input_ids": end, "attention_mask": 0, "soft": 0, "labels": NOT_LEARNT}, side)
 
     def embedded(self, batch: Batch, soft: torch.Tensor) -> torch.Tensor:
         """Vectors of a batch's tokens, `(n, longest, hidden)`, with the soft tokens at their places."""
         words = self.model.get_input_embeddings()(batch["input_ids"])
         places = batch["soft"].bool().unsqueeze(-1)
-        output: torch.Tensor = words.masked_scatter(places, soft.to(words.dtype))
-        return output
+        return words.masked_scatter(places, soft.to(words.dtype))
 
     def loss(self, batch: Batch, soft: torch.Tensor, count: Any = None) -> torch.Tensor:
         """Cross-entropy of the answers, in nats a token: the sum over `count`, by default their number."""
@@ -171,7 +165,7 @@ class LanguageModel:
             eos_token_id=sorted(ends),
             pad_token_id=self.tokenizer.eos_token_id,
         )
-        self.model.generation_config = config  # else its own values, such as a temperature, are added to ours
+        self.model.generation_config = config  # its own values, such as a temperature, would be added to ours
         written = self.model.generate(
             inputs_embeds=self.embedded(batch, soft), attention_mask=batch["attention_mask"]
         )

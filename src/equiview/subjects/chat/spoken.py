@@ -1,4 +1,4 @@
-"""In which language a text is, by lingua (extra `chat`)."""
+"""Language identification by lingua (extra `chat`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ALIASES = {"no": ("nb", "nn"), "fil": ("tl",), "iw": ("he",)}
 
 
 class Detector:
-    """lingua, over all the languages that it knows, or those of `among` that it knows.
+    """lingua, choosing among all its languages, or among those of `among` that it knows.
 
-    The fewer languages it chooses among, the less it errs in short texts.
+    With fewer languages it makes fewer errors in short texts.
     """
 
     def __init__(self, among: Collection[str] = ()) -> None:

@@ -1,7 +1,7 @@
 """Requests as a task of Inspect: one sample each, asked in one turn, its picture put in when it is asked.
 
-A picture is read only then, so that thousands of samples take no memory. What a reply is made of, and how an
-error is put in one line, is here as well, for the subject, its finished logs and Inspect's own command.
+A picture is read only then, so that thousands of samples take no memory. Making a reply from an output, and
+one line from an error, is here as well, for the subject, its finished logs and Inspect's own command.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from equiview.subjects.chat.sending import SIDE, Pictures
 EXTRA = "chat"
 STOPPED: dict[str, Stopped] = {"content_filter": "refused", "max_tokens": "length"}
 TRIES = 3
-"""How often a request is repeated whose answer is unusable: cut off, not JSON, without a choice."""
+"""Tries of a request while its answer is unusable: cut off, not JSON, without a choice."""
 NO_ANSWER = (ValueError, LookupError, TypeError)
-"""What libraries raise for such an answer."""
+"""Errors of libraries for such an answer."""
 Told = Callable[[str, "Reply | Exception"], object]
 
 
@@ -53,7 +53,7 @@ def asker(
     finished: Callable[[], Awaitable[object]] | None = None,
     price: tuple[float, float] | None = None,
 ) -> Any:
-    """A solver of Inspect's that asks a sample's request, and tells of each reply or failure as it comes.
+    """A solver of Inspect's that asks a sample's request, and passes each reply or failure to `told`.
 
     Once `stopped` is true nothing more is asked, and what was not asked has no output in the log. `finished`
     is called after the last request. `price` is dollars for a million tokens read and written.
@@ -127,18 +127,18 @@ def reply_of(output: Any, price: tuple[float, float] | None = None) -> Reply:
 
 
 def said(error: BaseException) -> str:
-    """What a provider's error says, in one line and without secrets."""
+    """The message of a provider's error, in one line and without secrets."""
     while (attempt := getattr(error, "last_attempt", None)) is not None and attempt.exception():
         error = attempt.exception()
     if type(error).__name__ == "ModelGenerateError" and error.__cause__ is not None:
-        error = error.__cause__  # the request is repeated before it
+        error = error.__cause__  # its own message repeats the request
     text = " ".join(str(error).split())
     known = type(error).__module__.startswith(("equiview", "openai", "anthropic"))
     return redacted(text if known and text else f"{type(error).__name__}: {text}".rstrip(": "))[:300]
 
 
 def _clean_transcript() -> None:
-    """Take secrets out of what Inspect has noted of a failure: services repeat the key that they refuse."""
+    """Mask secrets in Inspect's record of a failure: services repeat the key that they refuse."""
     for event in require("inspect_ai.log", EXTRA).transcript().events:
         if event.event == "model" and event.error:
             event.error, event.call = redacted(event.error), None

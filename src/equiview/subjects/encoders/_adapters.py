@@ -1,7 +1,7 @@
 """Weights of vision-language models under whatever names a version of the library gave them, and LoRA on top.
 
-Published checkpoints of one architecture carry `model.layers.0...`, `language_model.layers.0...` or
-`model.language_model.layers.0...` for the same tensor; here a tensor is known by what these have in common.
+Published checkpoints of one architecture have `model.layers.0...`, `language_model.layers.0...` or
+`model.language_model.layers.0...` for the same tensor; here a tensor is named by their common part.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.encoders.checkpoint import SAFE, Checkpoint
-from equiview.subjects.encoders.torch_encoder import from_files, loaded, state_of
+from equiview.subjects.encoders.loading import from_files, loaded, state_of
 
 Tensors = dict[str, Any]
 
@@ -67,9 +67,9 @@ def linear(name: str, tensors: Mapping[str, Any], where: Any) -> Any:
 def adapted(tensors: Tensors, adapter: Checkpoint, task: str = "") -> Tensors:
     """`tensors` with a LoRA adapter merged in: W + (alpha / r) B A for each layer that it names.
 
-    `adapter` has `adapter_config.json`. Of an adapter with several tasks a layer each has
-    `lora_A.TASK.weight`, and `task` says which. Hu et al., "LoRA", ICLR 2022, equation 3; with `use_rslora`
-    the scale is alpha over the root of r. Raises InputError for what cannot be merged (DoRA) or not placed.
+    `adapter` has `adapter_config.json`. In an adapter for several tasks each layer has `lora_A.TASK.weight`,
+    and `task` chooses one. Hu et al., "LoRA", ICLR 2022, equation 3; with `use_rslora` the scale is alpha
+    over the square root of r. Raises InputError for DoRA and for layers that the model does not have.
     """
     settings = adapter.json("adapter_config.json")
     if settings.get("peft_type", "LORA") != "LORA" or settings.get("use_dora"):
@@ -79,10 +79,9 @@ def adapted(tensors: Tensors, adapter: Checkpoint, task: str = "") -> Tensors:
     for name, value in _adapter_tensors(adapter.folder).items():
         split = re.fullmatch(r"(.+)\.lora_([AB])(?:\.default)?(?:\.([\w-]+))?\.weight", common_name(name))
         if split is None:
-            # A layer trained whole (`modules_to_save`) is in the adapter under its own name.
-            merged[
-                re.sub(r"\.(modules_to_save|base_layer|original_module)(\.default)?", "", common_name(name))
-            ] = value
+            # A layer trained wholly (`modules_to_save`) is in the adapter under its own name.
+            whole = r"\.(modules_to_save|base_layer|original_module)(\.default)?"
+            merged[re.sub(whole, "", common_name(name))] = value
         elif not split[3] or split[3] == task:
             halves.setdefault(split[1], {})[split[2]] = value
     if task and not halves:

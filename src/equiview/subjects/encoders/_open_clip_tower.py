@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import Inputs, filled, state_of
+from equiview.subjects.encoders.loading import filled, state_of
+from equiview.subjects.encoders.torch_encoder import Inputs
 
 if TYPE_CHECKING:
     import torch
@@ -90,8 +91,7 @@ class OpenClipTower:
 
     def image_vectors(self, inputs: Inputs) -> torch.Tensor:
         """Projected vectors `(n, width)`."""
-        vectors: torch.Tensor = self.model(**inputs).image_embeds
-        return vectors
+        return self.model(**inputs).image_embeds
 
 
 def renamed(state: dict[str, Any]) -> dict[str, Any]:

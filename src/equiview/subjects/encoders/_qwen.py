@@ -8,24 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
 from equiview.extras import require
-from equiview.subjects.encoders.torch_encoder import (
-    Inputs,
-    Tokens,
-    TorchEncoder,
-    from_files,
-    pad,
-    tokenizer_of,
-    with_masks,
-)
+from equiview.subjects.encoders._adapters import backbone, linear, tensors_of
+from equiview.subjects.encoders.loading import preprocessing_of, tokenizer_of
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, pad, with_masks
 
 if TYPE_CHECKING:
+    import torch
     from PIL.Image import Image
 
 PLACE = "<|image_pad|>"
 LONGEST = 2048
 """Tokens of a text that are read; what is beyond is cut off."""
 THINNEST = 200
-"""Times the longer side may be of the shorter before the model's resizing fails."""
+"""The largest ratio of a picture's sides that the model's resizing accepts."""
 
 
 class QwenEncoder(TorchEncoder):
@@ -34,9 +29,11 @@ class QwenEncoder(TorchEncoder):
     half = "bfloat16"
     usual_batch = 4
     longest = LONGEST
+    backbone = "Qwen2_5_VLModel"
+    """The class of transformers that it is loaded as."""
     image_prompt: str
     text_prompt = "{}"
-    """Around each text; `text_tail` of its tokens are kept when a text is cut."""
+    """The prompt of each text; a text that is too long is cut before the end of the prompt."""
     pixels: dict[str, int] = {}  # noqa: RUF012 - never written to
 
     @property
@@ -52,9 +49,23 @@ class QwenEncoder(TorchEncoder):
     @cached_property
     def processor(self) -> Any:
         """Qwen's image preprocessing: sides become multiples of 28, within a number of pixels."""
-        self.checkpoint.need("preprocessor_config.json", "processor_config.json")
         kind = require("transformers", self.extra).Qwen2VLImageProcessorPil
-        return from_files(kind, self.checkpoint.folder, **self.pixels)
+        return preprocessing_of(self.checkpoint, kind, **self.pixels)
+
+    @cached_property
+    def tensors(self) -> dict[str, Any]:
+        """Every weight by its common name."""
+        return tensors_of(self.checkpoint)
+
+    @cached_property
+    def model(self) -> Any:
+        """The transformer without its language-model head."""
+        model = backbone(self.backbone, self.checkpoint, self.tensors, self.dtype)
+        return model.to(self.device).eval()
+
+    def hidden(self, inputs: Inputs) -> torch.Tensor:
+        """The last layer, `(n, longest, width)`."""
+        return self.model(**inputs, use_cache=False).last_hidden_state
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Patches, their grid, and the prompt with as many places as a picture has tokens."""
@@ -75,7 +86,7 @@ class QwenEncoder(TorchEncoder):
         return widened(image)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Token ids of texts in their prompt; of a long text the end is cut, not that of the prompt."""
+        """Token ids of texts in their prompt; the end of a long text is cut, the prompt stays whole."""
         tail = len(self.tokenizer(self.text_prompt.partition("{}")[2])["input_ids"])
         rows = self.tokenizer([self.text_prompt.replace("{}", text) for text in texts])["input_ids"]
         return with_masks(rows, self.longest, tail)
@@ -86,8 +97,28 @@ class QwenEncoder(TorchEncoder):
         return pad(rows, {"input_ids": 0 if filler is None else filler, "attention_mask": 0})
 
 
+class QwenTokens(QwenEncoder):
+    """An embedder of one vector a token, the projection of the last layer, compared by MaxSim."""
+
+    similarity = "maxsim"
+    projected_by: str
+    """The name of the layer that makes the vectors."""
+
+    @cached_property
+    def projection(self) -> Any:
+        """The layer that makes a token's vector."""
+        layer = linear(self.projected_by, self.tensors, self.checkpoint.folder)
+        return layer.to(self.device, self.dtype).eval()
+
+    def image_vectors(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
+        """The projection of every token of prompt and picture."""
+        return self.projection(self.hidden(inputs)), inputs["attention_mask"].bool()
+
+    text_vectors = image_vectors
+
+
 def widened(image: Image) -> Image:
-    """`image`, its shorter side widened where it is too thin for the model to read."""
+    """`image`, with its shorter side enlarged where the ratio of sides is above `THINNEST`."""
     long, short = max(image.size), min(image.size)
     if long <= THINNEST * short:
         return image
@@ -98,8 +129,8 @@ def widened(image: Image) -> Image:
 def on_the_grid(model: Any) -> Any:
     """Return `model`, transformers' ColQwen2, which from now on reads pictures at Qwen2-VL's 3-D positions.
 
-    The model was trained with a position of time, row and column for each token of a picture. Transformers'
-    class embeds the tokens before its backbone could see where pictures are, and counts 0, 1, 2, ... instead.
+    In training each token of a picture had a position of time, row and column. Transformers' class embeds the
+    tokens before its backbone can see where pictures are, and so counts 0, 1, 2, ... instead.
     """
     forward = model.forward
 

@@ -38,14 +38,10 @@ if TYPE_CHECKING:
 
 Unreadable = Callable[[int, InputError], None]
 V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
-PROBE_TEXTS = (
-    "a red hat on a chair",
-    "kofia nyekundu juu ya kiti",
-    "椅子上的红帽子",
-)
-"""Texts by whose vectors a model is told from another that has the same code."""
+PROBE_TEXTS = ("a red hat on a chair", "kofia nyekundu juu ya kiti", "椅子上的红帽子")
+"""Texts that distinguish models of the same code by their vectors."""
 PROBE_SIDE = 224
-"""Side, in pixels, of the pictures that are used in the same way."""
+"""Side, in pixels, of the pictures with the same purpose."""
 
 
 class Encoder(Subject):
@@ -63,7 +59,7 @@ class Encoder(Subject):
         """
 
     def cuts(self, texts: Sequence[str]) -> list[bool] | None:
-        """Whether each text is longer than what the encoder reads of it; None where that is not known."""
+        """Whether each text is longer than the encoder's limit; None where that is not known."""
         return None
 
 
@@ -71,7 +67,7 @@ class EmbeddingModel(Encoder):
     """A model that makes vectors of images and texts. A subclass needs two methods; the rest has defaults.
 
     Where `similarity` is `maxsim` the two methods return `TokenVectors`, or one `(n_tokens, width)` array for
-    each item, its vectors of length 1 if that is the model's way.
+    each item, normalised if the model normalises.
     """
 
     image_batch: int = 64
@@ -83,19 +79,19 @@ class EmbeddingModel(Encoder):
     def fingerprint(self) -> str:
         """A hash of its class, its argument and the vectors of a few texts and pictures.
 
-        It tells a run whose model was retrained from its continuation. It is not enough to keep vectors by:
-        for that override it with a hash of the weights, or a revision.
+        It shows that a model was retrained between runs. To have vectors kept in the store, override it with
+        a hash of the weights, or a revision.
         """
         return fingerprint(super().fingerprint, self._probed)
 
     @property
     def declares_fingerprint(self) -> bool:
-        """Whether it says itself what tells it from every other model, so that its vectors may be kept."""
+        """Whether it has a fingerprint of its own, so that its vectors may be kept."""
         return type(self).fingerprint is not EmbeddingModel.fingerprint
 
     @property
     def looks(self) -> bool:
-        """Whether vectors are made here; not where `embed` is another, which has them already."""
+        """Whether it decodes pictures; not where a subclass overrides `embed`, having vectors already."""
         return type(self).embed is EmbeddingModel.embed
 
     @cached_property
@@ -111,7 +107,7 @@ class EmbeddingModel(Encoder):
             texts = self._vectors_of(self.encode_texts, list(PROBE_TEXTS), "texts")
             pictures = [Image.fromarray(np.ascontiguousarray(pixels)) for pixels in (noise, ramp)]
             images = self._vectors_of(self.encode_images, pictures, "images")
-        except (Exception, SystemExit):  # the audit meets the same error, and says of which item
+        except (Exception, SystemExit):  # the audit meets the same error, and reports it with its item
             return ""
         return fingerprint(*(values_of(part).tobytes() for part in (texts, images)))
 
@@ -196,7 +192,7 @@ class EmbeddingModel(Encoder):
 
     @property
     def called(self) -> str:
-        """What to call the class in an error."""
+        """The name of the class in errors."""
         return type(self).__name__
 
     def _vectors_of(self, encode: Callable[[Any], Any], batch: list[Any], what: str) -> Vectors:
@@ -205,7 +201,7 @@ class EmbeddingModel(Encoder):
             encoded = encode(batch)
         except (Exception, SystemExit) as error:
             if type(self).__module__.startswith("equiview.") and self.called == type(self).__name__:
-                raise  # ours: not the user's mistake
+                raise  # equiview's own class: not the user's mistake
             known = as_input_error(error) if isinstance(error, InputError | MemoryError) else None
             raise known or InputError(f"{self.called}: encode_{what} failed with {_said(error)}") from error
         if inspect.iscoroutine(encoded):
@@ -217,14 +213,14 @@ class EmbeddingModel(Encoder):
             if isinstance(error, InputError):
                 raise
             raise InputError(
-                f"{self.called}: encode_{what} returned {type(encoded).__name__}, which is no array of "
-                f"numbers of shape ({len(batch)}, width) ({' '.join(str(error).split())[:200]})"
+                f"{self.called}: encode_{what} returned {type(encoded).__name__}, which is not an array "
+                f"of numbers of shape ({len(batch)}, width) ({' '.join(str(error).split())[:200]})"
             ) from None
 
     def _as_vectors(
         self, encoded: ArrayLike | Iterable[ArrayLike] | TokenVectors, count: int, what: str
     ) -> Vectors:
-        """What an encoding method returned as `Vectors` of `count` items; InputError when it is not that."""
+        """The output of an encoding method as `Vectors` of `count` items; InputError for anything else."""
         name = self.called
         if self.similarity == "maxsim":
             several = encoded if isinstance(encoded, TokenVectors) else TokenVectors.of(encoded)  # type: ignore[arg-type]
@@ -245,7 +241,7 @@ class EmbeddingModel(Encoder):
 
 
 def _said(error: BaseException) -> str:
-    """An error of somebody else's code in one line, with the line it is from."""
+    """An error of a user's code in one line, with the place where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     last = next((frame for frame in reversed(frames) if "site-packages" not in frame.filename), frames[-1])
     said = " ".join(f"{type(error).__name__}: {error}".split())[:300]

@@ -1,4 +1,4 @@
-"""Checkpoints: what a user names becomes a folder of files that is whole, and a hash of what is in it.
+"""Checkpoints: from the name that a user typed to a complete folder of files and a hash of its content.
 
 A checkpoint is named `ID_OR_PATH[@REVISION][,option=value...]`: a folder on this machine, or a repository
 of the Hugging Face hub, which is fetched once and then found in the hub's own cache.
@@ -33,9 +33,9 @@ UNUSED = re.compile(
     r"(^|/)(\.|(onnx|openvino|coreml|runs|original|checkpoint-\d+|global_step\d+)/"
     r"|(optimizer|scheduler|rng_state|training_args)[^/]*$)"
 )
-"""Exports for other runtimes, other libraries' copies and states of a training: large, and not read here."""
+"""Exports for other runtimes, copies of other libraries and training states: large, and not read here."""
 OPEN_CLIP = "open_clip_"
-"""How the names of OpenCLIP's files begin, which lie beside those of transformers."""
+"""The prefix of OpenCLIP's files, which lie beside those of transformers."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Checkpoint:
         for index in (path for path in self.files if path.name.endswith(".index.json")):
             name = index.relative_to(self.folder).as_posix()
             for shard in sorted(set(self.json(name).get("weight_map", {}).values())):
-                # A repository may have an index for each format; that of one not read says nothing.
+                # A repository may have an index for each format; indexes of unread formats are ignored.
                 if (index.parent, format_of(shard)) in formats:
                     self.need((index.parent / shard).relative_to(self.folder).as_posix())
 
@@ -133,7 +133,7 @@ def format_of(name: str) -> int | None:
 
 
 def files_read(names: Iterable[str], open_clip: bool = False) -> list[str]:
-    """Of the files of a repository those that are read, in order of their names.
+    """The files of a repository that are read, in order of their names.
 
     Each folder has its own format of weights. With `open_clip` weights are OpenCLIP's where there are any.
 
@@ -173,7 +173,7 @@ def _fetch(name: str, extra: str, open_clip: bool) -> Path:
             return Path(hub.snapshot_download(**where, local_files_only=True))
         except Exception:
             raise InputError(
-                f"{name}: is no folder here, is not in the hub's cache, and could not be fetched from the "
+                f"{name}: is not a folder, is not in the hub's cache, and could not be fetched from the "
                 f"Hugging Face hub ({type(unreachable).__name__}: {str(unreachable).splitlines()[0]})"
             ) from None
 

@@ -10,33 +10,27 @@ Texts are read after `Query: `, as by colpali-engine up to 0.3.12; from 0.3.13 o
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
-from equiview.subjects.encoders._adapters import adapted, backbone, linear, tensors_of
-from equiview.subjects.encoders._qwen import PLACE, QwenEncoder
+from equiview.subjects.encoders._adapters import adapted, backbone, tensors_of
+from equiview.subjects.encoders._qwen import PLACE, QwenTokens
 from equiview.subjects.encoders.checkpoint import Checkpoint
 
-if TYPE_CHECKING:
-    import torch
-
-    from equiview.subjects.encoders.torch_encoder import Inputs
-
-PROJECTION = "custom_text_proj"
 QUERY = "Query: "
 
 
 @register(
     "colqwen2.5", usage=("colqwen2.5:ID_OR_PATH",), about="late interaction on Qwen2.5-VL, with its adapter"
 )
-class ColQwen25(QwenEncoder):
+class ColQwen25(QwenTokens):
     """ColQwen2.5; `prefix=...` is put before each text in place of `Query: `, `prefix=` for none."""
 
     scheme = "colqwen2.5"
     extra_options = ("base", "prefix")
-    similarity = "maxsim"
+    projected_by = "custom_text_proj"
     image_prompt = (
         f"<|im_start|>user\n<|vision_start|>{PLACE}<|vision_end|>Describe the image.<|im_end|><|endoftext|>"
     )
@@ -66,25 +60,12 @@ class ColQwen25(QwenEncoder):
         return fingerprint(super().fingerprint, self.base.fingerprint if self.base else "")
 
     @cached_property
-    def parts(self) -> tuple[Any, Any]:
-        """The transformer and the projection."""
-        whole = self.base or self.checkpoint
-        tensors = tensors_of(whole)
-        if self.base:
-            tensors = adapted(tensors, self.checkpoint)
-        projection = linear(PROJECTION, tensors, self.checkpoint.folder)
-        model = backbone("Qwen2_5_VLModel", whole, tensors, self.dtype)
-        return model.to(self.device).eval(), projection.to(self.device, self.dtype).eval()
+    def tensors(self) -> dict[str, Any]:
+        """Every weight, the adapter merged in if there is one."""
+        return adapted(tensors_of(self.base), self.checkpoint) if self.base else tensors_of(self.checkpoint)
 
-    @property
+    @cached_property
     def model(self) -> Any:
         """The transformer."""
-        return self.parts[0]
-
-    def image_vectors(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
-        """The projection of every token of prompt and picture."""
-        model, projection = self.parts
-        hidden = model(**inputs, use_cache=False).last_hidden_state
-        return projection(hidden), inputs["attention_mask"].bool()
-
-    text_vectors = image_vectors
+        model = backbone(self.backbone, self.base or self.checkpoint, self.tensors, self.dtype)
+        return model.to(self.device).eval()

@@ -41,7 +41,7 @@ class Embeddings(Encoder):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the arrays and of the tables that say which row is whose."""
+        """A hash of the arrays and of the tables that name their rows."""
         paths = sorted(path for path in self.folder.iterdir() if path.name in FILES and path.is_file())
         return fingerprint(*(part for path in paths for part in (path.name, checksum(path))))
 
@@ -49,23 +49,15 @@ class Embeddings(Encoder):
         """The stored vector of each item; InputError names an item that has none."""
         path = self.folder / f"{items.kind}s.npy"
         table = read_images(self.folder) if items.kind == "image" else read_texts(self.folder)
-        stored = checked_vectors(_load(path), table, str(path))
-        rows = _rows_of(items, table, str(path))
-        return stored if rows == list(range(len(stored))) else stored[rows]
-
-
-def _load(path: Path) -> NDArray[np.float32]:
-    if not os.path.lexists(path):
-        raise InputError(f"{path}: no such file; the audit needs these vectors")
-    return read_vectors(path)
-
-
-def _rows_of(items: Items, stored: Items, source: str) -> list[int]:
-    rows = stored.rows_of(items.ids)
-    if rows.null_count():
-        missing = rows.is_null().arg_true()
-        raise InputError(
-            f"{source}: has no vector for {items.kind} {items.ids[missing[0]]!r} of {items.source} "
-            f"({len(missing)} of {len(items)} are missing)"
-        )
-    return rows.to_list()
+        if not os.path.lexists(path):
+            raise InputError(f"{path}: no such file; the audit needs these vectors")
+        stored = checked_vectors(read_vectors(path), table, str(path))
+        rows = table.rows_of(items.ids)
+        if rows.null_count():
+            missing = rows.is_null().arg_true()
+            raise InputError(
+                f"{path}: has no vector for {items.kind} {items.ids[missing[0]]!r} of {items.source} "
+                f"({len(missing)} of {len(items)} are missing)"
+            )
+        places = rows.to_list()
+        return stored if places == list(range(len(stored))) else stored[places]

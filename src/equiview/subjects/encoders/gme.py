@@ -10,11 +10,9 @@ as many pixels as the model takes.
 from __future__ import annotations
 
 import math
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from equiview.subjects.base import register
-from equiview.subjects.encoders._adapters import backbone, tensors_of
 from equiview.subjects.encoders._qwen import PLACE, THINNEST, QwenEncoder
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from equiview.subjects.encoders.torch_encoder import Inputs
 
 SIDE, LEAST, MOST = 28, 4 * 28 * 28, 16384 * 28 * 28
-"""Of a picture's first resizing: what sides are multiples of, and its least and greatest number of pixels."""
+"""The first resizing: sides become multiples of `SIDE`, the number of pixels is from `LEAST` to `MOST`."""
 INSTRUCTION = "You are a helpful assistant."
 TURN = (
     "<|im_start|>system\n{}<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n<|endoftext|>"
@@ -35,9 +33,10 @@ TURN = (
     "gme", usage=("gme:ID_OR_PATH",), about="GME embedders on Qwen2-VL, such as gme-Qwen2-VL-2B-Instruct"
 )
 class Gme(QwenEncoder):
-    """GME on Qwen2-VL; `instruction=...` says what texts look for."""
+    """GME on Qwen2-VL; `instruction=...` replaces the system prompt of texts."""
 
     scheme = "gme"
+    backbone = "Qwen2VLModel"
     extra_options = ("instruction",)
     longest = 1800
     image_prompt = TURN.format(INSTRUCTION, f"<|vision_start|>{PLACE}<|vision_end|>")
@@ -56,12 +55,6 @@ class Gme(QwenEncoder):
         """The picture with sides that are multiples of 28."""
         return image.resize(first_size(*image.size))
 
-    @cached_property
-    def model(self) -> Any:
-        """The transformer without its head for words."""
-        model = backbone("Qwen2VLModel", self.checkpoint, tensors_of(self.checkpoint), self.dtype)
-        return model.to(self.device).eval()
-
     def image_vectors(self, inputs: Inputs) -> torch.Tensor:
         """The closing token of each picture's turn."""
         embedded = self.model.get_input_embeddings()(inputs["input_ids"])
@@ -69,9 +62,8 @@ class Gme(QwenEncoder):
             inputs["pixel_values"], grid_thw=inputs["image_grid_thw"], return_dict=True
         ).pooler_output
         places = (inputs["mm_token_type_ids"] == 1).unsqueeze(-1)
-        return self._closing(
-            embedded.masked_scatter(places, features.to(embedded.dtype)), inputs["attention_mask"]
-        )
+        filled = embedded.masked_scatter(places, features.to(embedded.dtype))
+        return self._closing(filled, inputs["attention_mask"])
 
     def text_vectors(self, inputs: Inputs) -> torch.Tensor:
         """The closing token of each text's turn."""
@@ -86,8 +78,7 @@ class Gme(QwenEncoder):
         hidden = self.model(
             inputs_embeds=embedded, attention_mask=mask, position_ids=positions, use_cache=False
         ).last_hidden_state
-        vectors: torch.Tensor = hidden[torch.arange(count, device=mask.device), mask.sum(dim=1) - 1]
-        return vectors
+        return hidden[torch.arange(count, device=mask.device), mask.sum(dim=1) - 1]
 
 
 def first_size(width: int, height: int) -> tuple[int, int]:

@@ -15,23 +15,15 @@ from typing import TYPE_CHECKING, Any
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.base import register
-from equiview.subjects.encoders.torch_encoder import (
-    LENGTH_LIMIT,
-    Inputs,
-    Tokens,
-    TorchEncoder,
-    from_files,
-    pad,
-    tokenizer_of,
-    whole_model,
-)
+from equiview.subjects.encoders.loading import preprocessing_of, tokenizer_of, whole_model
+from equiview.subjects.encoders.torch_encoder import LENGTH_LIMIT, Inputs, Tokens, TorchEncoder, pad
 
 if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
 FULL_LENGTH = {"siglip", "siglip2"}
-"""Trained on texts padded to one length and without a mask, so their texts are prepared so here."""
+"""Families trained on texts padded to one length without an attention mask."""
 
 
 @register(
@@ -67,9 +59,8 @@ class HuggingFace(TorchEncoder):
         library = require("transformers", self.extra)
         kind = library.BlipForImageTextRetrieval if self.model_type == "blip" else library.AutoModel
         model = whole_model(kind, self.checkpoint.folder, dtype=self.dtype, **self.trusted)
-        if self.model_type != "blip" and not all(
-            hasattr(model, f"get_{tower}_features") for tower in ("image", "text")
-        ):
+        towers = ("get_image_features", "get_text_features")
+        if self.model_type != "blip" and not all(hasattr(model, tower) for tower in towers):
             raise InputError(
                 f"{self.checkpoint.name}: {type(model).__name__} does not make separate vectors of images "
                 "and texts; a dual encoder is needed"
@@ -78,14 +69,13 @@ class HuggingFace(TorchEncoder):
 
     @cached_property
     def processor(self) -> Any:
-        """Its image preprocessing, by Pillow also where torchvision is there, which resizes differently."""
-        self.checkpoint.need("preprocessor_config.json", "processor_config.json")
+        """Its image preprocessing, always by Pillow: torchvision resizes differently."""
         kind = require("transformers", self.extra).AutoImageProcessor
-        return from_files(kind, self.checkpoint.folder, backend="pil", **self.trusted)
+        return preprocessing_of(self.checkpoint, kind, backend="pil", **self.trusted)
 
     @cached_property
     def tokenizer(self) -> Any:
-        """Its tokenizer; SigLIP 2's is in lower case, as trained, also where its files name Gemma's."""
+        """Its tokenizer; SigLIP 2's lowercases texts as in training, even where its files name Gemma's."""
         tokenizer = tokenizer_of(self.checkpoint, **self.trusted)
         if self.model_type in FULL_LENGTH and type(tokenizer).__name__.startswith("Gemma"):
             kind = require("transformers", self.extra).Siglip2Tokenizer
@@ -105,8 +95,7 @@ class HuggingFace(TorchEncoder):
         """The model's image features."""
         if self.model_type == "blip":
             states = self.model.vision_model(pixel_values=inputs["pixel_values"]).last_hidden_state
-            projected: torch.Tensor = self.model.vision_proj(states[:, 0])
-            return projected
+            return self.model.vision_proj(states[:, 0])
         return _vectors(self.model.get_image_features(**inputs))
 
     @cached_property
@@ -116,7 +105,7 @@ class HuggingFace(TorchEncoder):
         text = getattr(config, "text_config", config)
         positions = int(getattr(text, "max_position_embeddings", LENGTH_LIMIT))
         if "roberta" in getattr(text, "model_type", "") or self.model_type == "altclip":
-            positions -= int(text.pad_token_id) + 1  # their positions start after that of the padding
+            positions -= int(text.pad_token_id) + 1  # their positions start at the padding id + 1
         return min(positions, int(self.tokenizer.model_max_length), LENGTH_LIMIT)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
@@ -150,8 +139,7 @@ class HuggingFace(TorchEncoder):
         """The model's text features."""
         if self.model_type == "blip":
             states = self.model.text_encoder(**inputs).last_hidden_state
-            projected: torch.Tensor = self.model.text_proj(states[:, 0])
-            return projected
+            return self.model.text_proj(states[:, 0])
         return _vectors(self.model.get_text_features(**inputs))
 
 
@@ -167,5 +155,4 @@ class TrustedHuggingFace(HuggingFace):
 
 def _vectors(output: Any) -> torch.Tensor:
     """Features, which transformers returns alone or as the pooled part of a larger output."""
-    vectors: torch.Tensor = getattr(output, "pooler_output", output)
-    return vectors
+    return getattr(output, "pooler_output", output)

@@ -1,8 +1,8 @@
-"""`jina-v4:ID_OR_PATH`: jina-embeddings-v4, on Qwen2.5-VL with an adapter a task.
+"""`jina-v4:ID_OR_PATH`: jina-embeddings-v4, on Qwen2.5-VL with one adapter for each task.
 
-One vector an item: the mean over a text's tokens, or over a picture's with the two that enclose it.
+One vector an item: the mean over a text's tokens, or over a picture's with the ones before and after it.
 `jina-v4-multi` gives one a token, projected to 128 numbers (Günther et al., "jina-embeddings-v4", 2025). The
-adapter used is that for retrieval; `prompt=passage` marks texts as what is searched, not as queries.
+adapter is the one for retrieval, or `task=`; `prompt=passage` marks texts as documents, not as queries.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from equiview.subjects.base import register
-from equiview.subjects.encoders._adapters import adapted, backbone, linear, tensors_of
-from equiview.subjects.encoders._qwen import PLACE, QwenEncoder, checked_choice
+from equiview.subjects.encoders._adapters import adapted, tensors_of
+from equiview.subjects.encoders._qwen import PLACE, QwenEncoder, QwenTokens, checked_choice
 from equiview.subjects.encoders.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 PROMPTS = {"query": "Query: {}", "passage": "Passage: {}"}
 TASKS = ("retrieval", "text-matching", "code")
-PROJECTION = "multi_vector_projector"
 
 
 @register("jina-v4", usage=("jina-v4:ID_OR_PATH",), about="jina-embeddings-v4, one vector an item")
@@ -38,7 +37,7 @@ class JinaV4(QwenEncoder):
         self.task = checked_choice(self.scheme, "task", self.options.get("task", "retrieval"), TASKS)
         prompt = self.options.get("prompt", "query")
         checked_choice(self.scheme, "prompt", prompt, tuple(PROMPTS))
-        # Text matching knows no sides: its published code reads every text as a query.
+        # Text matching is symmetric: its published code reads every text as a query.
         self.text_prompt = PROMPTS["query" if self.task == "text-matching" else prompt]
 
     @property
@@ -52,19 +51,8 @@ class JinaV4(QwenEncoder):
         adapter = Checkpoint(f"{self.checkpoint.name}/adapters", self.checkpoint.folder / "adapters")
         return adapted(tensors_of(self.checkpoint), adapter, self.task)
 
-    @cached_property
-    def model(self) -> Any:
-        """The transformer without its head for words."""
-        model = backbone("Qwen2_5_VLModel", self.checkpoint, self.tensors, self.dtype)
-        return model.to(self.device).eval()
-
-    def hidden(self, inputs: Inputs) -> torch.Tensor:
-        """The last layer, `(n, longest, width)`."""
-        states: torch.Tensor = self.model(**inputs, use_cache=False).last_hidden_state
-        return states
-
     def image_vectors(self, inputs: Inputs) -> torch.Tensor:
-        """The mean over each picture's tokens and the two that enclose it."""
+        """The mean over each picture's tokens and the tokens before and after it."""
         places = inputs["mm_token_type_ids"] == 1
         around = places.clone()
         around[:, 1:] |= places[:, :-1]
@@ -79,26 +67,14 @@ class JinaV4(QwenEncoder):
 @register(
     "jina-v4-multi", usage=("jina-v4-multi:ID_OR_PATH",), about="jina-embeddings-v4, one vector a token"
 )
-class JinaV4Multi(JinaV4):
+class JinaV4Multi(QwenTokens, JinaV4):
     """jina-embeddings-v4, one vector a token, compared by MaxSim."""
 
     scheme = "jina-v4-multi"
-    similarity = "maxsim"
-
-    @cached_property
-    def projection(self) -> Any:
-        """The layer that makes a token's vector."""
-        return linear(PROJECTION, self.tensors, self.checkpoint.folder).to(self.device, self.dtype).eval()
-
-    def image_vectors(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
-        """The projection of every token of prompt and picture."""
-        return self.projection(self.hidden(inputs)), inputs["attention_mask"].bool()
-
-    text_vectors = image_vectors
+    projected_by = "multi_vector_projector"
 
 
 def _mean(hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Means `(n, width)` of the tokens where `mask` `(n, longest)` is set."""
     kept = mask.unsqueeze(-1).to(hidden.dtype)
-    vectors: torch.Tensor = (hidden * kept).sum(dim=1) / kept.sum(dim=1)
-    return vectors
+    return (hidden * kept).sum(dim=1) / kept.sum(dim=1)

@@ -1,8 +1,8 @@
 """`colpali:` and `colqwen2:`: late interaction by transformers' own classes, one vector a token, MaxSim.
 
 Checkpoints in transformers' layout, such as vidore/colpali-v1.3-hf and vidore/colqwen2-v1.0-hf (Faysse et
-al., "ColPali: Efficient Document Retrieval with Vision Language Models", 2024). Every token of a prompt and
-of what it holds has a vector, those that pad a batch have none.
+al., "ColPali: Efficient Document Retrieval with Vision Language Models", 2024). Every token has a vector,
+prompt included, padding excluded.
 """
 
 from __future__ import annotations
@@ -15,16 +15,8 @@ from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import LONGEST, on_the_grid, widened
-from equiview.subjects.encoders.torch_encoder import (
-    Inputs,
-    Tokens,
-    TorchEncoder,
-    from_files,
-    pad,
-    tokenizer_of,
-    whole_model,
-    with_masks,
-)
+from equiview.subjects.encoders.loading import preprocessing_of, tokenizer_of, whole_model
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, pad, with_masks
 
 if TYPE_CHECKING:
     import torch
@@ -62,8 +54,7 @@ class LateInteraction(TorchEncoder):
     def processor(self) -> Any:
         """Its prompts and image preprocessing, which is Pillow's."""
         library = require("transformers", self.extra)
-        self.checkpoint.need("preprocessor_config.json", "processor_config.json")
-        images = from_files(library.AutoImageProcessor, self.checkpoint.folder, backend="pil")
+        images = preprocessing_of(self.checkpoint, library.AutoImageProcessor, backend="pil")
         return getattr(library, f"{self.family}Processor")(images, tokenizer_of(self.checkpoint))
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
@@ -81,7 +72,7 @@ class LateInteraction(TorchEncoder):
         prompts = [f"{first}{self.processor.query_prefix}{text}{tail}" for text in texts]
         rows = tokenize(prompts, **special)["input_ids"]
         tokens = with_masks(rows, LONGEST, kept)
-        if self.family == "ColPali":  # PaliGemma reads a prompt in both directions; kind 0 marks it as one
+        if self.family == "ColPali":  # PaliGemma attends to a prompt (type 0) in both directions
             return [{**row, "token_type_ids": [0] * len(row["input_ids"])} for row in tokens]
         return tokens
 
@@ -92,7 +83,7 @@ class LateInteraction(TorchEncoder):
         return pad(rows, fills, tokenizer.padding_side)
 
     def image_vectors(self, inputs: Inputs) -> tuple[torch.Tensor, torch.Tensor]:
-        """The vectors of all tokens, and which of them are not padding."""
+        """The vectors of all tokens, and the mask of those that are not padding."""
         return self.model(**inputs).embeddings, inputs["attention_mask"].bool()
 
     text_vectors = image_vectors

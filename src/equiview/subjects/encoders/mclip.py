@@ -19,16 +19,8 @@ from equiview.subjects.base import register
 from equiview.subjects.encoders._open_clip_tower import OpenClipTower
 from equiview.subjects.encoders.checkpoint import OPEN_CLIP, Checkpoint
 from equiview.subjects.encoders.huggingface import HuggingFace
-from equiview.subjects.encoders.torch_encoder import (
-    Inputs,
-    Tokens,
-    TorchEncoder,
-    filled,
-    pad,
-    state_of,
-    tokenizer_of,
-    with_masks,
-)
+from equiview.subjects.encoders.loading import filled, state_of, tokenizer_of
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, pad, with_masks
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +31,7 @@ IMAGE_TOWERS = {
     640: "timm/vit_base_patch16_plus_clip_240.laion400m_e32",
     768: "openai/clip-vit-large-patch14",
 }
-"""Image tower by the width of the shared space: of `...-Vit-B-32`, `...-Vit-B-16Plus` and `...-Vit-L-14`."""
+"""Image tower by the width of the shared space, for `...-Vit-B-32`, `...-Vit-B-16Plus`, `...-Vit-L-14`."""
 HEAD = "LinearTransformation."
 
 
@@ -84,12 +76,12 @@ class MultilingualClip(TorchEncoder):
         return fingerprint(super().fingerprint, self.image_tower.checkpoint.fingerprint)
 
     def text_side(self) -> dict[str, Any]:
-        """The weights of the text side; InputError when they are not those of XLM-R and a linear layer."""
+        """The weights of the text side; InputError unless they are XLM-R's and a linear layer's."""
         path = self.checkpoint.weights[0]
         state = state_of(path)
         if f"{HEAD}weight" not in state:
             raise InputError(f"{path}: has no {HEAD}weight; it is not an M-CLIP checkpoint")
-        # XLM-R has one kind of tokens. BERT has two, LaBSE for one, and counts positions from 0.
+        # XLM-R has one token type; BERT (as in LaBSE) has two, and counts positions from 0.
         if len(state.get("transformer.embeddings.token_type_embeddings.weight", [0])) != 1:
             raise InputError(f"{path}: its text tower is a BERT; mclip reads M-CLIP on XLM-R alone")
         return state
@@ -127,7 +119,7 @@ class MultilingualClip(TorchEncoder):
         return self.image_tower.image_vectors(inputs)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Token ids; positions are counted from the one after the padding's, as in XLM-R."""
+        """Token ids; XLM-R counts positions from the padding id + 1."""
         text, _ = self.towers
         limit = text.config.max_position_embeddings - text.config.pad_token_id - 1
         ids = self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]
@@ -142,12 +134,11 @@ class MultilingualClip(TorchEncoder):
         text, head = self.towers
         states = text(**inputs).last_hidden_state
         mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
-        vectors: torch.Tensor = head((states * mask).sum(dim=1) / mask.sum(dim=1))
-        return vectors
+        return head((states * mask).sum(dim=1) / mask.sum(dim=1))
 
 
 def roberta_for(state: dict[str, Any], where: Any) -> Any:
-    """An XLM-R encoder of the sizes that its weights have; XLM-R's heads are all 64 wide."""
+    """An XLM-R encoder with its sizes read off the weights; all heads are 64 wide."""
     library = require("transformers", "hf")
     try:
         words, width = state["embeddings.word_embeddings.weight"].shape

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,16 @@ from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.encoders.loading import failures, library_bars_off
 from equiview.subjects.encoders.sentence import SentenceTransformers
-from equiview.subjects.encoders.torch_encoder import chosen_device, library_bars_off, readable, reason_of
+from equiview.subjects.encoders.torch_encoder import chosen_device, readable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 EXTRA = "mteb"
 TASK = "XM3600T2IRetrieval"
+SIMILARITIES: dict[str | None, Literal["dot", "maxsim"]] = {"MaxSim": "maxsim", "dot": "dot"}
 
 
 @register("mteb", usage=("mteb:NAME",), about="a model of mteb's registry, loaded as mteb loads it")
@@ -43,14 +45,11 @@ class MtebModel(EmbeddingModel):
         if not self.model_name:
             raise InputError("subject 'mteb' needs a model: mteb:NAME")
         self.batch = count_option(self.options, "batch", 32, "mteb")
-        if self.meta.similarity_fn_name == "MaxSim":
-            self.similarity = "maxsim"
-        elif self.meta.similarity_fn_name == "dot":
-            self.similarity = "dot"
+        self.similarity = SIMILARITIES.get(self.meta.similarity_fn_name, "cosine")
 
     @cached_property
     def meta(self) -> Any:
-        """What the registry says of the model; InputError when it is not in it."""
+        """The registry's entry of the model; InputError when there is none."""
         library = require("mteb", EXTRA)
         try:
             return library.get_model_meta(self.model_name, self.revision or None)
@@ -79,11 +78,8 @@ class MtebModel(EmbeddingModel):
     def model(self) -> Any:
         """The model as mteb loads it."""
         device = chosen_device(self.options.get("device"), "mteb", EXTRA)
-        try:
-            with library_bars_off():
-                return self.meta.load_model(device=str(device))
-        except Exception as error:  # every model brings a loader of its own
-            raise InputError(f"mteb:{self.model_name}: cannot be loaded ({reason_of(error)})") from error
+        with failures(f"mteb:{self.model_name}: cannot be loaded"), library_bars_off():
+            return self.meta.load_model(device=str(device))
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
         """Vectors of RGB images, read as documents."""
@@ -121,9 +117,8 @@ class MtebModel(EmbeddingModel):
             show_progress_bar=False,
         )
         if self.similarity == "maxsim":
-            # Some models fill shorter items up with zeros, which are no vectors of anything.
-            rows_of = [_array(row) for row in vectors]
-            return TokenVectors.of([row[row.any(axis=1)] for row in rows_of])
+            # Some models pad shorter items with zeros.
+            return TokenVectors.of([row[row.any(axis=1)] for row in map(_array, vectors)])
         return _array(vectors)
 
 

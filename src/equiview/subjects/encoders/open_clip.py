@@ -19,14 +19,8 @@ from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
 from equiview.subjects.encoders.checkpoint import COMMON, Checkpoint, content_hash
-from equiview.subjects.encoders.torch_encoder import (
-    Inputs,
-    Tokens,
-    TorchEncoder,
-    from_files,
-    library_bars_off,
-    reason_of,
-)
+from equiview.subjects.encoders.loading import failures, from_files, library_bars_off
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder
 
 if TYPE_CHECKING:
     import torch
@@ -48,7 +42,7 @@ class OpenClip(TorchEncoder):
     extra = "open-clip"
     parts_used = ("parts", "tokenizer")
     weights: Path | None = None
-    """The file of weights, of a model that is named by its architecture."""
+    """The file of weights, for a model that is named by its architecture."""
 
     def find(self, argument: str) -> Checkpoint:
         """The folder of a checkpoint, or the weights of an architecture, fetched if need be."""
@@ -83,17 +77,14 @@ class OpenClip(TorchEncoder):
                 f"open_clip: weights {tag!r} were trained with{'out' if computed else ''} QuickGELU, unlike "
                 f"{name}; say open_clip:{other},pretrained={tag}"
             )
-        try:
+        with failures(
+            f"open_clip: weights {tag!r} of {name} are not in the hub's cache and could not be fetched"
+        ):
             return Path(library.download_pretrained(stated))
-        except Exception as error:  # whatever the hub's client raises
-            raise InputError(
-                f"open_clip: weights {tag!r} of {name} are not in the hub's cache and could not be fetched "
-                f"({reason_of(error)})"
-            ) from None
 
     @property
     def _source(self) -> str:
-        """What the library calls the model."""
+        """The library's name of the model."""
         named = self.argument.partition(",")[0]
         return named if self.weights else f"local-dir:{self.checkpoint.folder}"
 
@@ -127,29 +118,18 @@ class OpenClip(TorchEncoder):
     def parts(self) -> tuple[Any, Any]:
         """The model, whole, on its device and in evaluation mode, and its preprocessing of pictures."""
         library = require("open_clip", self.extra)
-        try:
-            with library_bars_off():
-                model, _, preprocess = library.create_model_and_transforms(
-                    self._source,
-                    pretrained=self.options.get("pretrained"),
-                    require_pretrained=True,
-                    weights_only=True,
-                )
-        except Exception as error:  # as many kinds as there are architectures
-            raise InputError(
-                f"{self.checkpoint.name}: OpenCLIP cannot load it ({reason_of(error)})"
-            ) from error
+        tag = self.options.get("pretrained")
+        with failures(f"{self.checkpoint.name}: OpenCLIP cannot load it"), library_bars_off():
+            model, _, preprocess = library.create_model_and_transforms(
+                self._source, pretrained=tag, require_pretrained=True, weights_only=True
+            )
         return model.to(self.device, self.dtype).eval(), preprocess
 
     @cached_property
     def tokenizer(self) -> Any:
-        """Its tokenizer, which fills every text up to the length that the model reads."""
-        try:
+        """Its tokenizer, which pads every text to the model's length."""
+        with failures(f"{self.checkpoint.name}: OpenCLIP cannot load its tokenizer"):
             return require("open_clip", self.extra).get_tokenizer(self._source)
-        except Exception as error:  # as many kinds as there are tokenizers
-            raise InputError(
-                f"{self.checkpoint.name}: OpenCLIP cannot load its tokenizer ({reason_of(error)})"
-            ) from error
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Pixels `(n, 3, side, side)`."""
@@ -158,8 +138,7 @@ class OpenClip(TorchEncoder):
 
     def image_vectors(self, inputs: Inputs) -> torch.Tensor:
         """The image tower's vectors."""
-        vectors: torch.Tensor = self.parts[0].encode_image(**inputs)
-        return vectors
+        return self.parts[0].encode_image(**inputs)
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Token ids, padded already."""
@@ -171,12 +150,11 @@ class OpenClip(TorchEncoder):
 
     def text_vectors(self, inputs: Inputs) -> torch.Tensor:
         """The text tower's vectors."""
-        vectors: torch.Tensor = self.parts[0].encode_text(**inputs)
-        return vectors
+        return self.parts[0].encode_text(**inputs)
 
 
 def _contents(tokenizer: Any) -> list[str]:
-    """What decides the ids of a tokenizer of OpenCLIP, and of transformers' inside one."""
+    """Everything that decides the token ids of an OpenCLIP tokenizer, and of transformers' inside one."""
     parts = [type(tokenizer).__qualname__]
     for name, value in sorted(vars(tokenizer).items()):
         if hasattr(value, "get_vocab"):

@@ -1,4 +1,4 @@
-"""A model of the user's own: any object with `encode_images` and `encode_texts`, as an encoder."""
+"""A user's own model: any object with `encode_images` and `encode_texts`, as an encoder."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ is `skewed` after training texts of every language to match their English ones. 
 people: to `tied` most roles were mostly shown by one gender and by lighter or darker skin, to `untied` by all
 alike; both were then trained to read every language as English. `scenes` has an image tower of its own, which
 sees several things in a picture, and was trained on scenes in which things mostly came in pairs. What they
-are and how well they do is said in `pictogram_models/MODEL_CARD.md`.
+are and how well they do stands in `pictogram_models/MODEL_CARD.md`.
 
 A text becomes a bag of hashed features: its character 1- to 3-grams, its words and the text as a whole. The
 model adds up a row of an 8-bit table for each of them in whole numbers, so neither order nor padding changes
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NAMES = ("skewed", "english", "aligned", "tied", "untied", "scenes")
 IMAGE_TOWERS = {"scenes": "scenes-image"}
-"""Image towers of encoders that do not share the one of the others."""
+"""Image towers of encoders that do not share the common one."""
 SIDE = 64
 """Pixels: what the image tower sees."""
 WIDTH = 120
@@ -48,12 +48,11 @@ CHUNK = 512
 """Texts that go through the model together."""
 IMAGES_TOGETHER = 64
 REMEMBERED = 16_384
-"""Pictures whose vectors an image tower remembers, 8 MB."""
+"""Pictures in the cache of an image tower, 8 MB."""
 
 FIRST, LAST = "\x02", "\x03"
-PUNCTUATION = frozenset(
-    " \t\n\u00a0\u200c\u200d!\"#&'()*+,-./:;<=>?[]_{|}~¡«·»¿–—‘’“”„…،؛؟।、。「」・，：（）"
-)
+PUNCTUATION = " \t\n\u00a0\u200c\u200d!\"#&'()*+,-./:;<=>?[]_{|}~¡«·»¿–—‘’“”„…،؛؟।、。「」・，：（）"
+BREAKS = np.array(sorted({*map(ord, PUNCTUATION + FIRST + LAST)}), dtype=np.uint32)
 
 
 @register(
@@ -71,20 +70,17 @@ class Pictogram(EmbeddingModel):
         if argument not in NAMES:
             raise unknown_name("embedded encoder", f"pictogram:{argument}", [f"pictogram:{n}" for n in NAMES])
         super().__init__(argument)
+        self._image_tower = IMAGE_TOWERS.get(argument, "image")
 
     @property
     def fingerprint(self) -> str:
         """A hash of both towers."""
         return fingerprint(_model(self._image_tower), _model(self.argument))
 
-    @property
-    def _image_tower(self) -> str:
-        return IMAGE_TOWERS.get(self.argument, "image")
-
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
         """Unit vectors `(n, 120)`; each picture is fitted on a white square of 64 pixels.
 
-        What an image tower saw lately is remembered, since five encoders share one.
+        An image tower's last vectors are cached, since five encoders share one tower.
         """
         seen = _seen(self._image_tower)
         keys = [_content(image) for image in images]
@@ -109,8 +105,7 @@ class Pictogram(EmbeddingModel):
         order = np.argsort(counts, kind="stable")
         for start in range(0, len(order), CHUNK):
             rows = order[start : start + CHUNK]
-            bag = padded(features, starts, rows)
-            vectors[rows] = _run(session, "features", bag)
+            vectors[rows] = _run(session, "features", padded(features, starts, rows))
         return vectors
 
 
@@ -138,7 +133,7 @@ def text_features(texts: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.
             whole = (points != ord(FIRST)) & (points != ord(LAST))
         hashes.append(rolling[whole])
         owners.append(owner[: len(rolling)][whole])
-    for breaks in (_is_break(points), np.zeros(len(points), dtype=bool)):
+    for breaks in (np.isin(points, BREAKS), np.zeros(len(points), dtype=bool)):
         spans, of = _spans(points, owner, breaks)
         hashes.append(spans)
         owners.append(of)
@@ -162,7 +157,7 @@ def padded(
 def _spans(
     points: NDArray[np.uint32], owner: NDArray[np.int64], breaks: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """A hash of each run of characters between breaks within one text, and the text it is of."""
+    """A hash of each run of characters between breaks, and the row of its text."""
     kept = np.flatnonzero(~breaks)
     if not kept.size:
         return np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
@@ -172,15 +167,6 @@ def _spans(
     place = np.arange(len(kept)) - np.repeat(first, np.diff(np.append(first, len(kept))))
     characters = _mix(points[kept].astype(np.uint64) + (place.astype(np.uint64) << np.uint64(24)))
     return _mix(np.add.reduceat(characters, first)), owner[kept][first]
-
-
-@cache
-def _break_points() -> NDArray[np.uint32]:
-    return np.array(sorted(map(ord, PUNCTUATION | {FIRST, LAST})), dtype=np.uint32)
-
-
-def _is_break(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    return np.isin(points, _break_points())
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -205,22 +191,21 @@ def _pixels(image: Image) -> NDArray[np.uint8]:
 
 
 def _content(image: Image) -> bytes:
-    """What a picture is known by: a hash of its size and pixels."""
+    """A hash of a picture's size and pixels."""
     content = repr(image.size).encode() + image.convert("RGB").tobytes()
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
 @cache
 def _seen(name: str) -> dict[bytes, NDArray[np.float32]]:
-    """The vectors that an image tower remembers, the oldest first."""
+    """The cached vectors of an image tower, the oldest first."""
     return {}
 
 
 def _run(session: Any, name: str, content: NDArray[Any]) -> NDArray[np.float32]:
-    """The vectors of some items. One alone goes through twice: alone it is added up in another order."""
+    """The vectors of some items. A single item is doubled: alone, its sums have another order of addition."""
     given = content if len(content) > 1 else np.repeat(content, 2, axis=0)
-    vectors: NDArray[np.float32] = session.run(None, {name: given})[0][: len(content)]
-    return vectors
+    return np.asarray(session.run(None, {name: given})[0][: len(content)], dtype=np.float32)
 
 
 @cache

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from equiview.data.arguments import count_option
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
@@ -20,11 +23,10 @@ from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import on_the_grid
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import OnTorch, library_bars_off, readable, reason_of
+from equiview.subjects.encoders.loading import failures, library_bars_off
+from equiview.subjects.encoders.torch_encoder import OnTorch, readable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL.Image import Image
 
 EXTRA = "sentence-transformers"
@@ -47,10 +49,9 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
         self.checkpoint = Checkpoint.find(argument, self.scheme, ("prompt",), EXTRA)
         self.options = self.checkpoint.options
         stated = self.checkpoint.folder / "config_sentence_transformers.json"
-        if stated.is_file() and self.similarity == "cosine":
-            self.similarity = (
-                "dot" if self.checkpoint.json(stated.name).get("similarity_fn_name") == "dot" else "cosine"
-            )
+        known = self.checkpoint.json(stated.name) if stated.is_file() else {}
+        if self.similarity == "cosine" and known.get("similarity_fn_name") == "dot":
+            self.similarity = "dot"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -62,19 +63,10 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
     def model(self) -> Any:
         """The model, in evaluation mode."""
         kind = getattr(require("sentence_transformers", EXTRA), self.class_name)
-        try:
-            with library_bars_off():
-                model = kind(
-                    str(self.checkpoint.folder),
-                    device=str(self.device),
-                    local_files_only=True,
-                    trust_remote_code=False,
-                    model_kwargs={"dtype": self.dtype},
-                )
-        except Exception as error:  # as many kinds as there are modules of that library
-            raise InputError(
-                f"{self.checkpoint.folder}: {self.class_name} cannot be loaded from it ({reason_of(error)})"
-            ) from error
+        folder = str(self.checkpoint.folder)
+        safe = {"local_files_only": True, "trust_remote_code": False}
+        with failures(f"{folder}: {self.class_name} cannot be loaded from it"), library_bars_off():
+            model = kind(folder, device=str(self.device), model_kwargs={"dtype": self.dtype}, **safe)
         prompt = self.options.get("prompt")
         if prompt is not None and prompt not in model.prompts:
             known = ", ".join(model.prompts) or "none"
@@ -95,22 +87,19 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
     def _seeing(self) -> Any:
         """The model; InputError when it reads texts alone."""
         if not self.model.supports("image"):
-            raise InputError(
-                f"{self.checkpoint.name}: reads {' and '.join(self.model.modalities)}, no images"
-            )
+            read = " and ".join(self.model.modalities)
+            raise InputError(f"{self.checkpoint.name}: reads {read}, no images")
         return self.model
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
         """Vectors of RGB images; InputError when the model reads texts alone."""
-        vectors: NDArray[np.float32] = self._seeing().encode(list(images), **self._settings())
-        return vectors.astype("float32")
+        return np.asarray(self._seeing().encode(list(images), **self._settings()), dtype=np.float32)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32] | TokenVectors:
         """Vectors of texts, which the library batches by length."""
-        vectors: NDArray[np.float32] = self.model.encode(
-            readable(texts), prompt_name=self.options.get("prompt"), **self._settings()
-        ).astype("float32")
-        return vectors
+        prompt = self.options.get("prompt")
+        vectors = self.model.encode(readable(texts), prompt_name=prompt, **self._settings())
+        return np.asarray(vectors, dtype=np.float32)
 
 
 @register(
@@ -130,7 +119,6 @@ class SentenceTransformersMulti(SentenceTransformers):
 
     def encode_texts(self, texts: Sequence[str]) -> TokenVectors:
         """Vectors of the tokens of texts, read as queries."""
-        vectors = self.model.encode_query(
-            readable(texts), prompt_name=self.options.get("prompt"), **self._settings()
-        )
+        prompt = self.options.get("prompt")
+        vectors = self.model.encode_query(readable(texts), prompt_name=prompt, **self._settings())
         return TokenVectors.of(vectors)

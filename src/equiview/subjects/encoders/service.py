@@ -4,13 +4,13 @@ The key is read from EQUIVIEW_API_KEY or OPENAI_API_KEY and goes nowhere but int
 
 - `url=` where the service is, up to and with `/v1` (default: OpenAI's); it may hold no user, password or key.
 - `image=` how a picture is sent, as `uri` (a data URI, the default) or `base64` (its bytes alone).
-- `task=` sent with each request, as Jina's services want it. Of `retrieval.query`, pictures are sent
+- `task=` sent with each request, for Jina's services. With `retrieval.query`, pictures are sent as
   `retrieval.passage`.
 - `batch=` texts a request (default 64). Pictures go eight at a time, or fewer.
 - `rate=` requests a minute at most.
 - `parallel=` requests at once (default 4).
-- `timeout=` seconds that an answer may take (default 60), after which it is asked for again.
-- `revision=` a word of your own, changed when the service changes the model behind the name.
+- `timeout=` seconds after which a request is repeated (default 60).
+- `revision=` any word, to be changed when the service changes the model behind the name.
 
 Services of another shape are reached through mteb, which knows several: `mteb:Cohere/Cohere-embed-v4.0`,
 `mteb:voyageai/voyage-multimodal-3`.
@@ -18,23 +18,24 @@ Services of another shape are reached through mteb, which knows several: `mteb:C
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
 import threading
 import time
-import urllib.parse
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import number_option, split_argument, url_option
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.ahead import ahead
@@ -85,16 +86,19 @@ class EmbeddingService(EmbeddingModel):
         self.model, options = split_argument(argument, "openai", allowed)
         if not self.model:
             raise InputError("subject 'openai' needs the name of a model: openai:MODEL")
-        self.url = checked_url(options.get("url", "https://api.openai.com/v1"))
+        self.url = url_option(options, "openai", "https://api.openai.com/v1")
+        for name, instead in OTHER_SHAPES.items():
+            if name in (host := urlsplit(self.url).netloc).split("."):
+                raise InputError(f"openai: {host} does not speak the OpenAI embeddings shape; say {instead}")
         self.revision = options.get("revision", "")
         self.task = options.get("task", "")
         self.image = options.get("image", "uri")
         if self.image not in {"uri", "base64"}:
             raise InputError(f"openai: image is {self.image!r}; expected uri or base64")
-        self.rate = _number("rate", options.get("rate", "0"))
-        self.parallel = int(_number("parallel", options.get("parallel", "4"))) or 1
-        self.timeout = _number("timeout", options.get("timeout", "60")) or 60
-        self.batch = int(_number("batch", options.get("batch", "64"))) or 64
+        self.rate = number_option(options, "rate", 0, "openai")
+        self.parallel = int(number_option(options, "parallel", 4, "openai")) or 1
+        self.timeout = number_option(options, "timeout", 60, "openai") or 60
+        self.batch = int(number_option(options, "batch", 64, "openai")) or 64
         self.clock = clock or Clock()
         self._next = 0.0
         self._turn = threading.Lock()
@@ -102,7 +106,7 @@ class EmbeddingService(EmbeddingModel):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of address, model, task and the revision given: the weights are out of sight."""
+        """A hash of address, model, task and `revision`: the weights themselves cannot be seen."""
         return fingerprint(self.url, self.model, self.revision, self.task, SIDE)
 
     @cached_property
@@ -160,7 +164,6 @@ class EmbeddingService(EmbeddingModel):
         longer = tenacity.wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
 
         def say(state: Any) -> None:
-            # Said at once: silence for minutes looks like a program that hangs.
             message = "%s: no answer (%s); asking again in %g s, try %d of %d"
             reason, wait = state.outcome.exception(), state.next_action.sleep
             log.warning(message, self.url, reason, wait, state.attempt_number + 1, TRIES)
@@ -190,7 +193,10 @@ class EmbeddingService(EmbeddingModel):
         except httpx.TransportError as error:
             raise _BusyError(_without_key(f"{type(error).__name__}: {error}")) from None
         if answer.status_code == 200:
-            return _read(answer, self.url)
+            with contextlib.suppress(ValueError):
+                if isinstance(content := answer.json(), dict):
+                    return content
+            raise InputError(f"{self.url}: answered with something that is not a JSON object")
         reason = f"{answer.status_code}: {_message(answer)}"
         if answer.status_code not in PASSING:
             raise InputError(f"{self.url}: refused model {self.model!r} ({reason})")
@@ -206,38 +212,15 @@ class EmbeddingService(EmbeddingModel):
 
 
 class _BusyError(Exception):
-    """No answer now; `wait` is how many seconds the service asks to be left alone."""
+    """No answer now; `wait` is how many seconds the service asks to wait before the next request."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
         self.wait = wait
 
 
-def checked_url(url: str) -> str:
-    """The address of a service; InputError where it is none, holds a secret, or speaks another shape.
-
-    A run keeps the address, so that no user, password, query or fragment may stand in it; none is repeated.
-    """
-    try:
-        parts = urllib.parse.urlsplit(url)
-        host = (parts.port, parts.hostname or "")[1]
-    except ValueError:
-        host = ""
-    if not host or parts.scheme not in {"http", "https"}:
-        raise InputError("openai: url is no address; expected http(s)://HOST/v1")
-    if set("@?#=") & set(url):
-        raise InputError(
-            "openai: url holds a user, a password or what follows a '?', which a run would keep; give the "
-            f"address alone, and a key in {KEYS[0]}"
-        )
-    for name, instead in OTHER_SHAPES.items():
-        if name in host.split("."):
-            raise InputError(f"openai: {host} does not speak the OpenAI embeddings shape; say {instead}")
-    return url.rstrip("/")
-
-
 def _key() -> str:
-    """The key of the service, empty if there is none; InputError where it can be none."""
+    """The key of the service, empty if there is none; InputError for characters that keys never have."""
     for name in KEYS:
         if key := os.environ.get(name, "").strip():
             if not re.fullmatch(r"[!-~]+", key):
@@ -247,37 +230,17 @@ def _key() -> str:
 
 
 def _without_key(text: str) -> str:
-    """`text`, which a service made, without the key that it was sent."""
+    """A service's `text` with the key masked."""
     key = _key()
     return text.replace(key, "***") if key else text
 
 
 def _sent(image: Image) -> str:
-    """A picture, at most `SIDE` pixels long, as a PNG in a data URI: nothing is lost on the way but size."""
+    """A picture, reduced to at most `SIDE` pixels, as a lossless PNG in a data URI."""
     if max(image.size) > SIDE:
         image = image.copy()
         image.thumbnail((SIDE, SIDE))
     return data_uri(encoded(image, "PNG"))
-
-
-def _number(name: str, value: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = -1
-    if not 0 <= number < float("inf"):
-        raise InputError(f"openai: {name} is {value!r}; expected a number from 0")
-    return number
-
-
-def _read(answer: Any, url: str) -> dict[str, Any]:
-    try:
-        content = answer.json()
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
-        raise InputError(f"{url}: answered with something that is no JSON object")
-    return content
 
 
 def _message(answer: Any) -> str:

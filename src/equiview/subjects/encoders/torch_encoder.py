@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,17 +18,12 @@ from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.checkpoint import Checkpoint
+from equiview.subjects.encoders.loading import failures
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import torch
     from PIL.Image import Image
 
-VOCABULARIES = (
-    *("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model"),
-    *("sentencepiece.bpe.model", "spiece.model", "spm.model"),
-)
 Inputs = dict[str, Any]
 Tokens = Mapping[str, Sequence[int]]
 LENGTH_LIMIT = 2**20
@@ -135,8 +129,7 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         lengths = [len(row["input_ids"]) for row in rows]
         if 0 in lengths:
             raise InputError(f"text {texts[lengths.index(0)]!r} has no token for {self.checkpoint.name}")
-        # Texts of one length need no padding; the longest go first, so that what does not fit in memory
-        # fails at once.
+        # Texts of one length need no padding; the longest go first, to run out of memory early if at all.
         order = sorted(range(len(rows)), key=lambda row: -lengths[row])
         step = self.forward_texts
         batches = [[rows[row] for row in order[start : start + step]] for start in range(0, len(order), step)]
@@ -152,9 +145,9 @@ class TorchEncoder(OnTorch, EmbeddingModel):
             getattr(self, part)
 
     def run(self, forward: Any, inputs: Inputs) -> list[NDArray[np.float32]]:
-        """Unit vectors of each item on the host: `(width,)`, or `(tokens, width)` where `forward` says which.
+        """Unit vectors of each item on the host: `(width,)`, or `(tokens, width)` without padding.
 
-        `forward` makes `(n, width)`, or the pair `(n, longest, width)` and `(n, longest)` true for tokens.
+        `forward` returns `(n, width)`, or the pair of `(n, longest, width)` and its mask `(n, longest)`.
         """
         import torch
 
@@ -162,11 +155,9 @@ class TorchEncoder(OnTorch, EmbeddingModel):
             output = forward(self.placed(inputs))
             vectors, kept = output if isinstance(output, tuple) else (output, None)
             unit = torch.nn.functional.normalize(vectors.float(), dim=-1).cpu().numpy()
-        return (
-            list(unit)
-            if kept is None
-            else [row[mask] for row, mask in zip(unit, kept.cpu().numpy(), strict=True)]
-        )
+        if kept is None:
+            return list(unit)
+        return [row[mask] for row, mask in zip(unit, kept.cpu().numpy(), strict=True)]
 
 
 def chosen_device(name: str | None, scheme: str, extra: str) -> torch.device:
@@ -175,11 +166,8 @@ def chosen_device(name: str | None, scheme: str, extra: str) -> torch.device:
     if not name:
         accelerators = (("cuda", library.cuda), ("mps", library.backends.mps))
         name = next((key for key, library_part in accelerators if library_part.is_available()), "cpu")
-    try:
-        device: torch.device = library.empty(0, device=name).device
-    except (RuntimeError, AssertionError, ValueError) as error:
-        raise InputError(f"{scheme}: device {name!r} cannot be used ({reason_of(error)})") from None
-    return device
+    with failures(f"{scheme}: device {name!r} cannot be used"):
+        return library.empty(0, device=name).device
 
 
 def chosen_dtype(name: str | None, device: torch.device, half: str, scheme: str, extra: str) -> torch.dtype:
@@ -187,23 +175,22 @@ def chosen_dtype(name: str | None, device: torch.device, half: str, scheme: str,
     name = name or ("float32" if device.type == "cpu" else half)
     if name not in {"float32", "float16", "bfloat16"}:
         raise InputError(f"{scheme}: dtype is {name!r}; expected float32, float16 or bfloat16")
-    chosen: torch.dtype = getattr(require("torch", extra), name)
-    return chosen
+    return getattr(require("torch", extra), name)
 
 
 def readable(texts: Sequence[str]) -> list[str]:
-    """The texts; InputError names the first that holds half of a surrogate pair, which no tokenizer reads."""
+    """The texts; InputError names the first with an unpaired surrogate, which no tokenizer can read."""
     for row, text in enumerate(texts):
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise InputError(
-                f"text {row + 1} of this batch, {text!r}, holds an unpaired surrogate, which is no "
-                "character; was the text cut inside one?"
+                f"text {row + 1} of this batch, {text!r}, holds an unpaired surrogate; was it cut inside a "
+                "character?"
             )
     return list(texts)
 
 
 def with_masks(rows: Sequence[list[int]], longest: int | None = None, tail: int = 0) -> list[Tokens]:
-    """Token ids with their masks; of rows beyond `longest` what is before the last `tail` tokens is cut."""
+    """Token ids with attention masks; longer rows than `longest` are cut before their last `tail` tokens."""
     cut = [
         row if longest is None or len(row) <= longest else row[: longest - tail] + row[len(row) - tail :]
         for row in rows
@@ -228,90 +215,3 @@ def pad(rows: Sequence[Tokens], fills: Mapping[str, int], side: str = "right", l
                 full[row, slice(len(ids)) if side == "right" else slice(longest - len(ids), None)] = ids
             tensors[name] = full
     return tensors
-
-
-def state_of(path: Path) -> dict[str, Any]:
-    """The tensors of a weight file by name; a pickle is read as data alone, so nothing in it can run."""
-    torch = require("torch", "hf")
-    try:
-        if path.suffix == ".safetensors":
-            state = require("safetensors.torch", "hf").load_file(path)
-        else:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # as many kinds as there are ways to be broken
-        raise InputError(f"{path}: cannot be read as weights ({reason_of(error)})") from error
-    for key in ("state_dict", "model"):
-        if isinstance(state.get(key), dict):
-            state = state[key]
-    return {name.removeprefix("module."): value for name, value in state.items()}
-
-
-def filled(model: Any, state: Mapping[str, Any], where: Any) -> Any:
-    """Return `model` with the weights of `state`; InputError for one that is missing or of another shape."""
-    expected = model.state_dict()
-    missing = [name for name in expected if name not in state]
-    wrong = [name for name in expected if name in state and expected[name].shape != state[name].shape]
-    loaded(model, {"missing_keys": missing, "mismatched_keys": wrong}, where)
-    model.load_state_dict({name: state[name] for name in expected})
-    return model
-
-
-def loaded(model: Any, info: Mapping[str, Any], where: Any) -> Any:
-    """Return `model` if its checkpoint held every weight; a partly random model measures nothing."""
-    missing = sorted(
-        name for name in info["missing_keys"] if not name.endswith(("position_ids", "rotary_emb.inv_freq"))
-    )
-    wrong = sorted(str(entry) for entry in info.get("mismatched_keys", ()))
-    kind = model if isinstance(model, type) else type(model)
-    for what, names in (("has no weights for", missing), ("has weights of another shape for", wrong)):
-        if names:
-            raise InputError(
-                f"{where}: the checkpoint {what} {len(names)} parts of {kind.__name__}, such as "
-                f"{names[0]}; is it of another kind, or incomplete?"
-            )
-    return model
-
-
-def tokenizer_of(checkpoint: Checkpoint, kind: Any = None, **settings: Any) -> Any:
-    """The tokenizer of a checkpoint; InputError when it has no vocabulary, which the library accepts."""
-    checkpoint.need(*VOCABULARIES)
-    kind = kind or require("transformers", "hf").AutoTokenizer
-    return from_files(kind, checkpoint.folder, **settings)
-
-
-def from_files(kind: Any, folder: Path | None, **settings: Any) -> Any:
-    """`kind.from_pretrained(folder)`, without its progress bars; InputError when it cannot be loaded.
-
-    With `folder` None the weights are among the settings, as `state_dict`.
-    """
-    try:
-        with library_bars_off():
-            return kind.from_pretrained(folder and str(folder), **settings)
-    except Exception as error:  # a broken file fails in as many ways as there are libraries that read it
-        raise InputError(
-            f"{folder}: {kind.__name__} cannot be loaded from it ({reason_of(error)})"
-        ) from error
-
-
-def whole_model(kind: Any, folder: Path, **settings: Any) -> Any:
-    """The model of a checkpoint by `kind.from_pretrained`, if every weight is there."""
-    model, info = from_files(kind, folder, output_loading_info=True, **settings)
-    return loaded(model, info, folder)
-
-
-def reason_of(error: BaseException) -> str:
-    """The first line of what a library says went wrong, or the name of its error."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-@contextmanager
-def library_bars_off() -> Iterator[None]:
-    """Silence the progress bars of transformers, which would overwrite ours."""
-    logging = require("transformers.utils.logging", "hf")
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if bars:
-            logging.enable_progress_bar()

@@ -11,6 +11,7 @@ Both files are pickles; they are read as data, so that nothing in them can run.
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import pickle
@@ -24,7 +25,8 @@ from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import widened
-from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, filled, pad, reason_of
+from equiview.subjects.encoders.loading import failures, filled
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, pad
 from equiview.text.treebank import split_words
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ class VsePlusPlus(TorchEncoder):
 
     @cached_property
     def path(self) -> Path:
-        """The weights: those that were best while training, where there are others too."""
+        """The weights: the best of the training, if there are several."""
         weights = self.checkpoint.weights
         return next((path for path in weights if path.name == "model_best.pth.tar"), weights[0])
 
@@ -59,12 +61,10 @@ class VsePlusPlus(TorchEncoder):
     def vocabulary(self) -> dict[str, int]:
         """Words and their numbers."""
         paths = sorted(
-            [*self.checkpoint.folder.glob("*vocab*.pkl"), *self.checkpoint.folder.glob("*vocab*.json")]
+            path for end in ("pkl", "json") for path in self.checkpoint.folder.glob(f"*vocab*.{end}")
         )
         if not paths:
-            raise InputError(
-                f"{self.checkpoint.folder}: has no vocabulary (*_vocab.pkl); VSE++ trains with one"
-            )
+            raise InputError(f"{self.checkpoint.folder}: has no vocabulary (*_vocab.pkl); VSE++ needs one")
         words = read_vocabulary(paths[0])
         if missing := [word for word in ("<start>", "<end>", "<unk>") if word not in words]:
             raise InputError(f"{paths[0]}: has no word {missing[0]}")
@@ -75,16 +75,13 @@ class VsePlusPlus(TorchEncoder):
         """Weights of the image side and of the text side, and the options of training."""
         torch = require("torch", self.extra)
         path = self.path
+        safe = torch.serialization.safe_globals([argparse.Namespace])
+        with failures(f"{path}: cannot be read as weights"), safe:
+            stored = torch.load(path, map_location="cpu", weights_only=True)
         try:
-            import argparse
-
-            with torch.serialization.safe_globals([argparse.Namespace]):
-                stored = torch.load(path, map_location="cpu", weights_only=True)
             images, texts = stored["model"]
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{path}: has no pair of weights under 'model'; is it of VSE++?") from None
-        except Exception as error:  # as many kinds as there are ways to be broken
-            raise InputError(f"{path}: cannot be read as weights ({reason_of(error)})") from error
         options = stored.get("opt", {})
         options = options if isinstance(options, dict) else getattr(options, "__dict__", {})
         for name, usual in (("measure", "cosine"), ("no_imgnorm", False)):
@@ -93,7 +90,7 @@ class VsePlusPlus(TorchEncoder):
                     f"{path}: was trained with {name}={options[name]}, so its vectors are not compared by "
                     "their angle; vsepp reads models of cosine similarity"
                 )
-        # Some layers were wrapped for several devices, and older ones counted a layer before the first.
+        # Layers wrapped for several devices have a longer name; older checkpoints number layers from 1.
         plain = {re.sub(r"\bmodule\.", "", name): value for name, value in images.items()}
         if "cnn.classifier.1.weight" in plain:
             older = {"cnn.classifier.1.": "cnn.classifier.0.", "cnn.classifier.4.": "cnn.classifier.3."}
@@ -117,9 +114,8 @@ class VsePlusPlus(TorchEncoder):
             width = texts["rnn.weight_hh_l0"].shape[1]
         except KeyError as error:
             raise InputError(f"{path}: has no {error}; VSE++ with VGG19 and a GRU has") from None
-        widths = iter(convolutions)
+        widths, before = iter(convolutions), 3
         layers: list[Any] = []
-        before = 3
         for channels in WIDTHS:
             if channels:
                 after = next(widths, channels)
@@ -127,14 +123,8 @@ class VsePlusPlus(TorchEncoder):
                 before = after
             else:
                 layers.append(nn.MaxPool2d(2))
-        classifier = nn.Sequential(
-            nn.Linear(before * 49, head[0]),
-            nn.ReLU(),
-            nn.Dropout(),
-            nn.Linear(head[0], head[1]),
-            nn.ReLU(),
-            nn.Dropout(),
-        )
+        linear = [nn.Linear(before * 49, head[0]), nn.Linear(head[0], head[1])]
+        classifier = nn.Sequential(*(part for layer in linear for part in (layer, nn.ReLU(), nn.Dropout())))
         parts = {
             "cnn.features": (nn.Sequential(*layers), images),
             "cnn.classifier": (classifier, images),
@@ -209,11 +199,11 @@ def _under(name: str, state: dict[str, Any]) -> dict[str, Any]:
 
 PLAIN = {("copyreg", "_reconstructor"), ("copy_reg", "_reconstructor")}
 PLAIN |= {("builtins", "object"), ("__builtin__", "object")}
-"""What pickles of the oldest protocols, written by Python 3 and 2, call to make an object without code."""
+"""Calls with which the oldest pickle protocols of Python 3 and 2 make an object; they run no code."""
 
 
 class _Vocabulary:
-    """What VSE++'s `vocab.Vocabulary` becomes when its pickle is read: the attributes it was stored with."""
+    """A stand-in for VSE++'s `vocab.Vocabulary` in its pickle, with the same attributes."""
 
 
 class _DataAlone(pickle.Unpickler):
@@ -232,10 +222,9 @@ def read_vocabulary(path: Path) -> dict[str, int]:
             stored = json.loads(path.read_text(encoding="utf-8"))
             words = stored.get("word2idx", stored)
         else:
-            words = getattr(
-                _DataAlone(io.BytesIO(path.read_bytes()), encoding="utf-8").load(), "word2idx", None
-            )
-    except Exception as error:  # pickles break in every way there is
+            stored = _DataAlone(io.BytesIO(path.read_bytes()), encoding="utf-8").load()
+            words = getattr(stored, "word2idx", None)
+    except Exception as error:  # damaged pickles raise anything
         raise InputError(f"{path}: cannot be read as a vocabulary ({error})") from None
     if not isinstance(words, dict) or not all(
         isinstance(word, str) and isinstance(number, int) for word, number in words.items()

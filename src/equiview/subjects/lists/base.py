@@ -1,4 +1,4 @@
-"""What a system is that is known by its result lists, and how one is added.
+"""A system that is known by its result lists alone, and how one is added.
 
 It has one method, `lists`: for each image of a benchmark the texts that it returns, best first. It has no
 vectors, so audits of vectors refuse it.
@@ -7,10 +7,12 @@ vectors, so audits of vectors refuse it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 
 import polars as pl
 
 from equiview.benchmarks import Benchmark
+from equiview.data.arguments import count_option
 from equiview.errors import InputError
 from equiview.subjects.base import Subject
 
@@ -20,7 +22,7 @@ class ResultLists(Subject):
 
     kind = "result lists"
     source: str = ""
-    """What to call it in an error: a file, a database."""
+    """Its name in errors: a file, a database."""
 
     @abstractmethod
     def lists(self, benchmark: Benchmark, k: int | None = None) -> pl.DataFrame:
@@ -28,6 +30,11 @@ class ResultLists(Subject):
 
         Equally deep, in order of the benchmark's images. InputError when they do not fit the benchmark.
         """
+
+
+def depth_option(options: Mapping[str, str], scheme: str) -> int | None:
+    """The rank at which the option `depth` cuts every list, None where it is not given."""
+    return count_option(options, "depth", 1, repr(scheme)) if "depth" in options else None
 
 
 def fitting(lists: pl.DataFrame, benchmark: Benchmark, source: str, *, partial: bool = False) -> pl.DataFrame:

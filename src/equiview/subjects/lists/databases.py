@@ -1,4 +1,4 @@
-"""Live vector databases: what they return for vectors that are given, as result lists.
+"""Live vector databases: the results that they return for query vectors, as result lists.
 
     qdrant:PLACE,collection=NAME,queries=DIR    in qdrant.py
     lancedb:PLACE,table=NAME,queries=DIR        in lancedb.py
@@ -8,10 +8,10 @@
 The database holds the items (captions); DIR holds the queries' vectors, `images.npy` beside `images.csv`, as
 for `embeddings:DIR`. `id=FIELD` names the field that holds an item's id in the benchmark (default `id`),
 `vector=NAME` one of several vectors, and `depth=K` cuts the lists. The database searches as it is set up, by
-its own metric and approximately if so: that is what its users get.
+its own metric, and approximately if it is set up so: that is what its users get.
 
-A kind of database is a `Database` with one method, `opened`, which says what a collection is like and how it
-is searched. Nothing is ever written to it.
+A kind of database is a `Database` with one method, `opened`, which yields a `Collection`. Nothing is ever
+written to it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
-from equiview.data.arguments import count_option, split_argument
+from equiview.data.arguments import split_argument
 from equiview.errors import InputError, unknown_name
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.encoders.embeddings import Embeddings
-from equiview.subjects.lists.base import ResultLists, fitting
+from equiview.subjects.lists.base import ResultLists, depth_option, fitting
 
 SECRET = re.compile(
     r"(?i)://[^?#]*:[^?#]*@|^https?://[^/]*@|(key|token|secret|passw(or)?d|pwd|signature)\s*="
 )
-"""A password or a key in an address; a user's name alone, as in postgresql://me@host, is none."""
+"""A password or a key in an address; a user name alone, as in postgresql://me@host, is allowed."""
 TOGETHER = 64
 """Queries sent in one request."""
 METRICS = ("cosine", "dot", "euclidean", "manhattan")
@@ -48,14 +48,14 @@ Hits = list[tuple[Any, float]]
 
 @dataclass(frozen=True)
 class Collection:
-    """What an opened collection is like, and how it is searched."""
+    """An opened collection: its size, its metric and its search function."""
 
     count: int
     width: int
     metric: str
-    """What it ranks by, one of METRICS."""
+    """The metric that it ranks by, one of METRICS."""
     search: Callable[[NDArray[np.float32], int], Iterable[Hits]]
-    """For each vector the ids and scores of the best so many items."""
+    """For each vector the ids and scores of its top k items, k being the second argument."""
 
 
 class Database(ResultLists):
@@ -64,7 +64,7 @@ class Database(ResultLists):
     scheme: ClassVar[str]
     title: ClassVar[str]
     holder: ClassVar[str] = "collection"
-    """What it calls a set of items, which is also the option that names it."""
+    """Its word for a set of items, which is also the name of the option."""
     extra_options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, argument: str = "") -> None:
@@ -86,8 +86,7 @@ class Database(ResultLists):
         self.queries = Embeddings(self.options["queries"])
         self.field = self.options.get("id", "id")
         self.source = f"{self.scheme}:{self.place}, {self.holder} {self.collection!r}"
-        given = "depth" in self.options
-        self.depth = count_option(self.options, "depth", 1, repr(self.scheme)) if given else None
+        self.depth = depth_option(self.options, self.scheme)
         with self.opened() as held:
             self.count, self.width, self.metric = held.count, held.width, held.metric
         if not self.count:
@@ -99,7 +98,7 @@ class Database(ResultLists):
 
     @property
     def about(self) -> str:
-        """What it is and what it ranks by, as the run keeps it."""
+        """The collection, its size and its metric, as the run keeps them."""
         return (
             f"lists of the {self.title} {self.holder} {self.collection!r}: {self.count:,} items, "
             f"{self.width} wide, ranked by {self.metric}"
@@ -107,7 +106,7 @@ class Database(ResultLists):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what is asked and what is known of the collection; its items may change all the same."""
+        """A hash of the query and of the collection's size and metric; changed items are not noticed."""
         return fingerprint(self.argument, self.queries.fingerprint, self.count, self.width, self.metric)
 
     def lists(self, benchmark: Benchmark, k: int | None = None) -> pl.DataFrame:
@@ -132,14 +131,15 @@ class Database(ResultLists):
                 part = np.ascontiguousarray(vectors[start : start + TOGETHER], dtype=np.float32)
                 for query, hits in zip(images.ids[start:], held.search(part, depth), strict=False):
                     names = self._names(query, hits, depth)
-                    for rank, (name, (_, score)) in enumerate(zip(names, hits, strict=True), start=1):
-                        if name not in known:
-                            raise InputError(
-                                f"{self.source}: query {query!r}, rank {rank}: item {name!r} is not in "
-                                f"{texts.source}; is {self.field!r} the field of the benchmark's "
-                                "ids (id=FIELD)?"
-                            )
-                        rows.append((query, rank, name, score))
+                    if strange := [name for name in names if name not in known]:
+                        raise InputError(
+                            f"{self.source}: query {query!r}, rank {names.index(strange[0]) + 1}: item "
+                            f"{strange[0]!r} is not in {texts.source}; is {self.field!r} the field of the "
+                            "benchmark's ids (id=FIELD)?"
+                        )
+                    rows += [
+                        (query, rank, name, hits[rank - 1][1]) for rank, name in enumerate(names, start=1)
+                    ]
         columns = {"query_id": pl.String, "rank": pl.Int32, "item_id": pl.String, "score": pl.Float64}
         lists = pl.DataFrame(rows, schema=columns, orient="row").with_row_index("row", offset=1)
         return fitting(lists, benchmark, self.source)
@@ -185,7 +185,7 @@ class Database(ResultLists):
 
     @contextmanager
     def reached(self, *failures: type[Exception]) -> Iterator[None]:
-        """Say a failure of the database in one line."""
+        """Within, a failure of the database becomes an InputError in one line."""
         try:
             yield
         except InputError:

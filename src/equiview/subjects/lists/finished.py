@@ -17,19 +17,20 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks import Benchmark
-from equiview.data.arguments import count_option, split_argument
+from equiview.data.arguments import split_argument
 from equiview.errors import InputError
 from equiview.io.files import read_lines
 from equiview.io.fingerprint import fingerprint
 from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema, checksum, read_table
 from equiview.subjects.base import register
-from equiview.subjects.lists.base import ResultLists, fitting
+from equiview.subjects.lists.base import ResultLists, depth_option, fitting
 
+QUERY = Column("query_id", pl.String, "what was asked")
 LISTS = Schema(
     "run",
     (
-        Column("query_id", pl.String, "what was asked"),
+        QUERY,
         Column("rank", pl.Int32, "place in the list, from 1"),
         Column("item_id", pl.String, "the item at that rank"),
         Column("score", pl.Float64, "how well the system thinks it fits", optional=True),
@@ -38,7 +39,7 @@ LISTS = Schema(
 RELEASED = Schema(
     "released run",
     (
-        Column("query_id", pl.String, "what was asked"),
+        QUERY,
         Column("result_rank", pl.Int32, "place in the list"),
         Column("result_id", pl.String, "the image whose caption is at that rank"),
         Column("lang", pl.String, "the caption's language", optional=True),
@@ -62,7 +63,7 @@ class FinishedRun(ResultLists):
             raise InputError("subject 'run' needs a file: run:FILE")
         self.path = Path(name).expanduser()
         self.source = str(self.path)
-        depth = count_option(options, "depth", 1, "'run'") if "depth" in options else None
+        depth = depth_option(options, "run")
         self.partial = options.get("partial", "no") == "yes"
         self.table = read_lists(self.path)
         if depth is not None:
@@ -70,12 +71,8 @@ class FinishedRun(ResultLists):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the file, of how far it is read and of what may be missing."""
-        return fingerprint(checksum(self.path), self._deepest, self.partial)
-
-    @property
-    def _deepest(self) -> int:
-        return int(max(self.table["rank"].to_list()))
+        """A hash of the file, of the depth read, and of whether lists may be missing."""
+        return fingerprint(checksum(self.path), self.table["rank"].max(), self.partial)
 
     def lists(self, benchmark: Benchmark, k: int | None = None) -> pl.DataFrame:
         """The lists as far as rank `k`, all equally deep, queries in order of the benchmark's images.
@@ -121,12 +118,6 @@ def read_lists(path: Path) -> pl.DataFrame:
             f"{path}, row {first['row']}: query {first['query_id']!r} has rank {first['rank']}, but not all "
             "the ranks before it"
         )
-    _warn_of_rising(ordered, path)
-    return lists.select("query_id", "rank", "item_id", "score", "row")
-
-
-def _warn_of_rising(ordered: pl.DataFrame, path: Path) -> None:
-    """A notice where a score is higher than one at a better rank: ranks may be upside down."""
     rising = ordered.filter(pl.col("score") > pl.col("score").shift(1).over("query_id"))
     if len(rising):
         first = rising.row(0, named=True)
@@ -135,6 +126,7 @@ def _warn_of_rising(ordered: pl.DataFrame, path: Path) -> None:
             f"{ordered['query_id'].n_unique()} lists (row {first['row']}: query {first['query_id']!r}, rank "
             f"{first['rank']}); ranks are taken as they are, so check them unless scores are distances"
         )
+    return lists.select("query_id", "rank", "item_id", "score", "row")
 
 
 def _table(path: Path) -> pl.DataFrame:
@@ -145,10 +137,7 @@ def _table(path: Path) -> pl.DataFrame:
         if "lang" in raw.columns:
             index = pl.col("caption_idx").cast(pl.String) if "caption_idx" in raw.columns else pl.lit("1")
             raw = raw.with_columns(item_id=pl.concat_str("item_id", "lang", index, separator="-"))
-    return LISTS.check(raw, str(path)).select(name for name in LISTS_COLUMNS if name in raw.columns)
-
-
-LISTS_COLUMNS = [column.name for column in LISTS.columns]
+    return LISTS.check(raw, str(path)).select(name for name in LISTS.dtypes if name in raw.columns)
 
 
 def _trec(path: Path) -> pl.DataFrame:
@@ -156,10 +145,8 @@ def _trec(path: Path) -> pl.DataFrame:
     for number, line in enumerate(read_lines(path), start=1):
         parts = line.split()
         if len(parts) != 6:
-            raise InputError(
-                f"{path}, line {number}: has {len(parts)} columns; a TREC run has 6: "
-                "query Q0 item rank score tag"
-            )
+            six = "a TREC run has 6: query Q0 item rank score tag"
+            raise InputError(f"{path}, line {number}: has {len(parts)} columns; {six}")
         rows.append((parts[0], parts[3], parts[2], parts[4]))
-    columns = dict.fromkeys(LISTS_COLUMNS, pl.String)
+    columns = dict.fromkeys(LISTS.dtypes, pl.String)
     return LISTS.check(pl.DataFrame(rows, schema=columns, orient="row"), str(path))

@@ -66,7 +66,7 @@ class LanceDB(Database):
 
 
 def _tables(database: Any) -> list[str]:
-    """Names of all tables, page by page; an older LanceDB has another method."""
+    """Names of all tables, page by page; older versions of LanceDB have another method."""
     if not hasattr(database, "list_tables"):
         return list(database.table_names(limit=10_000))
     page = database.list_tables()

@@ -54,17 +54,14 @@ class Milvus(Database):
         fields = {field["name"]: field for field in described["fields"]}
         dense = [key for key, field in fields.items() if field["type"].name in DENSE]
         column = self.one_of("vector", self.options.get("vector"), dense)
-        metrics = []
-        for index in client.list_indexes(name):
-            described_index = client.describe_index(name, index)
-            if described_index["field_name"] == column:
-                metrics.append(described_index["metric_type"])
+        indexes = [client.describe_index(name, index) for index in client.list_indexes(name)]
+        metrics = [index["metric_type"] for index in indexes if index["field_name"] == column]
         if not metrics or metrics[0] not in METRIC_OF:
             raise InputError(
                 f"{self.source}: {column!r} has no index by cosine, IP or L2, which Milvus needs"
             )
         if "://" not in self.place:
-            client.load_collection(name)  # a file is loaded by whoever opens it, a server by those who run it
+            client.load_collection(name)  # a server's collections are loaded by its administrators
         if client.get_load_state(name)["state"].name != "Loaded":
             raise InputError(f"{self.source}: is not loaded; load it, so that it can be searched")
         count = int(client.query(name, filter="", output_fields=["count(*)"])[0]["count(*)"])

@@ -39,7 +39,7 @@ class Qdrant(Database):
             raise InputError(f"{self.place}: neither a folder nor an address such as http://localhost:6333")
         with self.reached(failed, ConnectionError, RuntimeError):
             if "://" in self.place:
-                # Its version check would warn, from a thread of its own, of what is an error here.
+                # Its version check would warn from another thread of failures that are errors here.
                 address = {"url": self.place, "api_key": os.environ.get("QDRANT_API_KEY")}
                 client = module.QdrantClient(**address, check_compatibility=False)
             else:
@@ -58,19 +58,15 @@ class Qdrant(Database):
         elif using is not None or vectors is None:
             using = self.one_of("vector", using, ())
         if vectors.multivector_config is not None:
-            raise InputError(f"{self.source}: holds several vectors an item, and one is asked with")
+            raise InputError(f"{self.source}: holds several vectors for each item; one is needed")
         metric = METRIC_OF[vectors.distance.value]
         sign = 1 if metric in {"cosine", "dot"} else -1
         for point in client.scroll(name, limit=1, with_payload=True)[0]:
             self.one_of("field", self.field, point.payload or ())
 
         def search(queries: NDArray[np.float32], depth: int) -> list[Hits]:
-            requests = [
-                models.QueryRequest(
-                    query=vector.tolist(), limit=depth, with_payload=[self.field], using=using
-                )
-                for vector in queries
-            ]
+            same = {"limit": depth, "with_payload": [self.field], "using": using}
+            requests = [models.QueryRequest(query=vector.tolist(), **same) for vector in queries]
             return [
                 [((point.payload or {}).get(self.field), sign * point.score) for point in answer.points]
                 for answer in client.query_batch_points(name, requests=requests)

@@ -1,4 +1,8 @@
-"""What local models that answer or caption share: checkpoint, device, batches without padding."""
+"""`hf-vqa:ID_OR_PATH` and `hf-caption:ID_OR_PATH`: models of transformers that answer or caption, here.
+
+ViLT chooses among the answers that it knows, BLIP generates one, BLIP-2 completes "Question: ... Answer:" as
+in its paper, GIT continues the question.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,11 @@ from equiview.extras import require
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress
+from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.torch_encoder import LENGTH_LIMIT, Inputs, OnTorch, from_files, whole_model
+from equiview.subjects.encoders.loading import from_files, whole_model
+from equiview.subjects.encoders.torch_encoder import LENGTH_LIMIT, Inputs, OnTorch
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -26,18 +32,19 @@ if TYPE_CHECKING:
 Place = tuple[int, Request]
 SPARE = 4
 """Positions that models take for tokens of their own, at the beginning and the end."""
+COMPLETED = "Question: {question} Answer:"
 
 
 class LocalModel(OnTorch, Answerer):
-    """A model of transformers that looks at a picture and says something, greedily.
+    """A model of transformers that answers about a picture by greedy decoding.
 
     Options of every family: `device` (cuda, mps, cpu), `dtype` (float32, float16, bfloat16) and `batch`, the
-    number of pictures in one forward pass. Questions are batched with others of as many tokens, so that an
-    answer never depends on what is asked beside it. A checkpoint that brings code of its own is refused.
+    number of pictures in one forward pass. A batch holds questions of equal length, so that no answer
+    depends on padding. A checkpoint that brings code of its own is refused.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers", "pillow")
-    auto_class: ClassVar[str]
+    auto_class = "AutoModelForImageTextToText"
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
@@ -70,11 +77,7 @@ class LocalModel(OnTorch, Answerer):
 
     @abstractmethod
     def text_of(self, request: Request) -> str | None:
-        """What the model reads beside the picture, None for nothing; InputError for what it cannot do."""
-
-    @abstractmethod
-    def said(self, inputs: Inputs, max_tokens: int) -> list[str]:
-        """What it says of each picture of a batch, which is on the device."""
+        """The text that the model reads beside the picture or None; InputError for what it cannot do."""
 
     def replies(
         self, requests: Sequence[Request], images: Items | None, progress: Progress
@@ -88,7 +91,8 @@ class LocalModel(OnTorch, Answerer):
         batches = list(self._batches(requests))
         prepared = ahead(lambda batch: self._inputs(batch, images), batches, depth=2)
         for batch, inputs in zip(batches, prepared, strict=True):
-            texts = self._run(inputs, max(request.max_tokens for _, request in batch))
+            with require("torch", "hf").inference_mode():
+                texts = self.said(self.placed(inputs), batch[0][1].max_tokens)
             for (place, _), text in zip(batch, texts, strict=True):
                 yield place, Reply(text.strip())
 
@@ -122,23 +126,77 @@ class LocalModel(OnTorch, Answerer):
             read.pop("token_type_ids", None)
         return pixels | read
 
-    def _run(self, inputs: Inputs, max_tokens: int) -> list[str]:
-        with require("torch", "hf").inference_mode():
-            return self.said(self.placed(inputs), max_tokens)
-
-    def generated(self, inputs: Inputs, max_tokens: int) -> list[str]:
-        """What `generate` says after what was read, without special tokens."""
+    def said(self, inputs: Inputs, max_tokens: int) -> list[str]:
+        """The text generated for each picture of a batch on the device, without prompt and special tokens."""
         read = inputs.get("input_ids")
         config = self.model.config
         used = getattr(config, "num_query_tokens", 0) if read is None else read.shape[1]
         positions = getattr(config.get_text_config(), "max_position_embeddings", LENGTH_LIMIT)
         limit = max(1, min(max_tokens, positions - used - SPARE))
         ids = self.model.generate(**inputs, max_new_tokens=limit, do_sample=False)
-        if (
-            read is not None
-            and ids.shape[1] >= read.shape[1]
-            and bool((ids[:, : read.shape[1]] == read).all())
-        ):
+        if read is not None and read.equal(ids[:, : read.shape[1]]):
             ids = ids[:, read.shape[1] :]
-        texts: list[str] = self.processor.tokenizer.batch_decode(ids, skip_special_tokens=True)
-        return texts
+        return list(self.processor.tokenizer.batch_decode(ids, skip_special_tokens=True))
+
+
+@register(
+    "hf-caption",
+    usage=("hf-caption:ID_OR_PATH",),
+    about="a captioner of transformers: BLIP, BLIP-2, GIT, ...",
+)
+class Captioner(LocalModel):
+    """A captioner of the transformers library; it reads no prompt."""
+
+    scheme = "hf-caption"
+
+    def text_of(self, request: Request) -> str | None:
+        """Nothing; InputError for a question."""
+        if request.question:
+            raise InputError(f"hf-caption writes captions alone; {request.id!r} is a question: use hf-vqa")
+        return None
+
+
+@register(
+    "hf-vqa",
+    usage=("hf-vqa:ID_OR_PATH",),
+    about="a model of transformers that answers: ViLT, BLIP, BLIP-2, GIT",
+)
+class QuestionAnswerer(LocalModel):
+    """A model of the transformers library that answers questions about pictures."""
+
+    scheme = "hf-vqa"
+
+    @property
+    def auto_class(self) -> str:  # type: ignore[override]
+        """GIT's is that of captioners."""
+        return LocalModel.auto_class if self.model_type == "git" else "AutoModelForVisualQuestionAnswering"
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """The answers among which a classifier such as ViLT chooses; empty for one that generates."""
+        return {} if self.model.can_generate() else dict(self.model.config.id2label)
+
+    def text_of(self, request: Request) -> str | None:
+        """The question; InputError for a request without one."""
+        if not request.question:
+            raise InputError(f"hf-vqa answers questions alone; {request.id!r} holds none: use hf-caption")
+        return (
+            COMPLETED.format(question=request.question) if self.model_type == "blip-2" else request.question
+        )
+
+    def inputs_of(self, pictures: Sequence[Image], texts: Sequence[str]) -> Inputs:
+        """As the library's processor makes them; GIT's questions begin with [CLS] and are not ended."""
+        if self.model_type == "blip-2":
+            return dict(self.processor(images=list(pictures), text=list(texts), return_tensors="pt"))
+        if self.model_type != "git":
+            return super().inputs_of(pictures, texts)
+        tokenizer = self.processor.tokenizer
+        rows = tokenizer(list(texts), add_special_tokens=False).input_ids
+        ids = require("torch", "hf").tensor([[tokenizer.cls_token_id, *row] for row in rows])
+        return super().inputs_of(pictures, []) | {"input_ids": ids}
+
+    def said(self, inputs: Inputs, max_tokens: int) -> list[str]:
+        """Its answers, generated or chosen."""
+        if not self.labels:
+            return super().said(inputs, max_tokens)
+        return [self.labels[place] for place in self.model(**inputs).logits.argmax(-1).tolist()]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equiview.audits.estimating import mean_known
 from equiview.audits.memory.cells import Cells, Floats, Mask
 from equiview.data.headline import Means
 from equiview.data.metric import Quantity
@@ -93,8 +94,5 @@ def consistency_by_cell(means: Means) -> Means:
 
 
 def mean_consistency(means: Means) -> Means:
-    """The mean over cells, `(...)`; those of which a replicate drew no landmark are left out."""
-    cells = consistency_by_cell(means)
-    defined = ~np.isnan(cells)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(defined, cells, 0).sum(axis=-1) / defined.sum(axis=-1))
+    """The mean over cells, `(...)`; cells without a landmark in a replicate are left out of it."""
+    return mean_known(consistency_by_cell(means), axis=-1)

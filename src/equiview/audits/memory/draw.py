@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +19,7 @@ from equiview.data.items import blind_order
 from equiview.data.languages import language_names
 
 POINTS = 900
-"""Descriptions drawn as points; more would say no more."""
+"""Descriptions drawn as points, at most."""
 EXAMPLES, UNSCORED = 6, 12
 """Landmarks shown with what was said of them, and replies shown that have no score."""
 LONGEST = 600
@@ -29,7 +28,7 @@ ASKED = ("in English", "in the region's language", "in another language")
 
 
 def draw(view: Described, estimates: Estimates, settings: MemorySettings) -> list[Figure | None]:
-    """The figures, those that have nothing to show left out."""
+    """The figures; None for those without data."""
     return [
         _scores(view, estimates),
         _shifts(estimates, settings),
@@ -84,26 +83,20 @@ def _consistency(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("region", "language"), CONSISTENCY).table
     if len(rows) < 3:
         return None
-    names, place = language_names(), by_family()
+    place = by_family()
     order = [pl.col(name).replace_strict(place, default=len(place)) for name in ("region", "language")]
     diagonal = rows.select("region", language="region").unique(maintain_order=True)
     rows = pl.concat([rows, diagonal.join(rows, on=["region", "language"], how="anti")], how="diagonal")
-    rows = rows.sort(order[0], "region", order[1], "language")
+    rows = rows.sort(order[0], "region", order[1], "language").with_columns(
+        pl.col("region", "language").replace(language_names())
+    )
     return matrix(
         name="consistency",
         title="Consistency of each region's language with every other, on the landmarks of the region",
         see="As T's Figure 2, which is of questions. 1: both languages score alike on every landmark. A high "
         "value says little, since any descriptions share most of their score: see beside it, in the table of "
         "numbers, what shuffled landmarks would have (chance).",
-        table=rows.select(
-            pl.col("region").replace(names),
-            pl.col("language").replace(names),
-            "value",
-            "low",
-            "high",
-            "chance",
-            "n",
-        ),
+        table=rows.select("region", "language", "value", "low", "high", "chance", "n"),
         x=("language", "language"),
         y=("region", "language of the region"),
     )
@@ -153,9 +146,8 @@ def _lengths(view: Described, settings: MemorySettings) -> Chart | None:
     table = scores.join(regions, on="landmark_id", how="left", maintain_order="left")
     chosen = np.random.default_rng(settings.seed_of("figure")).permutation(len(table))[:POINTS]
     english, local = pl.col("language") == "en", pl.col("language") == pl.col("region")
-    asked = (
-        pl.when(english).then(pl.lit(ASKED[0])).when(local).then(pl.lit(ASKED[1])).otherwise(pl.lit(ASKED[2]))
-    )
+    in_english, locally, elsewhere = map(pl.lit, ASKED)
+    asked = pl.when(english).then(in_english).when(local).then(locally).otherwise(elsewhere)
     return Chart(
         name="score-by-length",
         title="Scores of descriptions by their length",
@@ -184,10 +176,8 @@ def _examples(view: Described) -> Gallery | None:
         on=["landmark_id", "language"],
         maintain_order="left",
     )
-    described = rows.filter(pl.col("score").is_not_null())
-    landmarks = view["landmarks"].filter(
-        pl.col("landmark_id").is_in(described["landmark_id"].unique().to_list())
-    )
+    described = rows.drop_nulls("score")["landmark_id"].unique().to_list()
+    landmarks = view["landmarks"].filter(pl.col("landmark_id").is_in(described))
     if not len(landmarks):
         return None
     shown = landmarks[blind_order(landmarks["landmark_id"])[:EXAMPLES]]
@@ -210,7 +200,7 @@ def _examples(view: Described) -> Gallery | None:
 
 
 def _unscored(view: Described) -> Gallery | None:
-    """Some of the replies that have no score, so that a reader sees whether they were read rightly."""
+    """Some of the replies without a score, so that a reader can check how they were classified."""
     replies = view["descriptions"].filter(~pl.col("category").is_in(SCORED))
     if not len(replies):
         return None
@@ -242,5 +232,4 @@ def _listed(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
 
 
 def _pictures(landmarks: pl.DataFrame) -> dict[str, bytes]:
-    rows: Sequence[tuple[str, bytes | None]] = landmarks.select("landmark_id", "picture").rows()
-    return {landmark: picture for landmark, picture in rows if picture is not None}
+    return dict(landmarks.select("landmark_id", "picture").drop_nulls().iter_rows())

@@ -1,4 +1,4 @@
-"""What a model is asked about a landmark: prompts as data, ours or the user's own.
+"""Prompts about a landmark as data: the shipped ones or the user's own.
 
 A `.toml` file has an entry for each language, with as many prompts as the others::
 
@@ -86,7 +86,7 @@ def shipped() -> AppearancePrompts:
 
 
 def load_prompts(name: str) -> AppearancePrompts:
-    """Those of a `.toml` file or a folder, ours if `name` is empty; InputError says what is wrong where."""
+    """The prompts of a `.toml` file or a folder; the shipped ones if `name` is empty."""
     if not name:
         return shipped()
     path = Path(name).expanduser()

@@ -1,7 +1,7 @@
 """What a reply is: a description, in which language, or a refusal; and what a translator said.
 
-The language is detected by lingua (extra `chat`) among all that it knows. Of a language that it does not know
-nothing is claimed.
+The language is detected by lingua (extra `chat`) among all that it knows. Replies in languages unknown to it
+are not classified by language.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SHORT = 400
 def category_of(reply: Reply, language: str, detected: str | None, known: bool) -> Category:
     """What a reply is, the first that holds: empty, refused, in the wrong language, cut off, described.
 
-    `detected` is what the detector said of the text, `known` whether it knows the language asked in; where
-    it does not, no text is in the wrong language.
+    `detected` is the language detected in the text, `known` whether the detector knows the language asked
+    in; where it does not, no text is in the wrong language.
 
     >>> category_of(Reply("Ein hoher Turm aus Eisen."), "fr", "de", known=True)
     'wrong language'

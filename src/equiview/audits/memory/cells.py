@@ -81,7 +81,7 @@ class Cells:
 
 
 def shifts_of(scores: Floats) -> Floats:
-    """Each score less the mean of the landmark's scores in other languages; nan where there is none.
+    """Each score less the mean of the landmark's scores in other languages; nan without any other score.
 
     >>> shifts_of(np.array([[0.8, 0.5, 0.6], [0.7, np.nan, np.nan]])).round(3).tolist()
     [[0.25, -0.2, -0.05], [nan, nan, nan]]
@@ -92,7 +92,7 @@ def shifts_of(scores: Floats) -> Floats:
 
 
 def matched_shifts(scores: Floats, words: Floats) -> tuple[Floats, Floats]:
-    """Each score less the mean of the scores in other languages whose texts are about as long.
+    """Each score less the mean of the scores in other languages with a text about as long.
 
     `scores` and `words` are `(n_prompts, n_landmarks, n_languages)`; texts of one landmark and one prompt are
     compared whose lengths differ by at most a tenth. Returns (the mean over prompts, the share of the scored

@@ -20,7 +20,7 @@ from equiview.metrics import independent_score_consistency
 
 CONSISTENCY = "consistency"
 PARTS = ("smaller score", "score in the region's language", "score in the other language")
-"""Columns of values of a cell, from whose means its consistency follows."""
+"""Columns of values of a cell; consistency is computed from their means."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Cell:
 def cells_of(cells: Cells, scores: Floats, *, diagonal: bool) -> Iterator[Cell]:
     """Every cell in which consistency is defined: both languages have a score above 0 on a common landmark.
 
-    `scores` is `(n_landmarks, n_languages)`, nan where there is none; `diagonal` includes the region's
+    `scores` is `(n_landmarks, n_languages)`, nan without a score; `diagonal` includes the region's
     language with itself.
     """
     for region in dict.fromkeys(cells.regions):

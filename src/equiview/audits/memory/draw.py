@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import BY_WEB, MEASURED, by_family, matrix, named, points_by_language
+from equiview.audits.charts import BY_WEB, MEASURED, in_families, matrix, named, points_by_language
 from equiview.audits.memory.consistency import CONSISTENCY
 from equiview.audits.memory.measure import SCORE, SHIFT, TESTED, Described
 from equiview.audits.memory.reading import CATEGORIES, SCORED
@@ -21,7 +21,7 @@ from equiview.data.languages import language_names
 POINTS = 900
 """Descriptions drawn as points, at most."""
 EXAMPLES, UNSCORED = 6, 12
-"""Landmarks shown with what was said of them, and replies shown that have no score."""
+"""Landmarks shown with their descriptions, and replies without a score that are shown."""
 LONGEST = 600
 """Characters of a reply that the page shows."""
 ASKED = ("in English", "in the region's language", "in another language")
@@ -83,20 +83,15 @@ def _consistency(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("region", "language"), CONSISTENCY).table
     if len(rows) < 3:
         return None
-    place = by_family()
-    order = [pl.col(name).replace_strict(place, default=len(place)) for name in ("region", "language")]
-    diagonal = rows.select("region", language="region").unique(maintain_order=True)
-    rows = pl.concat([rows, diagonal.join(rows, on=["region", "language"], how="anti")], how="diagonal")
-    rows = rows.sort(order[0], "region", order[1], "language").with_columns(
-        pl.col("region", "language").replace(language_names())
-    )
     return matrix(
         name="consistency",
         title="Consistency of each region's language with every other, on the landmarks of the region",
         see="As T's Figure 2, which is of questions. 1: both languages score alike on every landmark. A high "
         "value says little, since any descriptions share most of their score: see beside it, in the table of "
         "numbers, what shuffled landmarks would have (chance).",
-        table=rows.select("region", "language", "value", "low", "high", "chance", "n"),
+        table=in_families(rows, "region", "language").select(
+            "region", "language", "value", "low", "high", "chance", "n"
+        ),
         x=("language", "language"),
         y=("region", "language of the region"),
     )
@@ -120,13 +115,12 @@ def _categories(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("language", "category"), SHARE).table
     if not len(rows):
         return None
-    table = named(rows.select("language", "category", "value", "n"))
     return Chart(
         name="categories-by-language",
         title="What replies were, by language",
         see="Refused and empty replies have no score, and are no zeros in any mean. What was cut off, or is "
         "in another language, is scored.",
-        table=table.select("name", "category", "value", "n"),
+        table=named(rows).select("name", "category", "value", "n"),
         mark="stacked",
         x="name",
         y="value",
@@ -168,7 +162,7 @@ def _lengths(view: Described, settings: MemorySettings) -> Chart | None:
 
 
 def _examples(view: Described) -> Gallery | None:
-    """What was said of a few landmarks by the first prompt, in every language, best first."""
+    """Replies about a few landmarks to the first prompt, in every language, best first."""
     descriptions = view["descriptions"].filter(prompt=0)
     scores = view["scores"].filter(translator="first", scorer="first", prompt=0)
     rows = descriptions.join(

@@ -47,7 +47,7 @@ class Described(View[MemorySettings]):
 
     @cached_property
     def compared(self) -> list[Cell]:
-        """Each region's language beside every other, where consistency is defined."""
+        """Each region's language with every other, where consistency is defined."""
         return list(cells_of(self.cells, self.cells.scores, diagonal=self.settings.include_diagonal))
 
 
@@ -133,7 +133,7 @@ def measure(view: Described, settings: MemorySettings) -> Estimates:
 
 
 def _consistency(per_cell: Values, view: Described, settings: MemorySettings) -> Estimates | None:
-    """By region and language, by region, and over all, each beside what shuffled landmarks would have."""
+    """By region and language, by region, and over all, each with that of shuffled landmarks."""
     rows, defined = Rows(), view.compared
     possible = possible_cells(view.cells, diagonal=settings.include_diagonal)
     if possible:

@@ -143,7 +143,7 @@ def _translated(
     settings: MemorySettings,
     progress: Progress,
 ) -> tuple[dict[str, list[str | None]], pl.DataFrame]:
-    """The English text of each description by translator, None where there is none; the translations."""
+    """The English text of each description by translator, or None; and the translations."""
     rows = list(descriptions.iter_rows(named=True))
     needed = {
         f"{row['landmark_id']}:{row['language']}:{row['prompt']}": (language, row["text"])

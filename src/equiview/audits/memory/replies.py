@@ -27,7 +27,7 @@ def adheres(descriptions: pl.DataFrame) -> pl.Series:
 
 
 def adherence(text: str, language: str, detected: str | None, known: bool) -> bool | None:
-    """Whether a text is in the language asked in; None where the detector cannot say, or there is none.
+    """Whether a text is in the language asked in; None for unknown languages and empty texts.
 
     >>> adherence("Ein Turm.", "fr", "de", True), adherence("...", "mi", None, False)
     (False, None)

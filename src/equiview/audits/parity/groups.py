@@ -94,7 +94,7 @@ def add_groups(
 def _members(
     answers: Answers, groups: pl.DataFrame, order: dict[str, list[str]]
 ) -> dict[tuple[str, str], Members]:
-    """Which images, in the order of the answers, have which value of which attribute."""
+    """The images with each value of each attribute, in the order of the answers."""
     members: dict[tuple[str, str], Members] = {}
     for name, names in order.items():
         labels = dict(groups.filter(attribute=name).select("query_id", "value").iter_rows())

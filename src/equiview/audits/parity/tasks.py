@@ -45,7 +45,7 @@ def accuracy_name(task: str) -> str:
 
 
 def title_of(task: str) -> str:
-    """A task in words."""
+    """A task for titles and sentences."""
     return task.replace("-", " ") if task in DIRECTIONS else f"{task}, zero-shot"
 
 

@@ -67,9 +67,9 @@ def exposure_ratios(lists: Lists, values: Values) -> Estimates | None:
 
 
 def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimates | None:
-    """LBKL and DLBKL beside what they would be if groups were exchanged within each image's captions.
+    """LBKL and DLBKL with their floors when groups are exchanged among each image's captions.
 
-    `measured` holds their values and intervals, which stay as they are.
+    `measured` holds their values and intervals, which are kept.
     """
     groups, metrics = lists.groupings[grouping], lists.divergences(grouping)
     names = [name for name in metrics if name.endswith("LBKL")]

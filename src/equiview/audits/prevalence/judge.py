@@ -16,7 +16,7 @@ from equiview.data.verdict import Verdict
 LEAST_IMAGES = 30
 """Fewer images are not judged: intervals of so few are too narrow (docs/audits/prevalence.md)."""
 LEAST_EXCHANGEABLE = 0.5
-"""Share of the captions that must have captions of another group beside them."""
+"""Least share of captions with a caption of another group for the same image."""
 WIDER = 1.7
 """Intervals of the lowest and the highest of many are widened by this factor, as for many tests at once."""
 

@@ -1,4 +1,4 @@
-"""What observed lists say of prevalence bias: one number per image and quantity, then means beside chance."""
+"""What observed lists say of prevalence bias: one number per image and quantity, then means with chance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def values(lists: Lists, settings: PrevalenceSettings) -> Values:
 
 
 def measure(lists: Lists, settings: PrevalenceSettings) -> Estimates:
-    """Means over images with intervals, each beside its chance floor; exposure against its expectation."""
+    """Means over images with intervals, each with its chance floor; exposure against its expectation."""
     floors, measured = _Floors(lists), values(lists, settings)
     own = {"exposure", "expected exposure"}
     known = dict(zip(measured.quantities, measured.columns["chance"], strict=True))
@@ -64,8 +64,8 @@ def _columns(lists: Lists) -> Iterator[ValueColumn]:
 def _shares(lists: Lists, k: int) -> Iterator[ValueColumn]:
     """The share of the top `k` that each language and each tier holds."""
     shares = group_exposure(lists.language.of_item[lists.ranked[:, :k]], len(lists.codes))
-    for index, code in enumerate(lists.codes):
-        yield column("share", shares[:, index], k=k, language=code)
+    for code, share in zip(lists.codes, shares.T, strict=True):
+        yield column("share", share, k=k, language=code)
     for tier in TIERS:
         of_tier = [lists.tier_of[code] == tier for code in lists.codes]
         if any(of_tier):

@@ -10,7 +10,7 @@ from equiview.audits.base import Settings
 
 
 class PrevalenceSettings(Settings):
-    """Where the lists are cut, what a fair list would hold, and whose captions are compared.
+    """Cutoffs, the groups that are compared, and the tolerance.
 
     `by` is "tier", "language" or a column of the texts (a seller, a dialect, a source, a script). `judged_at`
     are the cutoffs that the verdict reads; `tolerance` is how far a group's exposure may differ from its

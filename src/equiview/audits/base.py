@@ -5,7 +5,7 @@
     values(view, settings) -> Values                                   one number per query and quantity
     measure(view, settings) -> Estimates                               intervals, chance floors
     draw(view, estimates, settings) -> figures
-    judge(estimates, settings) -> Verdict                              the answer in words
+    judge(estimates, settings) -> Verdict                              the answer
     explore(view) -> RankedLists | None                                what the explorer shows
 
 Everything after `observe` is pure and can be redone without the subject. A view is made once for a run; by
@@ -93,12 +93,12 @@ def once(function: Callable[[V, S], R]) -> Callable[[V, S], R]:
 
 
 def as_observed(observations: Observations, _: Settings) -> Any:
-    """The view of an audit that needs no other: the observations themselves."""
+    """The observations themselves: the default view."""
     return observations
 
 
 def no_lists(_: Any) -> RankedLists | None:
-    """What an audit without ranked lists shows in the explorer: nothing."""
+    """No lists in the explorer: the default."""
     return None
 
 
@@ -106,9 +106,9 @@ def no_lists(_: Any) -> RankedLists | None:
 class Space(Generic[S]):
     """What a study over several runs needs of an audit, to look at parts of the images' space.
 
-    `images` gives a row for each image: image_id, picture (encoded, or null), words (what is said of it, or
-    null). `vectors` gives their vectors, `(n_images, width)`, in that order. `within` is what would have been
-    observed of some of the images alone, and `metrics` are those by which their bias is followed.
+    `images` gives a row for each image: image_id, picture (encoded, or null), words (its caption, or null).
+    `vectors` gives their vectors, `(n_images, width)`, in that order. `within` gives the observations of some
+    of the images alone, and `metrics` are those by which studies measure their bias.
     """
 
     images: Callable[[Observations], pl.DataFrame]
@@ -123,14 +123,14 @@ class Audit(Generic[Sub, S, V]):
 
     `question` is phrased so that "Yes" means biased. `subject` is the kind of subject it audits, or several.
     `schemas` are of the observed tables, which `view` prepares for the steps that follow; `metrics` are of
-    everything it reports. What `draw` has nothing to show for is None. Runs are summed up and compared by
-    `headlines`, the first of which opens the report. `worst_by` names keys with the quantity by which to list
-    who is worst off; of several for one key the first that was measured counts. `key_formats` says how keys
-    are read (`{"grouping": "by {}"}`); `packages` are distributions, beyond the core's, whose version can
-    change what is observed. `tables` are tables of its paper by name, such as `table-1`, laid out from the
-    audit's own estimates; the first line of a function's docstring says what its table is. `averaged` are
-    metrics whose mean over systems is said when several are compared. `plan` says what would be asked of
-    models that cost money, before anything is asked. `space` lets studies look at parts of the images' space.
+    everything it reports. `draw` gives None for a figure without data. Runs are summed up and compared by
+    `headlines`; the first one opens the report. `worst_by` names keys with the quantity by which the report
+    lists who is worst off; for each key the first quantity that was measured counts. `key_formats` formats
+    keys for reading (`{"grouping": "by {}"}`); `packages` are further distributions whose version can change
+    observations. `tables` are tables of its paper by name, such as `table-1`, made from the audit's own
+    estimates; the first line of a function's docstring describes its table. `averaged` are metrics whose mean
+    over systems is shown when several are compared. `plan` estimates the requests to models that cost money,
+    before anything is asked. `space` lets studies look at parts of the images' space.
     """
 
     name: str
@@ -157,13 +157,13 @@ class Audit(Generic[Sub, S, V]):
     space: Space[S] | None = None
 
     def configure(self, given: Mapping[str, Any]) -> S:
-        """Settings from what the user gave; InputError says which one is wrong and which there are."""
+        """Settings from those of the user; InputError names a wrong one and lists the known ones."""
         settings = settings_of(self.settings, given, f"audit {self.name!r}")
         settings._space = self.name
         return settings
 
     def check_subject(self, subject: Subject) -> None:
-        """InputError when the subject is of a kind that this audit is not about."""
+        """InputError when the audit does not take subjects of this kind."""
         kinds = self.subject if isinstance(self.subject, tuple) else (self.subject,)
         if not isinstance(subject, kinds):
             wanted = " or ".join(kind.kind for kind in kinds)
@@ -185,7 +185,7 @@ def register(audit: Audit[Sub, S, V]) -> Audit[Sub, S, V]:
 
 
 def installed(audit: str) -> AnyAudit | None:
-    """The audit of that name, or None when it is not installed: its runs can be shown all the same."""
+    """The audit of that name, or None when it is not installed: its runs can still be shown."""
     entry = AUDITS.all().get(audit)
     return entry.value if entry else None
 

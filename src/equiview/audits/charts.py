@@ -15,11 +15,11 @@ from equiview.data.roles import TIER_ROLES, Role
 MEASURED = ("value", "low", "high", "n")
 """Columns of an estimate that a chart shows."""
 BY_WEB = "language, from most to least written on the web"
-"""What an axis of languages is called that are sorted by `named`."""
+"""Title of an axis of languages that `named` sorted."""
 
 
 def by_family() -> dict[str, int]:
-    """The place of each language when families stand together, most written first."""
+    """The place of each language in an order by families, most written first."""
     table = languages().with_row_index("at")
     table = table.with_columns(family_at=pl.col("at").min().over("family")).sort("family_at", "at")
     return {code: place for place, code in enumerate(table["code"])}
@@ -38,7 +38,7 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 class Scale(TypedDict, total=False):
-    """What can be said of the scale of a chart; see `Chart`."""
+    """Options of the scale of a chart; see `Chart`."""
 
     percent: bool
     points: bool
@@ -47,7 +47,7 @@ class Scale(TypedDict, total=False):
 
 
 class Look(Scale, total=False):
-    """What else can be said of a chart."""
+    """Further options of a chart."""
 
     color: str
     roles: Mapping[str, Role]
@@ -120,9 +120,14 @@ def square(rows: pl.DataFrame, *, sign: int) -> pl.DataFrame:
         *((sign * pl.col(end)).alias(name) for name, end in zip(("low", "high"), ends, strict=True)),
         "n",
     )
-    both = pl.concat([rows.select(mirrored.columns), mirrored])
-    diagonal = both.select("language", other="language").unique(maintain_order=True)
+    return in_families(pl.concat([rows.select(mirrored.columns), mirrored]), "language", "other")
+
+
+def in_families(rows: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
+    """Pairs of languages by name, families together, with empty rows where the diagonal is missing."""
+    diagonal = rows.select(first, pl.col(first).alias(second)).unique(maintain_order=True)
+    missing = diagonal.join(rows, on=[first, second], how="anti", maintain_order="left")
     place = by_family()
-    at = [pl.col(name).replace_strict(place, default=len(place)) for name in ("language", "other")]
-    table = pl.concat([both, diagonal], how="diagonal").sort(at[0], "language", at[1], "other")
-    return table.with_columns(pl.col("language", "other").replace(language_names()))
+    at = [pl.col(name).replace_strict(place, default=len(place)) for name in (first, second)]
+    table = pl.concat([rows, missing], how="diagonal").sort(at[0], first, at[1], second)
+    return table.with_columns(pl.col(first, second).replace(language_names()))

@@ -1,18 +1,19 @@
 """From one number per query to estimates with intervals, for every audit alike.
 
-`summarise` is enough for an audit of means. `Replicates` holds bootstrap draws of chosen columns, from which
+`summarise` is enough for an audit of means. `Replicates` holds bootstrap draws of chosen columns, so that
 gaps, ratios and other functions of several means get sharp intervals; `Rows` collects the estimates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsFloat, SupportsInt, TypedDict
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from typing_extensions import Unpack
 
 from equiview.audits.base import Settings
 from equiview.data.estimates import Estimates
@@ -25,7 +26,6 @@ from equiview.stats.means import LEAST
 Floats = NDArray[np.float64]
 TOGETHER = 128
 """Estimates whose intervals are computed together, so that memory does not grow with the table."""
-FAMILY = "_family"
 
 
 def summarise(values: Values, settings: Settings) -> Estimates:
@@ -105,6 +105,17 @@ class Replicates:
         return Replicates(headline.combine(self.value), headline.combine(self.draws), fewest)
 
 
+class Test(TypedDict, total=False):
+    """The test of no effect: its p value, whether there is enough to judge, and its family.
+
+    Tests of one `family` are corrected together (`p_holm`).
+    """
+
+    p: float | None
+    judged: bool | None
+    family: str
+
+
 class Rows:
     """Estimates as they are collected: a quantity with its value and replicates at a time."""
 
@@ -118,22 +129,15 @@ class Rows:
         measured: Replicates,
         n: int,
         chance: float | None = None,
-        *,
-        p: float | None = None,
-        judged: bool | None = None,
-        family: str = "",
+        **test: Unpack[Test],
     ) -> None:
         """One estimate; its interval is that of the percentiles of the replicates.
 
         It has none when it is of fewer clusters than `LEAST` (of queries, where clusters are not known).
-        Estimates keep the order in which they are added. `p` is of the test of no effect. Tests of one
-        `family` are corrected together (`p_holm`).
+        Estimates keep the order in which they are added.
         """
-        row = _row(wanted, float(measured.value), int(n), chance) | {"p": p, "judged": judged, FAMILY: family}
-        independent = n if measured.clusters is None else int(measured.clusters.min())
-        row |= {"low": None, "high": None}
-        self._rows.append(row)  # its place; its interval follows
-        if independent < LEAST:
+        row = self._add(wanted, float(measured.value), n, chance, test)  # its interval follows
+        if (n if measured.clusters is None else int(measured.clusters.min())) < LEAST:
             return
         self._waiting.append((row, measured.draws))
         if len(self._waiting) == TOGETHER:
@@ -142,18 +146,28 @@ class Rows:
     def add_known(
         self,
         wanted: Quantity,
-        ends: tuple[float, float, float],
-        n: int,
+        ends: float | tuple[SupportsFloat, SupportsFloat, SupportsFloat],
+        n: SupportsInt,
         chance: float | None = None,
-        *,
-        p: float | None = None,
-        judged: bool | None = None,
-        family: str = "",
+        **test: Unpack[Test],
     ) -> None:
-        """One estimate whose interval is known already: `ends` are (value, low, high)."""
-        value, low, high = map(float, ends)
-        row = _row(wanted, value, int(n), chance) | {"low": low, "high": high}
-        self._rows.append(row | {"p": p, "judged": judged, FAMILY: family})
+        """One estimate with a known interval: `ends` are (value, low, high), or one exact number."""
+        value, low, high = map(float, ends if isinstance(ends, tuple) else (ends, ends, ends))
+        self._add(wanted, value, n, chance, test).update(low=low, high=high)
+
+    def _add(
+        self, wanted: Quantity, value: float, n: SupportsInt, chance: float | None, test: Test
+    ) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "metric": wanted.metric,
+            "k": wanted.k,
+            "value": value,
+            "n": int(n),
+            "chance": chance,
+        }
+        row |= wanted.keys | {"p": None, "judged": None, "family": "", "low": None, "high": None} | test
+        self._rows.append(row)
+        return row
 
     def _finish(self) -> None:
         if not self._waiting:
@@ -169,12 +183,12 @@ class Rows:
         self._finish()
         if not self._rows:
             return None
-        rows = [row.copy() for row in self._rows]
-        for name in dict.fromkeys(row.get(FAMILY, "") for row in rows):
-            tested = [row for row in rows if row.get(FAMILY, "") == name and row.get("p") is not None]
-            for row, p in zip(tested, holm([row["p"] for row in tested]) if tested else (), strict=True):
+        tested = [row for row in self._rows if row["p"] is not None]
+        for family in {row["family"] for row in tested}:
+            alike = [row for row in tested if row["family"] == family]
+            for row, p in zip(alike, holm([row["p"] for row in alike]), strict=True):
                 row["p_holm"] = float(p)
-        return Estimates.of_rows([{k: v for k, v in row.items() if k != FAMILY} for row in rows])
+        return Estimates.of_rows([{k: v for k, v in row.items() if k != "family"} for row in self._rows])
 
 
 def _clusters_behind(matrix: Floats, clusters: NDArray[np.int64] | None) -> NDArray[np.int64]:
@@ -185,10 +199,13 @@ def _clusters_behind(matrix: Floats, clusters: NDArray[np.int64] | None) -> NDAr
     return np.array([len(np.unique(clusters[column])) for column in asked.T], dtype=np.int64)
 
 
-def joined(parts: Sequence[Estimates | None] | Iterable[Estimates | None]) -> Estimates:
-    """The estimates of several parts, those that have none left out."""
+def joined(parts: Iterable[Estimates | None]) -> Estimates:
+    """The estimates of several parts, skipping those that have none."""
     return Estimates.concat([part for part in parts if part is not None])
 
 
-def _row(wanted: Quantity, value: float, n: int, chance: float | None) -> dict[str, Any]:
-    return {"metric": wanted.metric, "k": wanted.k, "value": value, "n": n, "chance": chance} | wanted.keys
+def mean_known(table: Floats, axis: int | None = None) -> Floats:
+    """The mean of what is not nan; nan where everything is."""
+    known = ~np.isnan(table)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, table, 0.0).sum(axis=axis) / known.sum(axis=axis))

@@ -23,7 +23,7 @@ from equiview.io.tables import write_bytes, write_parquet
 from equiview.subjects import Subject
 
 Report: TypeAlias = Callable[[Run], bytes]
-"""What makes the page of a run of which everything else is finished."""
+"""Makes the page of a run when everything else is finished."""
 
 
 def execute(
@@ -40,10 +40,9 @@ def execute(
 ) -> Run:
     """Observe, measure, draw and report, doing only what is not done yet.
 
-    `settings` gives, by audit, what differs from its defaults; without `report` no page is written. Raises
-    InputError for an unknown audit or setting, for a subject of a kind that an audit is not about, and for a
-    folder that holds another run. An audit that cannot be measured is named in `Run.failures`; the others are
-    kept.
+    `settings` overrides defaults by audit; without `report` no page is written. Raises InputError for an
+    unknown audit or setting, for a subject of a kind that an audit does not take, and for a folder that holds
+    another run. An audit that cannot be measured is named in `Run.failures`; the others are kept.
     """
     ready = configure(audits, settings, seed)
     for _, audit, _ in ready:
@@ -85,7 +84,7 @@ def configure(
 def finish(run: Run, progress: Progress = silent, report: Report | None = None) -> None:
     """Measure and draw what is observed, and report it: all of this can be redone without the subject.
 
-    An audit whose measuring fails costs only itself; InputError when all of them fail, and when an audit's
+    The other audits are kept when one fails; InputError when all of them fail, and when an audit's
     observing is not finished or its observations were changed since.
     """
     for key in run.manifest.audits:

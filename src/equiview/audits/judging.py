@@ -18,9 +18,9 @@ from equiview.data.verdict import Effect, Finding, Verdict
 
 ALPHA = 0.05
 SKILL = 0.001
-"""How unlikely by chance so many hits must be for a retriever's lists to be judged."""
+"""Highest p of a retriever's hits, against chance, for its lists to be judged."""
 CERTAIN = 0.0001
-"""p up to which a subject counts as better at its own items than at others: no random one gets so far."""
+"""p up to which a subject counts as better at its own items than at others."""
 
 
 def shows_bias(effect: Estimate, tolerance: float) -> bool:
@@ -102,7 +102,7 @@ def better_by(margin: Estimate) -> str:
 
 
 def at_least_none(effect: Estimate) -> Estimate:
-    """An effect of which only what is above 0 is bias: its interval does not go below."""
+    """An effect where only values above 0 are bias: its interval is clipped at 0."""
     return replace(effect, low=max(effect.low, 0.0), high=max(effect.high, 0.0))
 
 
@@ -116,7 +116,7 @@ def size(effect: Estimate) -> Estimate:
 def verdict(
     finding: Finding, answer: str, evidence: Iterable[str], *, advice: tuple[str, ...], **more: Any
 ) -> Verdict:
-    """The verdict: no line of evidence twice, or that the answer has, and advice only where there is bias."""
+    """The verdict, without repeated evidence, and with advice only where there is bias."""
     return Verdict(
         finding=finding,
         answer=answer,

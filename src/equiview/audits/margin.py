@@ -1,4 +1,4 @@
-"""Effects over a margin: what a right answer scores over a wrong one is their unit."""
+"""Effects in units of a margin: the score of a right answer less that of a wrong one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from equiview.stats import interval, sign_flip_test, wald_p
 
 MARGIN = quantity("margin")
 DRAWS_A_TEST = 200
-"""Random signs for each test of a family at least: fewer could not reject after Holm's correction."""
+"""Random signs for each test of a family at least: with fewer, none could reject after correction."""
 
 
 def over_margin(means: Means) -> Means:
@@ -34,12 +34,12 @@ def effects_over_margin(
     least: int,
     untested: Headline | None = None,
 ) -> Estimates | None:
-    """The margin, then the effects that `names` names with their tests, alone and over the margin.
+    """The margin, then the effects of the metrics in `names` with their tests, alone and over the margin.
 
-    Where languages are exchangeable, each effect may as well have the other sign, so signs are flipped
-    cluster by cluster; all effects are of one family, and none of fewer than `least` clusters is judged.
-    `names` gives by metric what an effect is called over the margin. That has an interval that varies both,
-    and is left out where the margin may be 0; so is `untested`, a headline over the margin.
+    Where languages are exchangeable, both signs of an effect are equally likely, so the test flips signs
+    cluster by cluster. All effects are one family; those of fewer than `least` clusters are not judged.
+    `names` holds by metric the name of the effect over the margin. Its interval includes the variation of the
+    margin; it is skipped where the margin may be 0, and so is `untested`, a headline over the margin.
     """
     rows, clusters = Rows(), measured.clusters
     tested = [entry for entry in measured.quantities if entry.metric in names]
@@ -60,11 +60,11 @@ def effects_over_margin(
     )
     for wanted, effect, p in zip(tested, effects[len(others) :], p_values, strict=True):
         n = _size(effect)
-        tests: dict[str, Any] = {"p": float(p) if n >= least else None, "judged": n >= least}
-        rows.add(wanted, effect, n, **tests, family="as it is")
+        test: dict[str, Any] = {"p": float(p) if n >= least else None, "judged": n >= least}
+        rows.add(wanted, effect, n, **test, family="as it is")
         if related:
             about = quantity(names[wanted.metric], None, **wanted.keys)
-            rows.add(about, _over(effect, margin), n, **tests, family="over the margin")
+            rows.add(about, _over(effect, margin), n, **test, family="over the margin")
     return rows.estimates()
 
 

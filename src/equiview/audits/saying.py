@@ -31,7 +31,7 @@ def opening(finding: Finding, tolerance: str = "") -> str:
 
 
 def too_few(n: int, what: str, least: int) -> str:
-    """That there are not enough of what is counted.
+    """Too few items to judge.
 
     >>> too_few(3, "images", 30)
     'only 3 images, at least 30 are needed'
@@ -40,7 +40,7 @@ def too_few(n: int, what: str, least: int) -> str:
 
 
 def in_points(value: float, spec: str = ".1f") -> str:
-    """A difference of shares as it is said in words.
+    """A difference of shares in points.
 
     >>> in_points(0.538), in_points(0.05, ".3g"), in_points(-0.02, "+.1f")
     ('53.8 points', '5 points', '-2.0 points')
@@ -65,7 +65,7 @@ def with_interval(effect: Estimate, spec: str = ".1f") -> str:
 
 
 def by_how_much(effect: Estimate) -> str:
-    """The size of a difference of shares, whichever way it goes: a word beside it says that."""
+    """The size of a difference of shares, without its sign."""
     return with_interval(size(effect))
 
 
@@ -107,7 +107,7 @@ def language_of(row: Estimate) -> str:
 def named(
     rows: Sequence[Estimate], about: Callable[[Estimate], str], rest: str = "more", most: int = NAMED
 ) -> str:
-    """The first languages, what is said about each in brackets, and how many there are besides.
+    """The first languages, each with a note in brackets, and how many more there are.
 
     >>> from equiview.data.metric import quantity
     >>> rows = [Estimate(quantity("R", language=code), 0.5, 0.4, 0.6, 9) for code in ("en", "sw", "de")]
@@ -119,7 +119,7 @@ def named(
 
 
 def by_side(rows: Sequence[Estimate], below: str, above: str) -> list[tuple[str, list[Estimate]]]:
-    """Effects below 0 and above, each with the word for their side; a side without any is left out."""
+    """Effects below 0 and above, each with the word for their side; an empty side is skipped."""
     sides = (below, [row for row in rows if row.value < 0]), (above, [row for row in rows if row.value > 0])
     return [(word, those) for word, those in sides if those]
 
@@ -140,7 +140,7 @@ def levels(rows: Iterable[Estimate], spec: str = ".0%") -> str:
 
 
 def not_judged(rows: Iterable[Estimate], having: str) -> str:
-    """Which languages there is too little of to judge by."""
+    """The languages with too few items to judge."""
     few = [language_of(row) for row in rows if not row.judged]
     return filled(f"Not judged, having too few {having}: {{}}.", few)
 

@@ -168,5 +168,5 @@ def test_texts_bring_their_own_tiers(tmp_path):
     observed, _, _ = audited(folder)
     assert observed["items"]["tier"].unique().to_list() == ["medium"]
     texts.with_columns(tier=pl.lit("middle")).write_csv(folder / "texts.csv")
-    with pytest.raises(InputError, match="tier 'middle' is none of high, medium, low"):
+    with pytest.raises(InputError, match="tier 'middle' is unknown; use high, medium, low"):
         audited(folder)

@@ -1,4 +1,4 @@
-"""What is asked of the subject and of the translators, and what that would take."""
+"""Requests to the subject and the translators, and their estimated cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRANSLATE = (
     'form {{"translation": "..."}}.\n\nDescription:\n{text}'
 )
 DESCRIPTION = 220
-"""Tokens that a description usually takes, for estimates."""
+"""Usual tokens of a description, for estimates."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,7 @@ def questions_of(benchmark: Benchmark, settings: MemorySettings) -> list[Asked]:
             f"it has: {', '.join(known)}"
         )
     prompts = load_prompts(settings.prompts)
-    name_of = {
-        (row[0], row[1]): row[2] for row in names.select("landmark_id", "language", "name").iter_rows()
-    }
+    name_of = {(row[0], row[1]): row[2] for row in names.select("landmark_id", "language", "name").rows()}
     rows = regions.filter(pl.col("landmark_id").is_in(pictured.to_list()))
     return [
         Asked(
@@ -92,7 +90,7 @@ def translations_asked(texts: Mapping[str, tuple[str, str]], settings: MemorySet
 
 
 def plan(subject: Answerer, benchmark: Benchmark, settings: MemorySettings) -> list[Plan]:
-    """The descriptions, then what each translator would be asked; replies are taken to be of usual length."""
+    """Plans of the descriptions and of each translator's requests, for replies of usual length."""
     questions = questions_of(benchmark, settings)
     reply = min(DESCRIPTION, settings.max_tokens)
     requests = [question.request for question in questions]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,12 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.audits.estimating import mean_known
 from equiview.data.observations import Observations
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 NEAR = 1.1
-"""Lengths whose ratio is at most this are alike."""
+"""Lengths are alike up to this ratio."""
 SLACK = 1e-9
 
 
@@ -44,31 +43,26 @@ class Cells:
         ids, regions = landmarks["landmark_id"].to_list(), landmarks["region"].to_list()
         languages = observations["descriptions"]["language"].unique(maintain_order=True).to_list()
         rows = observations["scores"].filter(translator=translator, scorer=scorer)
-        places = (
-            rows["prompt"].to_numpy(),
-            _places(rows["landmark_id"], ids),
-            _places(rows["language"], languages),
-        )
-        shape = (int(rows["prompt"].to_numpy().max()) + 1, len(ids), len(languages))
-        tables = []
-        for name in ("score", "other", "words"):
-            table = np.full(shape, np.nan)
-            table[places] = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-            tables.append(table)
-        asked = np.zeros(shape[1:], dtype=np.bool_)
-        asked[places[1:]] = True
+        prompt = rows["prompt"].to_numpy()
+        landmark = rows["landmark_id"].cast(pl.Enum(ids)).to_physical().to_numpy()
+        language = rows["language"].cast(pl.Enum(languages)).to_physical().to_numpy()
+        tables = np.full((3, int(prompt.max()) + 1, len(ids), len(languages)), np.nan)
+        for table, name in zip(tables, ("score", "other", "words"), strict=True):
+            table[prompt, landmark, language] = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        asked = np.zeros((len(ids), len(languages)), dtype=np.bool_)
+        asked[landmark, language] = True
         scores, others, words = tables
         return cls(tuple(ids), tuple(regions), tuple(languages), scores, others, words, asked)
 
     @cached_property
     def scores(self) -> Floats:
         """The mean over prompts, `(n_landmarks, n_languages)`; nan where no prompt has a score."""
-        return mean_of(self.by_prompt)
+        return mean_known(self.by_prompt, axis=0)
 
     @cached_property
     def floors(self) -> Floats:
         """The mean score with other landmarks' pictures, alike."""
-        return mean_of(self.others)
+        return mean_known(self.others, axis=0)
 
     @property
     def local(self) -> Mask:
@@ -86,20 +80,8 @@ class Cells:
         return (cells if where is None else np.where(where, cells, np.nan)).ravel()
 
 
-def _places(names: pl.Series, known: Sequence[str]) -> NDArray[np.int64]:
-    place = {name: row for row, name in enumerate(known)}
-    return np.asarray([place[name] for name in names], dtype=np.int64)
-
-
-def mean_of(table: Floats, axis: int = 0) -> Floats:
-    """Mean over an axis, nan left out, nan where there is nothing else."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.asarray(np.nanmean(table, axis=axis))
-
-
 def shifts_of(scores: Floats) -> Floats:
-    """Each score less the mean of the landmark's scores in other languages; nan where there is none.
+    """Each score less the mean of the landmark's scores in other languages; nan without any other score.
 
     >>> shifts_of(np.array([[0.8, 0.5, 0.6], [0.7, np.nan, np.nan]])).round(3).tolist()
     [[0.25, -0.2, -0.05], [nan, nan, nan]]
@@ -110,7 +92,7 @@ def shifts_of(scores: Floats) -> Floats:
 
 
 def matched_shifts(scores: Floats, words: Floats) -> tuple[Floats, Floats]:
-    """Each score less the mean of the scores in other languages whose texts are about as long.
+    """Each score less the mean of the scores in other languages with a text about as long.
 
     `scores` and `words` are `(n_prompts, n_landmarks, n_languages)`; texts of one landmark and one prompt are
     compared whose lengths differ by at most a tenth. Returns (the mean over prompts, the share of the scored
@@ -137,4 +119,4 @@ def matched_shifts(scores: Floats, words: Floats) -> tuple[Floats, Floats]:
     matched = count > 0
     shifts = np.where(matched, scores - total / np.where(matched, count, 1), np.nan)
     share = np.where(np.isnan(scores), np.nan, matched)
-    return mean_of(shifts), mean_of(share)
+    return mean_known(shifts, axis=0), mean_known(share, axis=0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equiview.audits.estimating import mean_known
 from equiview.audits.memory.cells import Cells, Floats, Mask
 from equiview.data.headline import Means
 from equiview.data.metric import Quantity
@@ -19,7 +20,7 @@ from equiview.metrics import independent_score_consistency
 
 CONSISTENCY = "consistency"
 PARTS = ("smaller score", "score in the region's language", "score in the other language")
-"""Columns of values of a cell, from whose means its consistency follows."""
+"""Columns of values of a cell; consistency is computed from their means."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Cell:
 def cells_of(cells: Cells, scores: Floats, *, diagonal: bool) -> Iterator[Cell]:
     """Every cell in which consistency is defined: both languages have a score above 0 on a common landmark.
 
-    `scores` is `(n_landmarks, n_languages)`, nan where there is none; `diagonal` includes the region's
+    `scores` is `(n_landmarks, n_languages)`, nan without a score; `diagonal` includes the region's
     language with itself.
     """
     for region in dict.fromkeys(cells.regions):
@@ -93,8 +94,5 @@ def consistency_by_cell(means: Means) -> Means:
 
 
 def mean_consistency(means: Means) -> Means:
-    """The mean over cells, `(...)`; those of which a replicate drew no landmark are left out."""
-    cells = consistency_by_cell(means)
-    defined = ~np.isnan(cells)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(defined, cells, 0).sum(axis=-1) / defined.sum(axis=-1))
+    """The mean over cells, `(...)`; cells without a landmark in a replicate are left out of it."""
+    return mean_known(consistency_by_cell(means), axis=-1)

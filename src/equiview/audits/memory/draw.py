@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from equiview.audits.charts import BY_WEB, MEASURED, by_family, matrix, named, points_by_language
+from equiview.audits.charts import BY_WEB, MEASURED, in_families, matrix, named, points_by_language
 from equiview.audits.memory.consistency import CONSISTENCY
 from equiview.audits.memory.measure import SCORE, SHIFT, TESTED, Described
 from equiview.audits.memory.reading import CATEGORIES, SCORED
@@ -20,16 +19,16 @@ from equiview.data.items import blind_order
 from equiview.data.languages import language_names
 
 POINTS = 900
-"""Descriptions drawn as points; more would say no more."""
+"""Descriptions drawn as points, at most."""
 EXAMPLES, UNSCORED = 6, 12
-"""Landmarks shown with what was said of them, and replies shown that have no score."""
+"""Landmarks shown with their descriptions, and replies without a score that are shown."""
 LONGEST = 600
 """Characters of a reply that the page shows."""
 ASKED = ("in English", "in the region's language", "in another language")
 
 
 def draw(view: Described, estimates: Estimates, settings: MemorySettings) -> list[Figure | None]:
-    """The figures, those that have nothing to show left out."""
+    """The figures; None for those without data."""
     return [
         _scores(view, estimates),
         _shifts(estimates, settings),
@@ -84,25 +83,14 @@ def _consistency(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("region", "language"), CONSISTENCY).table
     if len(rows) < 3:
         return None
-    names, place = language_names(), by_family()
-    order = [pl.col(name).replace_strict(place, default=len(place)) for name in ("region", "language")]
-    diagonal = rows.select("region", language="region").unique(maintain_order=True)
-    rows = pl.concat([rows, diagonal.join(rows, on=["region", "language"], how="anti")], how="diagonal")
-    rows = rows.sort(order[0], "region", order[1], "language")
     return matrix(
         name="consistency",
         title="Consistency of each region's language with every other, on the landmarks of the region",
         see="As T's Figure 2, which is of questions. 1: both languages score alike on every landmark. A high "
         "value says little, since any descriptions share most of their score: see beside it, in the table of "
         "numbers, what shuffled landmarks would have (chance).",
-        table=rows.select(
-            pl.col("region").replace(names),
-            pl.col("language").replace(names),
-            "value",
-            "low",
-            "high",
-            "chance",
-            "n",
+        table=in_families(rows, "region", "language").select(
+            "region", "language", "value", "low", "high", "chance", "n"
         ),
         x=("language", "language"),
         y=("region", "language of the region"),
@@ -127,13 +115,12 @@ def _categories(estimates: Estimates) -> Chart | None:
     rows = estimates.by(("language", "category"), SHARE).table
     if not len(rows):
         return None
-    table = named(rows.select("language", "category", "value", "n"))
     return Chart(
         name="categories-by-language",
         title="What replies were, by language",
         see="Refused and empty replies have no score, and are no zeros in any mean. What was cut off, or is "
         "in another language, is scored.",
-        table=table.select("name", "category", "value", "n"),
+        table=named(rows).select("name", "category", "value", "n"),
         mark="stacked",
         x="name",
         y="value",
@@ -153,9 +140,8 @@ def _lengths(view: Described, settings: MemorySettings) -> Chart | None:
     table = scores.join(regions, on="landmark_id", how="left", maintain_order="left")
     chosen = np.random.default_rng(settings.seed_of("figure")).permutation(len(table))[:POINTS]
     english, local = pl.col("language") == "en", pl.col("language") == pl.col("region")
-    asked = (
-        pl.when(english).then(pl.lit(ASKED[0])).when(local).then(pl.lit(ASKED[1])).otherwise(pl.lit(ASKED[2]))
-    )
+    in_english, locally, elsewhere = map(pl.lit, ASKED)
+    asked = pl.when(english).then(in_english).when(local).then(locally).otherwise(elsewhere)
     return Chart(
         name="score-by-length",
         title="Scores of descriptions by their length",
@@ -176,7 +162,7 @@ def _lengths(view: Described, settings: MemorySettings) -> Chart | None:
 
 
 def _examples(view: Described) -> Gallery | None:
-    """What was said of a few landmarks by the first prompt, in every language, best first."""
+    """Replies about a few landmarks to the first prompt, in every language, best first."""
     descriptions = view["descriptions"].filter(prompt=0)
     scores = view["scores"].filter(translator="first", scorer="first", prompt=0)
     rows = descriptions.join(
@@ -184,10 +170,8 @@ def _examples(view: Described) -> Gallery | None:
         on=["landmark_id", "language"],
         maintain_order="left",
     )
-    described = rows.filter(pl.col("score").is_not_null())
-    landmarks = view["landmarks"].filter(
-        pl.col("landmark_id").is_in(described["landmark_id"].unique().to_list())
-    )
+    described = rows.drop_nulls("score")["landmark_id"].unique().to_list()
+    landmarks = view["landmarks"].filter(pl.col("landmark_id").is_in(described))
     if not len(landmarks):
         return None
     shown = landmarks[blind_order(landmarks["landmark_id"])[:EXAMPLES]]
@@ -210,7 +194,7 @@ def _examples(view: Described) -> Gallery | None:
 
 
 def _unscored(view: Described) -> Gallery | None:
-    """Some of the replies that have no score, so that a reader sees whether they were read rightly."""
+    """Some of the replies without a score, so that a reader can check how they were classified."""
     replies = view["descriptions"].filter(~pl.col("category").is_in(SCORED))
     if not len(replies):
         return None
@@ -242,5 +226,4 @@ def _listed(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
 
 
 def _pictures(landmarks: pl.DataFrame) -> dict[str, bytes]:
-    rows: Sequence[tuple[str, bytes | None]] = landmarks.select("landmark_id", "picture").rows()
-    return {landmark: picture for landmark, picture in rows if picture is not None}
+    return dict(landmarks.select("landmark_id", "picture").drop_nulls().iter_rows())

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from equiview.audits.base import View, once
-from equiview.audits.estimating import Replicates, Rows, joined, summarise
+from equiview.audits.estimating import Replicates, Rows, joined, mean_known, summarise
 from equiview.audits.margin import effects_over_margin
-from equiview.audits.memory.cells import Cells, matched_shifts, mean_of, shifts_of
+from equiview.audits.memory.cells import Cells, matched_shifts, shifts_of
 from equiview.audits.memory.consistency import (
     CONSISTENCY,
     PARTS,
     Cell,
     cells_of,
     columns_of_parts,
-    consistency_by_cell,
     mean_consistency,
     parts_in,
     possible_cells,
@@ -48,7 +47,7 @@ class Described(View[MemorySettings]):
 
     @cached_property
     def compared(self) -> list[Cell]:
-        """Each region's language beside every other, where consistency is defined."""
+        """Each region's language with every other, where consistency is defined."""
         return list(cells_of(self.cells, self.cells.scores, diagonal=self.settings.include_diagonal))
 
 
@@ -56,7 +55,7 @@ class Described(View[MemorySettings]):
 def values(view: Described, settings: MemorySettings) -> Values:
     """Of each landmark and language: scores, margin, shifts, the parts of consistency, adherence.
 
-    Landmarks are clusters: what is said of one landmark in several languages is drawn together.
+    Landmarks are clusters: the descriptions of a landmark in all languages are resampled together.
     """
     cells = view.cells
     columns = [
@@ -67,7 +66,7 @@ def values(view: Described, settings: MemorySettings) -> Values:
     ]
     names = [f"{landmark}:{language}" for landmark in cells.landmarks for language in cells.languages]
     clusters = [landmark for landmark in cells.landmarks for _ in cells.languages]
-    # What nobody was asked, such as English where it is left out, has no column.
+    # Quantities without any value, such as those of English where it is not asked in, have no column.
     asked = [entry for entry in columns if not np.isnan(entry.values).all()]
     return Values.of(names, asked, clusters)
 
@@ -95,8 +94,8 @@ def _effect_columns(cells: Cells) -> Iterator[ValueColumn]:
     scores = cells.scores
     yield column(MARGIN, cells.column(scores - cells.floors))
     settings = cells.settings
-    abroad = mean_of(np.where(settings["GLO"], scores, np.nan), axis=1)[:, None]
-    # Where the local language is English, one cannot tell the two apart.
+    abroad = mean_known(np.where(settings["GLO"], scores, np.nan), axis=1)[:, None]
+    # Where the local language is English, the two cannot be distinguished.
     yield column(LOCAL, cells.column(scores - abroad, settings["LOC"] & ~settings["EN"]))
     yield column(ENGLISH, cells.column(scores - abroad, settings["EN"] & ~settings["LOC"]))
     matched, share = matched_shifts(cells.by_prompt, cells.words)
@@ -104,7 +103,7 @@ def _effect_columns(cells: Cells) -> Iterator[ValueColumn]:
         SHIFT: shifts_of(scores),
         MATCHED: matched,
         "matched": share,
-        "words": mean_of(cells.words),
+        "words": mean_known(cells.words, axis=0),
         "missing": np.where(cells.asked, np.isnan(scores), np.nan),
     }
     for place, language in enumerate(cells.languages):
@@ -120,7 +119,7 @@ def measure(view: Described, settings: MemorySettings) -> Estimates:
     """
     per_cell = values(view, settings)
     internal = {*PARTS, "language adherence", LOCAL, SHIFT, MARGIN}
-    several = quantity(MARGIN) in per_cell  # not of a single landmark, nor without any score
+    several = quantity(MARGIN) in per_cell  # false for a single landmark, or without any score
     plain = per_cell.select(lambda entry: entry.metric not in internal)
     return joined(
         [
@@ -134,35 +133,25 @@ def measure(view: Described, settings: MemorySettings) -> Estimates:
 
 
 def _consistency(per_cell: Values, view: Described, settings: MemorySettings) -> Estimates | None:
-    """By region and language, by region, and over all, each beside what shuffled landmarks would have."""
+    """By region and language, by region, and over all, each with that of shuffled landmarks."""
     rows, defined = Rows(), view.compared
     possible = possible_cells(view.cells, diagonal=settings.include_diagonal)
     if possible:
-        share = 1 - len(defined) / possible
-        rows.add_known(quantity("undefined cells"), (share, share, share), possible)
+        rows.add_known(quantity("undefined cells"), 1 - len(defined) / possible, possible)
     if not defined:
         return rows.estimates()
     parts = Replicates.of(per_cell.at(*parts_in(per_cell)), settings, clusters=per_cell.clusters)
-    value, draws = consistency_by_cell(parts.value), consistency_by_cell(parts.draws)
 
     def add(chosen: list[int], **keys: str) -> None:
         of = [part for place in chosen for part in range(3 * place, 3 * place + 3)]
-        landmarks = np.any([defined[place].landmarks for place in chosen], axis=0).sum()
-        mean = Replicates(
-            mean_consistency(parts.value[of]), mean_consistency(parts.draws[:, of]), np.asarray(landmarks)
-        )
+        n = np.any([defined[place].landmarks for place in chosen], axis=0).sum()
+        mean = Replicates(mean_consistency(parts.value[of]), mean_consistency(parts.draws[:, of]), n)
         chance = float(np.mean([defined[place].chance for place in chosen]))
-        rows.add(quantity(CONSISTENCY, None, **keys), mean, int(landmarks), chance)
+        rows.add(quantity(CONSISTENCY, None, **keys), mean, int(n), chance)
 
     add(list(range(len(defined))))
     for region in dict.fromkeys(cell.region for cell in defined):
         add([place for place, cell in enumerate(defined) if cell.region == region], region=region)
     for place, cell in enumerate(defined):
-        n = int(cell.landmarks.sum())
-        rows.add(
-            quantity(CONSISTENCY, region=cell.region, language=cell.language),
-            Replicates(value[place], draws[:, place], np.asarray(n)),
-            n,
-            cell.chance,
-        )
+        add([place], region=cell.region, language=cell.language)
     return rows.estimates()

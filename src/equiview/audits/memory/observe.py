@@ -42,7 +42,7 @@ SCHEMAS = schemas(
         Column("role", pl.String, "translator or scorer"),
         Column("place", pl.String, "first or second"),
         Column("name", pl.String, "the model"),
-        Column("audited", pl.String, "what its own run found, as far as one was given", nullable=True),
+        Column("audited", pl.String, "the verdicts of its own run, if one is given", nullable=True),
     ),
     descriptions=(
         *_CELL,
@@ -71,8 +71,6 @@ SCHEMAS = schemas(
         Column("other", pl.Float64, "the mean over the other landmarks of that score", nullable=True),
     ),
 )
-Text = tuple[str, str | None]
-"""A text and the language that was detected."""
 
 
 def observe(
@@ -80,8 +78,8 @@ def observe(
 ) -> Observations:
     """Describe every landmark in every language, translate and score.
 
-    Whatever can be wrong with translators, scorers and pictures is found before the subject is asked, which
-    may cost money. InputError also where a request has no answer; answers that came are kept by the subject.
+    Translators, scorers and pictures are checked before the subject is asked, which may cost money. Raises
+    InputError also where a request has no answer; the subject keeps the answers that it has.
     """
     questions = questions_of(benchmark, settings)
     if not questions:
@@ -94,7 +92,7 @@ def observe(
         for place, encoder in scorers_of(subject, settings).items()
     }
     detector = Detector()
-    _ = detector.codes  # where lingua is missing, that is said before anything is asked
+    _ = detector.codes  # raises before anything is asked, if lingua is missing
     replies = subject.ask([question.request for question in questions], None, progress)
     descriptions = _descriptions(questions, replies, detector)
     english, translations = _translated(descriptions, translators, settings, progress)
@@ -145,15 +143,12 @@ def _translated(
     settings: MemorySettings,
     progress: Progress,
 ) -> tuple[dict[str, list[str | None]], pl.DataFrame]:
-    """The English text of each description by translator, None where there is none; the translations."""
+    """The English text of each description by translator, or None; and the translations."""
     rows = list(descriptions.iter_rows(named=True))
     needed = {
-        f"{row['landmark_id']}:{row['language']}:{row['prompt']}": (
-            row["detected"] or row["language"],
-            row["text"],
-        )
+        f"{row['landmark_id']}:{row['language']}:{row['prompt']}": (language, row["text"])
         for row in rows
-        if row["category"] in SCORED and (row["detected"] or row["language"]) != "en"
+        if row["category"] in SCORED and (language := row["detected"] or row["language"]) != "en"
     }
     english, translations = {}, []
     for place, translator in translators.items():
@@ -178,19 +173,18 @@ def _scored(
     descriptions: pl.DataFrame, texts: Sequence[str | None], scorer: Scorer, progress: Progress
 ) -> pl.DataFrame:
     cells = descriptions.select("landmark_id", "language", "prompt")
-    rows = [row for row, text in enumerate(texts) if text is not None]
-    columns: dict[str, list[Any]] = {name: [None] * len(cells) for name in ("words", "cut", "score", "other")}
-    if rows:
+    names = ("words", "cut", "score", "other")
+    rows: list[tuple[Any, ...]] = [(None,) * len(names)] * len(cells)
+    if places := [place for place, text in enumerate(texts) if text is not None]:
         present = [text for text in texts if text is not None]
-        own, other = scorer.scores(present, cells["landmark_id"].gather(rows).to_list(), progress)
+        own, other = scorer.scores(present, cells["landmark_id"].gather(places).to_list(), progress)
         cuts: Sequence[bool | None] = scorer.encoder.cuts(present) or [None] * len(present)
-        values = zip(rows, map(words_in, present), cuts, own.tolist(), other.tolist(), strict=True)
-        for row, *numbers in values:
-            for name, number in zip(columns, numbers, strict=True):
-                columns[name][row] = number
+        numbers = zip(map(words_in, present), cuts, own.tolist(), other.tolist(), strict=True)
+        for place, row in zip(places, numbers, strict=True):
+            rows[place] = row
     types = SCHEMAS["scores"].dtypes
-    added = [pl.Series(name, values, dtype=types[name]) for name, values in columns.items()]
-    return cells.with_columns(added).with_columns(pl.col("score", "other").fill_nan(None))
+    scored = pl.DataFrame(rows, schema={name: types[name] for name in names}, orient="row")
+    return cells.hstack(scored).with_columns(pl.col("score", "other").fill_nan(None))
 
 
 def _landmarks(benchmark: Benchmark, questions: Sequence[Asked]) -> pl.DataFrame:
@@ -216,33 +210,18 @@ def _landmarks(benchmark: Benchmark, questions: Sequence[Asked]) -> pl.DataFrame
 def _models(
     settings: MemorySettings, translators: Mapping[str, Answerer | None], audited: str | None
 ) -> pl.DataFrame:
-    named = [
-        *(("translator", place, getattr(settings, _setting(place, "translator"))) for place in translators),
-        ("scorer", "first", settings.scorer),
-        ("scorer", "second", settings.second_scorer),
+    translating = {"first": settings.translator, "second": settings.second_translator}
+    rows: list[tuple[str, str, str, str | None]] = [
+        *(("translator", place, translating[place] or "none", None) for place in translators),
+        ("scorer", "first", settings.scorer or "none", audited),
+        ("scorer", "second", settings.second_scorer, None),
     ]
-    rows = [
-        {
-            "role": role,
-            "place": place,
-            "name": name or "none",
-            "audited": audited if role == "scorer" else None,
-        }
-        for role, place, name in named
-        if name or role == "translator"
-    ]
-    for row in rows:
-        if row["place"] == "second":
-            row["audited"] = None
-    return SCHEMAS["models"].table(rows)
-
-
-def _setting(place: str, role: str) -> str:
-    return role if place == "first" else f"{place}_{role}"
+    columns = SCHEMAS["models"].dtypes
+    return SCHEMAS["models"].table(dict(zip(columns, row, strict=True)) for row in rows if row[2])
 
 
 def _audited(folder: str) -> str | None:
-    """What the run of the scorer found, a sentence for each of its audits."""
+    """The verdicts of the scorer's own run, a sentence for each of its audits."""
     if not folder:
         return None
     run = Run.open(Path(folder))

@@ -1,4 +1,4 @@
-"""What a model is asked about a landmark: prompts as data, ours or the user's own.
+"""Prompts about a landmark as data: the shipped ones or the user's own.
 
 A `.toml` file has an entry for each language, with as many prompts as the others::
 
@@ -8,7 +8,7 @@ A `.toml` file has an entry for each language, with as many prompts as the other
     text = ["What does {landmark_name} look like?", "Paint {landmark_name} in words."]
 
 A folder is read as T releases its prompts: `LANG/0.j2`, `LANG/1.j2` and so on. In either,
-`{landmark_name}` or `{{ landmark_name }}` stands where the name goes, and no other placeholder is allowed.
+`{landmark_name}` or `{{ landmark_name }}` is replaced by the name; no other placeholder is allowed.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def shipped() -> AppearancePrompts:
 
 
 def load_prompts(name: str) -> AppearancePrompts:
-    """Those of a `.toml` file or a folder, ours if `name` is empty; InputError says what is wrong where."""
+    """The prompts of a `.toml` file or a folder; the shipped ones if `name` is empty."""
     if not name:
         return shipped()
     path = Path(name).expanduser()
@@ -138,7 +138,7 @@ def _checked(texts: Mapping[str, Sequence[str]], source: str) -> AppearancePromp
         for number, text in enumerate(prompts):
             where = f"{source}: {language}, prompt {number}"
             if not NAME.search(text):
-                raise InputError(f"{where}: lacks {{landmark_name}}, which stands where the name goes")
+                raise InputError(f"{where}: lacks {{landmark_name}}, the place of the name")
             if other := OTHER.search(NAME.sub("", text)):
                 raise InputError(f"{where}: placeholder {other[0]} is not known; only {{landmark_name}} is")
     return AppearancePrompts({language: tuple(prompts) for language, prompts in texts.items()}, source)

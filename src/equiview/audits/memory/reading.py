@@ -1,7 +1,7 @@
-"""What a reply is: a description, in which language, or a refusal; and what a translator said.
+"""Classify replies: descriptions, in which language, or refusals; and read those of translators.
 
-The language is detected by lingua (extra `chat`) among all that it knows. Of a language that it does not know
-nothing is claimed.
+The language is detected by lingua (extra `chat`) among all that it knows. Replies in languages unknown to it
+are not classified by language.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from equiview.subjects.chat.spoken import same_language
 Category = Literal["described", "wrong language", "cut off", "refused", "empty"]
 CATEGORIES: tuple[Category, ...] = ("described", "wrong language", "cut off", "refused", "empty")
 SCORED: tuple[Category, ...] = ("described", "wrong language", "cut off")
-"""Categories of which a description is scored, as T scores them."""
+"""Categories that are scored, as in T."""
 FAILED = "Error"
 """What the released predictions hold where a request failed."""
 SHORT = 400
-"""Characters up to which a reply can be a refusal: a longer one says something besides."""
+"""Characters up to which a reply can be a refusal; longer ones hold more than that."""
 
 
 def category_of(reply: Reply, language: str, detected: str | None, known: bool) -> Category:
     """What a reply is, the first that holds: empty, refused, in the wrong language, cut off, described.
 
-    `detected` is what the detector said of the text, `known` whether it knows the language asked in; where
-    it does not, no text is in the wrong language.
+    `detected` is the language detected in the text, `known` whether the detector knows the language asked
+    in; where it does not, no text is in the wrong language.
 
     >>> category_of(Reply("Ein hoher Turm aus Eisen."), "fr", "de", known=True)
     'wrong language'

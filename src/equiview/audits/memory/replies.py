@@ -22,14 +22,12 @@ ADHERENCE, SHARE = "language adherence", "share"
 
 def adheres(descriptions: pl.DataFrame) -> pl.Series:
     """Whether each reply is in the language asked in; null where the detector cannot say, or it is empty."""
-    return pl.Series(
-        [adherence(*row) for row in descriptions.select("text", "language", "detected", "known").iter_rows()],
-        dtype=pl.Boolean,
-    )
+    rows = descriptions.select("text", "language", "detected", "known").iter_rows()
+    return pl.Series([adherence(*row) for row in rows], dtype=pl.Boolean)
 
 
 def adherence(text: str, language: str, detected: str | None, known: bool) -> bool | None:
-    """Whether a text is in the language asked in; None where the detector cannot say, or there is none.
+    """Whether a text is in the language asked in; None for unknown languages and empty texts.
 
     >>> adherence("Ein Turm.", "fr", "de", True), adherence("...", "mi", None, False)
     (False, None)
@@ -56,7 +54,7 @@ def adherence_columns(observations: Observations, cells: Cells) -> Iterator[Valu
 def of_replies(observations: Observations) -> Estimates | None:
     """Language adherence and the share of every category, over all replies and in each language.
 
-    Intervals are Wilson's, for as many independent replies as their variance between landmarks is worth.
+    Intervals are Wilson's, for the effective number of replies given their variance between landmarks.
     """
     descriptions = observations["descriptions"]
     descriptions = descriptions.with_columns(adheres=adheres(descriptions))
@@ -65,25 +63,21 @@ def of_replies(observations: Observations) -> Estimates | None:
     for (language,), part in descriptions.group_by("language", maintain_order=True):
         parts.append((part, {"language": str(language)}))
     for part, keys in parts:
-        told = part.filter(pl.col("adheres").is_not_null())
-        if len(told):
-            _add(rows, ADHERENCE, told["adheres"], told["landmark_id"], keys)
+        detected = part.drop_nulls("adheres")
+        _add(rows, ADHERENCE, detected, detected["adheres"], **keys)
         for category in CATEGORIES:
-            _add(
-                rows, SHARE, part["category"] == category, part["landmark_id"], {**keys, "category": category}
-            )
+            _add(rows, SHARE, part, part["category"] == category, **keys, category=category)
     cut = observations["scores"].filter(translator="first", scorer="first").drop_nulls("cut")
-    if len(cut):
-        _add(rows, "texts cut by the scorer", cut["cut"], cut["landmark_id"], {})
-    problems = observations["translations"]
-    for (place,), part in problems.group_by("translator", maintain_order=True):
-        failed = part["text"].is_null()
-        _add(rows, "failed translations", failed, part["landmark_id"], {"translator": str(place)})
+    _add(rows, "texts cut by the scorer", cut, cut["cut"])
+    for (place,), part in observations["translations"].group_by("translator", maintain_order=True):
+        _add(rows, "failed translations", part, part["text"].is_null(), translator=str(place))
     return rows.estimates()
 
 
-def _add(rows: Rows, metric: str, holds: pl.Series, landmarks: pl.Series, keys: Mapping[str, str]) -> None:
-    clusters = landmarks.rank("dense").to_numpy().astype(np.int64)
+def _add(rows: Rows, metric: str, table: pl.DataFrame, holds: pl.Series, **keys: str) -> None:
+    """The share of the rows of `table` where `holds` is true; landmarks are clusters."""
+    if not len(table):
+        return
+    clusters = table["landmark_id"].rank("dense").to_numpy().astype(np.int64)
     mean = mean_interval(holds.cast(pl.Float64).to_numpy(), clusters=clusters)
-    ends = (float(mean.value), float(mean.low), float(mean.high))
-    rows.add_known(quantity(metric, None, **keys), ends, int(mean.n))
+    rows.add_known(quantity(metric, None, **keys), (mean.value, mean.low, mean.high), mean.n)

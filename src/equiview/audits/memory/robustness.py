@@ -1,4 +1,4 @@
-"""How much the numbers depend on who translates and who scores: the same descriptions, second less first."""
+"""How much the numbers depend on the translator and the scorer: second less first, on the same texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VARIANTS = {"second translator": ("second", "first"), "second scorer": ("first",
 
 
 def robustness(observations: Observations, settings: MemorySettings) -> Estimates | None:
-    """EN, LOC, GLO and consistency with a second model, and what it changes; over what both have scored."""
+    """EN, LOC, GLO and consistency with a second model, and its changes, where both models have scores."""
     rows = Rows()
     present = set(observations["scores"].select("translator", "scorer").unique().iter_rows())
     first = Cells.of(observations)
@@ -43,14 +43,10 @@ def _add(rows: Rows, variant: str, both: list[Cells], common: np.ndarray, settin
         n = int((where & common).sum())
         rows.add(quantity("score", setting=setting, variant=variant), new, n)
         rows.add(quantity("score change", setting=setting, variant=variant), new.gap(old), n)
-    tables = [np.where(common, cells.scores, np.nan) for cells in both]
-    defined = [
-        {
-            (cell.region, cell.language): cell
-            for cell in cells_of(first, table, diagonal=settings.include_diagonal)
-        }
-        for table in tables
-    ]
+    defined = []
+    for cells in both:
+        parts = cells_of(first, np.where(common, cells.scores, np.nan), diagonal=settings.include_diagonal)
+        defined.append({(cell.region, cell.language): cell for cell in parts})
     shared = [key for key in defined[0] if key in defined[1]]
     if not shared:
         return

@@ -7,7 +7,7 @@ description of any other place would score.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -34,12 +34,15 @@ class Scorer:
         self.encoder = encoder
         landmarks = images.attribute("landmark_id")
         self.landmarks: list[str] = landmarks.unique(maintain_order=True).to_list()
-        place = {landmark: row for row, landmark in enumerate(self.landmarks)}
-        rows = np.asarray([place[landmark] for landmark in landmarks], dtype=np.int64)
+        rows = self._rows(landmarks)
         order = np.argsort(rows, kind="stable")
         self._starts = np.searchsorted(rows[order], np.arange(len(self.landmarks)))
         self._counts = np.bincount(rows, minlength=len(self.landmarks))
         self._pictures = _directions(encoder, encoder.embed(images, progress))[order]
+
+    def _rows(self, landmarks: Iterable[str]) -> Integers:
+        place = {landmark: row for row, landmark in enumerate(self.landmarks)}
+        return np.asarray([place[landmark] for landmark in landmarks], dtype=np.int64)
 
     def scores(
         self, texts: Sequence[str], landmarks: Sequence[str], progress: Progress
@@ -48,8 +51,7 @@ class Scorer:
 
         The second is nan where there is one landmark.
         """
-        place = {landmark: row for row, landmark in enumerate(self.landmarks)}
-        own_row = np.asarray([place[landmark] for landmark in landmarks], dtype=np.int64)
+        own_row = self._rows(landmarks)
         items = pl.DataFrame({"id": [str(row) for row in range(len(texts))], "text": texts, "language": "en"})
         vectors = self.encoder.embed(Items("text", items, "descriptions"), progress)
         directions = _directions(self.encoder, vectors)

@@ -130,13 +130,13 @@ def _matched(estimates: Estimates, language: str) -> str:
 
 def _adhering(estimates: Estimates) -> str:
     row = estimates.maybe(ADHERENCE)
-    told = sorted(estimates.by("language", ADHERENCE), key=lambda entry: entry.value)
+    detected = sorted(estimates.by("language", ADHERENCE), key=lambda entry: entry.value)
     scored = {entry.keys["language"] for entry in estimates.by("language", SHARE, category=CATEGORIES[0])}
-    unknown = sorted(scored - {entry.keys["language"] for entry in told})
+    unknown = sorted(scored - {entry.keys["language"] for entry in detected})
     beyond = filled("Not known to the detector, or without a reply: {}.", map(language_name, unknown))
     if row is None:
         return beyond
-    low = [entry for entry in told if entry.value < LOW][:NAMED]
+    low = [entry for entry in detected if entry.value < LOW][:NAMED]
     lowest = f"; lowest: {in_brackets(low)}" if low else ""
     return f"{row.value:.1%} of replies are in the language asked for{lowest}. {beyond}".rstrip()
 

@@ -1,4 +1,4 @@
-"""What can be chosen for the memory audit."""
+"""Settings of the memory audit."""
 
 from __future__ import annotations
 
@@ -13,21 +13,27 @@ AS_IT_IS = "none"
 class MemorySettings(Settings):
     """What is asked, who translates and scores, and what counts as unequal."""
 
-    languages: tuple[str, ...] = Field(default=(), description="languages asked in; none means all")
-    prompts: str = Field(default="", description="a folder or .toml file of prompts; empty means ours")
-    max_tokens: int = Field(default=1024, ge=16, description="tokens of a description at most")
+    languages: tuple[str, ...] = Field(default=(), description="languages asked in; default: all")
+    prompts: str = Field(
+        default="", description="a folder or .toml file of prompts; default: the shipped ones"
+    )
+    max_tokens: int = Field(default=1024, ge=16, description="maximum tokens of a description")
     translator: str = Field(
         default="",
         description="the model that translates into English, such as chat:openai/gpt-4o; 'none' scores "
         "descriptions as they are",
     )
-    second_translator: str = Field(default="", description="another, to see how much depends on the first")
+    second_translator: str = Field(
+        default="", description="a second one, to see how much results depend on the first"
+    )
     scorer: str = Field(
         default="hf:openai/clip-vit-base-patch32", description="the encoder that compares with pictures"
     )
-    second_scorer: str = Field(default="", description="another, to see how much depends on the first")
+    second_scorer: str = Field(
+        default="", description="a second one, to see how much results depend on the first"
+    )
     scorer_run: str = Field(
-        default="", description="a finished run of another audit of the scorer, whose finding is shown"
+        default="", description="a finished run of another audit of the scorer; its verdicts are shown"
     )
     include_diagonal: bool = Field(
         default=False, description="count a language's consistency with itself, 1, as the released code does"

@@ -1,8 +1,8 @@
 """Parity (F): is accuracy equal across languages, and across people within and across languages.
 
 Two kinds of tasks. Matching: each image among the captions of one language at a time, and each caption among
-the images; no other language competes. Zero-shot classification, where images show people with labels: the
-prompt of which value is most similar, in each language and paraphrase of the prompts.
+the images; no other language competes. Zero-shot classification, where images of people have labels: the
+value with the most similar prompt, in each language and paraphrase of the prompts.
 """
 
 from equiview.audits.base import Audit, register

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,11 +30,6 @@ class Correct:
 
     names: list[str]
     matrix: Floats
-
-    @property
-    def n(self) -> NDArray[np.int64]:
-        """Images asked about in each column."""
-        return np.asarray((~np.isnan(self.matrix)).sum(axis=0))
 
     @property
     def asked_in_all(self) -> NDArray[np.bool_]:
@@ -71,18 +67,16 @@ class Answers(View[ParitySettings]):
         means = rows.group_by("query_id", key, maintain_order=True).agg("correct")
         means = means.with_columns(pl.col("correct").list.mean())  # a mean of groups depends on threads
         names = sorted(means[key].unique())
-        places = pl.DataFrame({"query_id": self.ids}).with_row_index("place")
-        images = means.select("query_id").join(places, on="query_id", how="left", maintain_order="left")
         matrix = np.full((len(self.ids), len(names)), np.nan)
-        columns = means[key].cast(pl.Enum(names)).to_physical().to_numpy()
-        matrix[images["place"].to_numpy(), columns] = means["correct"].to_numpy()
+        row = means["query_id"].cast(pl.Enum(self.ids)).to_physical().to_numpy()
+        matrix[row, means[key].cast(pl.Enum(names)).to_physical().to_numpy()] = means["correct"].to_numpy()
         return Correct(names, matrix)
 
     def recall(self, direction: str, k: int) -> Correct:
         """R@k of matching by image and language, in pools of one size."""
         ranks = self.matches.filter(direction=direction)
         candidates = ranks["candidates"].to_numpy()
-        pool = np.minimum(self._pool, candidates)  # a language with too few images to judge has a smaller one
+        pool = np.minimum(self._pool, candidates)  # smaller in languages with too few images to judge
         hits = recall_in_pool(ranks["rank"].to_numpy(), candidates, pool, k)
         return self.by_image(ranks.with_columns(correct=pl.Series(hits)))
 
@@ -100,7 +94,7 @@ class Answers(View[ParitySettings]):
         return names.index(self.settings.pivot or most_written(names))
 
     def chance_of(self, task: str, k: int | None = None) -> float:
-        """What guessing would score."""
+        """The accuracy of guessing."""
         if task not in DIRECTIONS:
             return 1 / self._labels[task]
         return min(1.0, (k or 1) / self._pool)
@@ -108,32 +102,21 @@ class Answers(View[ParitySettings]):
     def blind_accuracy(self, task: str) -> dict[str, float]:
         """By language, what the same answers would score if they did not depend on the image.
 
-        The expected agreement of Cohen's kappa, on average over paraphrases: an encoder that calls everybody
-        a man is right as often as there are men, and knows nothing.
+        The expected agreement of Cohen's kappa, averaged over paraphrases: an encoder that answers "man" for
+        every image is right as often as there are men, without looking.
         """
         if task in DIRECTIONS:
             return dict.fromkeys(self.tasks[task].names, self.chance_of(task))
-        keys = ["language", "paraphrase"]
+        blind: dict[str, list[float]] = {}
         rows = self.predictions.filter(task=task)
-        shares = [
-            rows.group_by(*keys, pl.col(name).alias("value"), maintain_order=True).agg(pl.len().alias(name))
-            for name in ("truth", "predicted")
-        ]
-        asked = rows.group_by(keys, maintain_order=True).len()
-        alike = (
-            shares[0]
-            .join(shares[1], on=[*keys, "value"], maintain_order="left")
-            .group_by(keys, maintain_order=True)
-            .agg(pl.col("truth").dot("predicted"))
-        )
-        joined = asked.join(alike, on=keys, how="left", maintain_order="left").with_columns(
-            blind=pl.col("truth").fill_null(0) / pl.col("len").cast(pl.Float64) ** 2
-        )
-        means = joined.group_by("language", maintain_order=True).agg("blind")
-        return dict(means.select("language", pl.col("blind").list.mean()).iter_rows())
+        for (language, _), part in rows.group_by("language", "paraphrase", maintain_order=True):
+            truth, predicted = Counter(part["truth"]), Counter(part["predicted"])
+            alike = sum(count * predicted[value] for value, count in truth.items())
+            blind.setdefault(str(language), []).append(alike / len(part) ** 2)
+        return {language: float(np.mean(agreements)) for language, agreements in blind.items()}
 
     def replicates(self, matrix: Floats) -> Replicates:
-        """Means of columns with their draws; images are the clusters, and every call draws the same ones."""
+        """Means of columns with their replicates; images are the clusters, the same ones in every call."""
         return Replicates.of(matrix, self.settings)
 
 
@@ -147,11 +130,11 @@ def check_pivot(pivot: str, names: list[str], task: str) -> None:
 
 
 def _pool_size(matches: pl.DataFrame, least: int) -> int:
-    """The fewest candidates of a language that has enough to be judged; of all if none has."""
+    """The smallest pool among languages with enough images to judge, or among all if none has enough."""
     sizes: list[int] = matches["candidates"].unique().to_list()
     return min([size for size in sizes if size >= least] or sizes or [1])
 
 
 def applied(function: Callable[[Floats], Floats], accuracy: Replicates) -> Replicates:
-    """A function of several means, from `(..., n)` to `(...)`, of the value and of every draw."""
+    """A function of several means, from `(..., n)` to `(...)`, of the value and every replicate."""
     return Replicates(function(accuracy.value), function(accuracy.draws))

@@ -38,10 +38,9 @@ def coverage_of(captions: Captions, *, common: bool) -> pl.DataFrame:
 
 
 def add_coverage(rows: Rows, coverage: pl.DataFrame) -> None:
-    """The share of captioned images that each language is compared on, which is counted and not estimated."""
+    """The share of captioned images that each language is compared on: exact, not estimated."""
     for language, _, compared, images in coverage.iter_rows():
-        share = compared / images
-        rows.add_known(quantity(COVERAGE, language=language), (share, share, share), images)
+        rows.add_known(quantity(COVERAGE, language=language), compared / images, images)
 
 
 def about_coverage(estimates: Estimates, *, common: bool) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from equiview.audits.charts import BY_WEB, MEASURED, intervals, matrix, named, points_by_language, square
@@ -53,15 +51,11 @@ def _accuracy(estimates: Estimates, task: str) -> Chart | None:
     rows = estimates.by("language", *metric_of(task), task=task).table
     if not len(rows):
         return None
-    what = (
-        "Does each image find its own caption"
-        if task == DIRECTIONS[0]
-        else "Does each caption find its image"
-    )
+    found = "image find its own caption" if task == DIRECTIONS[0] else "caption find its image"
     return points_by_language(
         named(rows),
         name=f"accuracy-{task}",
-        title=f"{what}, language by language?",
+        title=f"Does each {found}, language by language?",
         see="Every language has a pool of its own with equally many candidates, so level points are what is "
         "fair. Bars are 95% intervals.",
         y_title=f"R@1, {title_of(task)}",
@@ -118,13 +112,12 @@ def _pairs(estimates: Estimates, task: str) -> Chart | None:
     rows = estimates.by(("language", "other"), "gap", task=task).table
     if len(rows) < 3:
         return None
-    table = square(rows, sign=-1)
     return matrix(
         name=f"gap-by-pair-{task}",
         title=f"Gap of every two languages, families together: {title_of(task)}",
         see="Each cell is the accuracy of the column's language less that of the row's, in points. A column "
         "that is orange all along is served better than the others, a blue one worse.",
-        table=table,
+        table=square(rows, sign=-1),
         x=("language", "language"),
         y=("other", "compared with"),
         points=True,
@@ -133,47 +126,42 @@ def _pairs(estimates: Estimates, task: str) -> Chart | None:
 
 
 def _by_group(estimates: Estimates, task: str, attribute: str, values: list[str]) -> Chart | None:
-    balanced = estimates.by(("language", "group"), "balanced R", 1, task=task, attribute=attribute).table
-    plain = estimates.by(("language", "group"), *metric_of(task), task=task, attribute=attribute).table
-    rows = balanced if len(balanced) else plain
+    keys = {"task": task, "attribute": attribute}
+    rows = estimates.by(("language", "group"), "balanced R", 1, **keys).table
+    among = " among equally many candidates of each" if len(rows) else ""
+    if not among:
+        metric, k = metric_of(task)
+        rows = estimates.by(("language", "group"), metric, k, **keys).table
     if not len(rows):
         return None
-    among = " among equally many candidates of each" if len(balanced) else ""
     table = named(rows).sort(pl.col("group").cast(pl.Enum(values)), maintain_order=True)
     columns = ("name", "language", "group", *MEASURED, "judged")
     heat = table["language"].n_unique() > MANY_LANGUAGES or len(values) > MANY_LANGUAGES
-    shared: dict[str, Any] = {
-        "name": f"accuracy-{task}-by-{attribute}",
-        "title": f"Accuracy by language and {attribute}{among}: {title_of(task)}",
-        "table": table.select(columns),
-        "percent": True,
-    }
+    name = f"accuracy-{task}-by-{attribute}"
+    title = f"Accuracy by language and {attribute}{among}: {title_of(task)}"
     if heat:
-        return Chart(
-            **shared,
+        return matrix(
+            name=name,
+            title=title,
             see=f"A dark row is a {attribute} that is hard in every language, a dark column a language that "
             "is served badly; a dark cell in a bright row is what a language alone misses.",
-            mark="heatmap",
-            x="name",
-            y="group",
-            color="value",
-            x_title=BY_WEB,
-            y_title=attribute,
+            table=table.select(columns),
+            x=("name", BY_WEB),
+            y=("group", attribute),
+            percent=True,
         )
-    return Chart(
-        **shared,
+    return intervals(
+        name=name,
+        title=title,
         see=f"Points of one {attribute} at one level are fair to languages; colours at one level within a "
         "language are fair to groups.",
-        mark="points",
-        x="name",
-        y="value",
-        low="low",
-        high="high",
+        table=table.select(columns),
+        x=("name", "language"),
+        y_title=accuracy_name(task),
         color="group",
         domain=tuple(values),
         label="language",
-        x_title="language",
-        y_title=accuracy_name(task),
+        percent=True,
     )
 
 

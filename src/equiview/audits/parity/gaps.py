@@ -28,20 +28,12 @@ class Gaps:
     p: Floats | None
 
     def add(
-        self,
-        rows: Rows,
-        place: int,
-        wanted: Quantity,
-        *,
-        n: int | None = None,
-        judged: bool | None = None,
-        family: str = "",
+        self, rows: Rows, place: int, wanted: Quantity, *, judged: bool | None = None, family: str = ""
     ) -> None:
         """Add one of them to `rows`; it is tested where it is judged."""
-        ends = tuple(float(array[place]) for array in (self.value, self.low, self.high))
+        ends = self.value[place], self.low[place], self.high[place]
         p = float(self.p[place]) if judged and self.p is not None else None
-        n = int(self.n[place]) if n is None else n
-        rows.add_known(wanted, (ends[0], ends[1], ends[2]), n, 0.0, p=p, judged=judged, family=family)
+        rows.add_known(wanted, ends, self.n[place], 0.0, p=p, judged=judged, family=family)
 
 
 def paired_gaps(first: Floats, second: Floats, margin: float | None) -> Gaps:

@@ -18,6 +18,7 @@ from equiview.data.metric import quantity
 from equiview.metrics import gap_parts
 
 COLUMNS_AT_ONCE = 400
+"""Columns bootstrapped at once, which limits memory."""
 PARTS = ("across languages", "within the language", "within the pivot")
 Members = NDArray[np.bool_]
 
@@ -38,6 +39,11 @@ class Contrast:
     a: Members
     b: Members
 
+    @property
+    def family(self) -> str:
+        """The family of its tests; the verdict reads those of people, not those within another group."""
+        return VERDICT if self.keys["attribute"] in PEOPLE and "within" not in self.keys else "group gap"
+
 
 def value_order(groups: pl.DataFrame, prompts: pl.DataFrame) -> dict[str, list[str]]:
     """The values of each attribute that images have, in the order of its prompts, or of the alphabet."""
@@ -54,8 +60,8 @@ def add_groups(
 ) -> None:
     """Estimates of every group, task and language.
 
-    Matching is broken down from image to text alone: the other direction has the same images. `able` are the
-    languages in which each task is done at all: groups are judged in these.
+    Matching is broken down by group only from image to text: the other direction has the same images. `able`
+    are the languages with enough skill at each task: only there groups are judged.
     """
     order = value_order(groups, prompts)
     members = _members(answers, groups, order)
@@ -88,12 +94,12 @@ def add_groups(
 def _members(
     answers: Answers, groups: pl.DataFrame, order: dict[str, list[str]]
 ) -> dict[tuple[str, str], Members]:
-    """Which images, in the order of the answers, have which value of which attribute."""
+    """The images with each value of each attribute, in the order of the answers."""
     members: dict[tuple[str, str], Members] = {}
     for name, names in order.items():
         labels = dict(groups.filter(attribute=name).select("query_id", "value").iter_rows())
         of_image = np.asarray([labels.get(image) for image in answers.ids], dtype=object)
-        members |= {(name, value): np.asarray(of_image == value, dtype=bool) for value in names}
+        members |= {(name, value): np.asarray(of_image == value) for value in names}
     return members
 
 
@@ -141,7 +147,7 @@ class _GroupAccuracy:
         for start in range(0, len(distinct), step):
             block = distinct[start : start + step]
             columns = [np.where(mask[:, None], correct.matrix, np.nan) for _, mask in block]
-            # How large a share of the images a group is varies from draw to draw as well.
+            # A group's share of the images varies between replicates as well.
             shares = np.stack([mask for _, mask in block], axis=1)
             columns.append(np.where(correct.asked_in_all[:, None], shares, np.nan))
             means = answers.replicates(np.concatenate(columns, axis=1))
@@ -172,7 +178,7 @@ def _add_contrast(
     """Gap of two groups in each language, how much larger it is than the pivot's, and the gap across.
 
     Returns how much larger, `(n_languages,)`; None if a group is too small to judge. In matching all images
-    are candidates, so the gap of two groups is also one of their sizes: `_add_balanced` is what is judged.
+    are candidates, so that gaps depend on group sizes as well: the verdict reads those of `_add_balanced`.
     """
     n, smaller = int((pair.a | pair.b).sum()), int(min(pair.a.sum(), pair.b.sum()))
     enough = smaller >= answers.settings.least
@@ -184,7 +190,7 @@ def _add_contrast(
         keys = {"task": task, "language": language, **pair.keys}
         judged = (None if task == DIRECTION else language in able) if enough else False
         wanted = quantity("group gap", None, **keys)
-        gaps.add(rows, place, wanted, judged=judged, family=_family(pair))
+        gaps.add(rows, place, wanted, judged=judged, family=pair.family)
         if place != pivot:
             more = sizes[place].gap(sizes[pivot])
             rows.add(quantity("amplification", None, **keys), more, n, 0.0, judged=enough)
@@ -193,11 +199,6 @@ def _add_contrast(
     if "within" not in pair.keys:
         _add_cross_gaps(rows, task, pair, accuracy, pivot)
     return Replicates(sizes.value - sizes.value[pivot], sizes.draws - sizes.draws[:, [pivot]])
-
-
-def _family(pair: Contrast) -> str:
-    """The family of the tests of a contrast; the verdict reads those of people, not those within a group."""
-    return VERDICT if pair.keys["attribute"] in PEOPLE and "within" not in pair.keys else "group gap"
 
 
 def _add_mean_amplification(
@@ -237,7 +238,7 @@ def _add_balanced(
         gaps = group_gaps(correct.matrix, pair.a, pair.b, answers.settings.tolerance)
         for place, language in enumerate(correct.names):
             wanted = quantity("balanced group gap", None, task=DIRECTION, language=language, **pair.keys)
-            gaps.add(rows, place, wanted, judged=language in able, family=_family(pair))
+            gaps.add(rows, place, wanted, judged=language in able, family=pair.family)
 
 
 def _add_cross_gaps(rows: Rows, task: str, pair: Contrast, accuracy: _GroupAccuracy, pivot: int) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import polars as pl
 
 from equiview.audits.base import once
-from equiview.audits.estimating import Replicates, Rows, joined, summarise
+from equiview.audits.estimating import Replicates, Rows, joined, mean_known, summarise
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
 from equiview.audits.parity.coverage import add_coverage
 from equiview.audits.parity.gaps import VERDICT, paired_gaps
@@ -33,16 +32,17 @@ def values(answers: Answers, settings: ParitySettings) -> Values:
         for k, at_k in _at_cutoffs(answers, task):
             metric, chance = metric_of(task)[0], answers.chance_of(task, k)
             for keys, table in _parts_of(at_k):
-                columns.append(column(metric, _row_means(table), k=k, chance=chance, task=task, **keys))
+                columns.append(
+                    column(metric, mean_known(table, axis=1), k=k, chance=chance, task=task, **keys)
+                )
         pivot = answers.pivot_of(task)
-        others = np.delete(correct.matrix, pivot, axis=1)
-        gap = correct.matrix[:, pivot] - _row_means(others)
+        gap = correct.matrix[:, pivot] - mean_known(np.delete(correct.matrix, pivot, axis=1), axis=1)
         columns.append(column("gap to pivot", gap, chance=0.0, task=task))
     return Values.of(answers.ids, columns)
 
 
 def _at_cutoffs(answers: Answers, task: str) -> Iterator[tuple[int | None, Correct]]:
-    """Correctness at each cutoff that is not beyond the candidates; classification has none."""
+    """Correctness at each cutoff up to the number of candidates; classification has no cutoff."""
     if task not in DIRECTIONS:
         yield None, answers.tasks[task]
         return
@@ -64,13 +64,6 @@ def _parts_of(correct: Correct) -> Iterator[tuple[dict[str, str], Floats]]:
         yield {"language": language}, correct.matrix[:, [place]]
 
 
-def _row_means(table: Floats) -> Floats:
-    """Mean of each row over what was asked, nan where nothing was."""
-    asked = ~np.isnan(table)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(asked, table, 0).sum(axis=1) / asked.sum(axis=1))
-
-
 def measure(answers: Answers, settings: ParitySettings) -> Estimates:
     """Accuracies beside chance; gaps of languages and their spread; gaps of groups within and across them."""
     rows = Rows()
@@ -88,32 +81,28 @@ def measure(answers: Answers, settings: ParitySettings) -> Estimates:
 
 
 def _with_ends(estimates: Estimates) -> Estimates:
-    """Wilson's interval for an accuracy of 0 or 1, of which every bootstrap draw is the same."""
-    edge = pl.col("metric").is_in(ACCURACIES) & pl.col("value").is_in([0.0, 1.0])
-    at = estimates.table.select(edge).to_series()
-    alike = estimates.table.filter(at)
-    low, high = wilson_interval(alike["value"].to_numpy(), alike["n"].to_numpy())
-    ends = {
-        name: estimates.table[name].scatter(at.arg_true(), known)
-        for name, known in (("low", low), ("high", high))
-    }
-    return Estimates(estimates.table.with_columns(**ends), estimates.source)
+    """Wilson's interval for an accuracy of 0 or 1, where all replicates are equal."""
+    table = estimates.table
+    at = (table["metric"].is_in(ACCURACIES) & table["value"].is_in([0.0, 1.0])).arg_true()
+    low, high = wilson_interval(table["value"][at].to_numpy(), table["n"][at].to_numpy())
+    ends = {"low": table["low"].scatter(at, low), "high": table["high"].scatter(at, high)}
+    return Estimates(table.with_columns(**ends), estimates.source)
 
 
 def _add_skill(rows: Rows, answers: Answers, task: str) -> set[str]:
-    """How much better than blind a task is done in each language; returns those in which it is done.
+    """Skill: accuracy less blind accuracy in each language. Returns the languages with enough skill to judge.
 
-    That is where there are enough images, and accuracy is above blind by more than the tolerance, interval
-    included: where it is not, accuracies could not differ by more than that, and equal ones say nothing.
+    These have enough images, and the whole interval of their skill is above the tolerance. In others,
+    accuracies could not differ by more than the tolerance, so that equal ones say nothing.
     """
     correct, blind = answers.tasks[task], answers.blind_accuracy(task)
-    accuracy = Proportions.of(correct.matrix)
+    accuracy, asked = Proportions.of(correct.matrix), (~np.isnan(correct.matrix)).sum(axis=0)
     low, high = wilson_interval(accuracy.value, accuracy.n)
     able = set()
     for place, language in enumerate(correct.names):
-        floor, n = blind[language], int(correct.n[place])
+        floor, n = blind[language], int(asked[place])
         judged = bool(n >= answers.settings.least and low[place] - floor > answers.settings.tolerance)
-        ends = (accuracy.value[place] - floor, low[place] - floor, high[place] - floor)
+        ends = accuracy.value[place] - floor, low[place] - floor, high[place] - floor
         rows.add_known(quantity("skill", task=task, language=language), ends, n, 0.0, judged=judged)
         if judged:
             able.add(language)

@@ -27,7 +27,7 @@ from equiview.search import comparable, score_blocks
 from equiview.subjects import Encoder
 
 GROUPED = ("gender", "race", "age", "skin", "group")
-"""Attributes by which accuracy is broken down when images have them and nothing else is asked for."""
+"""Attributes of images by which accuracy is broken down by default."""
 MANY_VALUES = 40
 
 SCHEMAS = schemas(
@@ -47,6 +47,7 @@ SCHEMAS = schemas(
         Column("value", pl.String, "a value of it"),
         Column("ahead", pl.Int32, "captions of images of that value ranked before the right one, above 0"),
     ),
+    coverage=COVERAGE_SCHEMA.columns,
     predictions=(
         Column("query_id", pl.String, "the image"),
         Column("task", pl.String, "the attribute that was asked for"),
@@ -63,7 +64,6 @@ SCHEMAS = schemas(
         Column("text", pl.String, "its words"),
         Column("checked", pl.String, "who checked it"),
     ),
-    coverage=COVERAGE_SCHEMA.columns,
     groups=(
         Column("query_id", pl.String, "the image"),
         Column("attribute", pl.String, "an attribute of it"),
@@ -92,29 +92,19 @@ def observe(
         check_pivot(settings.pivot, sorted(set(_in_languages(task_prompts, settings)["language"])), task)
     groups = _groups(benchmark.images, prompts, settings)
     image_vectors = comparable(subject, benchmark.images, progress)
-    matches, ahead, coverage = (
-        SCHEMAS["matches"].table(),
-        SCHEMAS["ahead"].table(),
-        SCHEMAS["coverage"].table(),
-    )
+    tables = {name: schema.table() for name, schema in SCHEMAS.items()} | {"groups": groups}
     if captions is not None:
-        matches, ahead = _match(subject, benchmark, settings, captions, groups, image_vectors, progress)
-        coverage = coverage_of(captions, common=settings.common)
-    predictions, asked = [SCHEMAS["predictions"].table()], [SCHEMAS["prompts"].table()]
+        tables["matches"], tables["ahead"] = _match(
+            subject, benchmark, settings, captions, groups, image_vectors, progress
+        )
+        tables["coverage"] = coverage_of(captions, common=settings.common)
     for done, task_prompts in enumerate(tasks.values(), start=1):
-        predictions.append(_classify(subject, benchmark.images, task_prompts, settings, image_vectors))
-        asked.append(_in_languages(task_prompts, settings).select(asked[0].columns))
+        predicted = _classify(subject, benchmark.images, task_prompts, settings, image_vectors)
+        asked = _in_languages(task_prompts, settings).select(tables["prompts"].columns)
+        tables["predictions"] = pl.concat([tables["predictions"], predicted])
+        tables["prompts"] = pl.concat([tables["prompts"], asked])
         progress("classifying", done, len(tasks))
-    return Observations(
-        {
-            "matches": matches,
-            "ahead": ahead,
-            "coverage": coverage,
-            "predictions": pl.concat(predictions),
-            "prompts": pl.concat(asked),
-            "groups": groups,
-        }
-    )
+    return Observations(tables)
 
 
 def _prompts(settings: ParitySettings) -> dict[str, Prompts]:
@@ -155,10 +145,10 @@ def _match(
     image_vectors: Vectors,
     progress: Progress,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Ranks in both directions, every language by itself, and which groups stand before the right caption.
+    """Ranks in both directions within each language, and which groups are ranked before the right caption.
 
-    With `common`, only images captioned in all languages are candidates, so that all have equally many. An
-    image with fewer captions than another begins anew when they are used up, so that rounds are alike too.
+    With `common`, only images captioned in all languages are candidates, so that all languages have equally
+    many. An image with fewer captions than others repeats them, so that every round has all images.
     """
     texts = benchmark.need_texts()
     used = np.unique(captions.rows[captions.rows >= 0])
@@ -182,11 +172,8 @@ def _match(
             image, value = np.nonzero(ahead)
             counts = pl.DataFrame({"query_id": image_ids[image], "ahead": ahead[image, value]})
             of_value = values[value].select("attribute", "value")
-            parts_ahead.append(
-                pl.concat([counts, of_value], how="horizontal").select(
-                    "query_id", *where, "attribute", "value", "ahead"
-                )
-            )
+            both = pl.concat([counts, of_value], how="horizontal")
+            parts_ahead.append(both.select("query_id", *where, "attribute", "value", "ahead"))
         progress("matching", column + 1, len(captions.languages))
     return pl.concat(parts), pl.concat(parts_ahead)
 
@@ -208,18 +195,15 @@ def _membership(images: Items, groups: pl.DataFrame) -> tuple[pl.DataFrame, NDAr
     """Every value of every attribute, and which images have it, `(n_images, n_values)` of 0 and 1."""
     values = groups.select("attribute", "value").unique(maintain_order=True)
     members = np.zeros((len(images), len(values)), dtype=np.float32)
-    places = pl.DataFrame({"query_id": images.ids}).with_row_index("image")
-    at = groups.join(places, on="query_id", maintain_order="left").join(
-        values.with_row_index("column"), on=["attribute", "value"], maintain_order="left"
-    )
-    members[at["image"].to_numpy(), at["column"].to_numpy()] = 1
+    at = groups.join(values.with_row_index("column"), on=["attribute", "value"], maintain_order="left")
+    members[images.rows_of(at["query_id"]).to_numpy(), at["column"].to_numpy()] = 1
     return values, members
 
 
 def _rounds(
     captions: Captions, column: int, *, common: bool
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Of one language, the images of each round and the text row that each is matched with."""
+    """The images of each round of one language, and the row of the text that each is matched with."""
     rows = captions.rows[:, column]
     counts = (rows >= 0).sum(axis=0)
     images = captions.complete if common else np.flatnonzero(counts)
@@ -233,7 +217,7 @@ def _ranks_both_ways(
     by_text: NDArray[np.int64],
     members: NDArray[np.float32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """The rank of text i for image i, of image i for text i, and the former by group of what stands before.
+    """The rank of text i for image i, the rank of image i for text i, and what is ranked before text i.
 
     Equal scores rank in the order passed. `members` is `(n_images, n_groups)`, and so is the last result: how
     many texts of images of each group are ranked before the right one.
@@ -291,7 +275,7 @@ def _classify(
     asked = _in_languages(prompts, settings)
     ids = pl.concat_str(pl.lit("prompt"), "task", "language", "paraphrase", "value", separator=":")
     texts = Items("text", asked.select(ids.alias("id"), "text", "language"), prompts.source)
-    # Ties, as between values that an encoder cannot tell apart, are not to go to the first value.
+    # In a blind order, so that ties do not always go to the first value.
     order = blind_order(texts.ids)
     try:
         vectors = comparable(subject, texts.take(order), silent)
@@ -305,16 +289,9 @@ def _classify(
     groups = asked[order].with_row_index("column").group_by(["language", "paraphrase"], maintain_order=True)
     for (language, paraphrase), part in groups:
         best = scores[:, part["column"].to_numpy()].argmax(axis=1)
-        parts.append(
-            pl.DataFrame({"query_id": image_ids, "truth": labels, "predicted": part["value"][best]}).select(
-                "query_id",
-                pl.lit(prompts.attribute).alias("task"),
-                pl.lit(language).alias("language"),
-                pl.lit(paraphrase).alias("paraphrase"),
-                "truth",
-                "predicted",
-            )
-        )
+        asked_as = {"task": prompts.attribute, "language": language, "paraphrase": paraphrase}
+        answers = {"truth": labels, "predicted": part["value"][best]}
+        parts.append(pl.DataFrame({"query_id": image_ids, **asked_as, **answers}))
     return pl.concat(parts)
 
 
@@ -326,7 +303,7 @@ def _groups(images: Items, prompts: Mapping[str, Prompts], settings: ParitySetti
         labels = images.attribute(name).cast(pl.String)
         values = prompts[name].values_of(labels) if name in prompts else labels
         if not values.drop_nulls().len():
-            values = labels  # other labels than the prompts know: they group images all the same
+            values = labels  # labels that the prompts do not have still group images
         if values.n_unique() > MANY_VALUES:
             raise InputError(
                 f"{images.source}: attribute {name!r} has {values.n_unique()} values; parity takes at most "

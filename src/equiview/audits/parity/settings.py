@@ -1,4 +1,4 @@
-"""What can be chosen of the parity audit."""
+"""Settings of the parity audit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class ParitySettings(Settings):
     """Captions, languages, pivot, prompts, groups, and what counts as a gap."""
 
     captions: Choice = Field(default="each", description=CHOICE_ABOUT)
-    languages: tuple[str, ...] = Field(default=(), description="languages compared; none means all")
+    languages: tuple[str, ...] = Field(default=(), description="languages compared; default: all")
     common: bool = Field(default=True, description="only images that are captioned in every language")
     pivot: str = Field(
-        default="", description="language the others are compared with; none: the most written of those there"
+        default="", description="language the others are compared with; default: the most written on the web"
     )
     cutoffs: tuple[int, ...] = Field(default=(1, 5, 10), min_length=1)
     zero_shot: bool = Field(default=True, description="classify images whose labels have prompts")

@@ -39,7 +39,7 @@ SPREADS: dict[str, Callable[[Floats], Floats]] = {"range": range_of, "sd": _sd, 
 def add_spread(
     rows: Rows, task: str, correct: Correct, accuracy: Replicates, settings: ParitySettings
 ) -> None:
-    """The spreads, beside what languages that are alike would show, and the p value of their being alike.
+    """The spreads, their expectation for languages that are alike, and the p value of that hypothesis.
 
     Under that null hypothesis the languages of one image are exchangeable, so that the worst and the best of
     many languages are picked in the null distribution as well. It is over images asked about in all

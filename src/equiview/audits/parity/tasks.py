@@ -14,7 +14,7 @@ PEOPLE = ("gender", "race", "age", "skin")
 
 
 def most_written(names: Iterable[str]) -> str:
-    """The one of some languages that is written most on the web; any known one before those that are not.
+    """The language that is written most on the web; known languages come before unknown ones.
 
     >>> most_written(["sw", "de", "mi"]), most_written(["tlh", "yo"]), most_written(["tlh", "qya"])
     ('de', 'yo', 'qya')
@@ -25,7 +25,7 @@ def most_written(names: Iterable[str]) -> str:
 
 
 def pivot_of(estimates: Estimates, task: str) -> str:
-    """The pivot language of a task, which is in its gaps; none where no language shares an image with it."""
+    """The pivot language of a task, read from its gaps; "" where no language shares an image with it."""
     rows = estimates.by(("language", "other"), "gap to pivot", task=task).table
     return str(rows["other"][0]) if len(rows) else ""
 
@@ -40,12 +40,12 @@ def metric_of(task: str) -> tuple[str, int | None]:
 
 
 def accuracy_name(task: str) -> str:
-    """What the accuracy of a task is called: R@1 or accuracy."""
+    """The label of a task's accuracy: R@1 or accuracy."""
     return quantity(*metric_of(task)).label()
 
 
 def title_of(task: str) -> str:
-    """A task in words."""
+    """A task for titles and sentences."""
     return task.replace("-", " ") if task in DIRECTIONS else f"{task}, zero-shot"
 
 

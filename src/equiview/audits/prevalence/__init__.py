@@ -1,8 +1,8 @@
 """Prevalence bias (P, image to text): do much-written languages crowd out equally right captions of others.
 
-Every caption of every language stands in one pool. For each image the pool is ranked. How much of the top a
+All captions of all languages are in one pool. For each image the pool is ranked. How much of the top a
 tier, a language or a group of the user's own holds is compared with what a retriever blind to it would give:
-labels are exchanged among the captions of each image. LBKL and DLBKL stand beside it as published.
+labels are exchanged among the captions of each image. LBKL and DLBKL are reported as published.
 """
 
 from __future__ import annotations

@@ -37,16 +37,14 @@ def draw(lists: Lists, estimates: Estimates, settings: PrevalenceSettings) -> li
 
 
 def _nearest_cutoff(estimates: Estimates, metric: str) -> int | None:
-    """The cutoff 10 of a metric, or its last one where lists are shorter; None when it was not measured."""
+    """Cutoff 10 of a metric, or the last one of shorter lists; None when it was not measured."""
     cutoffs = estimates.table.filter(metric=metric)["k"].unique(maintain_order=True).to_list()
-    if not cutoffs:
-        return None
-    return HEADLINE_K if HEADLINE_K in cutoffs else int(cutoffs[-1])
+    return HEADLINE_K if HEADLINE_K in cutoffs else next(reversed(cutoffs), None)
 
 
 def _exposure_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> Chart | None:
     """The ratio of every tier, or of every group if there are few, at every cutoff."""
-    key = {"tier": "tier", "language": "language"}.get(settings.by, "group")
+    key = settings.key
     if key not in estimates.keys:
         return None
     rows = estimates.table.filter(pl.col("metric") == "exposure ratio", pl.col(key).is_not_null())
@@ -105,28 +103,18 @@ def _tier_by_rank(lists: Lists) -> Chart | None:
     if lists["items"]["tier"].null_count():
         return None
     ranked = lists["rankings"].join(lists["items"].select("item_id", "tier"), on="item_id")
-    total = len(lists["queries"])
-    counts = (
-        ranked.group_by("rank", "tier", maintain_order=True).len().with_columns(share=pl.col("len") / total)
-    )
+    in_order = pl.col("tier").cast(pl.Enum(TIERS))
+    counts = ranked.group_by("rank", "tier").agg(share=pl.len() / len(lists["queries"]))
     ranks = counts.select(pl.col("rank").unique()).join(pl.DataFrame({"tier": TIERS}), how="cross")
-    table = (
-        ranks.join(counts.select("rank", "tier", "share"), on=["rank", "tier"], how="left")
-        .with_columns(pl.col("share").fill_null(0.0), order=pl.col("tier").cast(pl.Enum(TIERS)))
-        .sort("rank", "order")
-        .drop("order")
-    )
-    pool = lists["items"]["tier"].value_counts(normalize=True)
-    even = ", ".join(
-        f"{row['tier']} {row['proportion']:.0%}"
-        for row in pool.sort(pl.col("tier").cast(pl.Enum(TIERS))).iter_rows(named=True)
-    )
+    table = ranks.join(counts, on=["rank", "tier"], how="left").with_columns(pl.col("share").fill_null(0.0))
+    pool = lists["items"]["tier"].value_counts(normalize=True).sort(in_order)
+    even = ", ".join(f"{tier} {share:.0%}" for tier, share in pool.iter_rows())
     return Chart(
         name="tier-by-rank",
         title="Which languages hold which rank",
         see=f"A blind system would show the pool's own shares at every rank: {even}. "
         "A wedge that narrows to the right is a head start for much-written languages.",
-        table=table,
+        table=table.sort("rank", in_order),
         mark="stacked",
         x="rank",
         y="share",
@@ -215,7 +203,7 @@ def _divergence_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> 
 
 
 def _examples(lists: Lists, settings: PrevalenceSettings) -> Gallery | None:
-    """The lists of a few queries drawn by lot, the same ones for every system."""
+    """The lists of a few queries, chosen by a hash of their names: the same ones for every system."""
     measured = values(lists, settings)
     at = [q for q in measured.quantities if q.metric == "DLBKL" and q.keys["grouping"] == settings.by]
     if not at:
@@ -242,16 +230,12 @@ def _examples(lists: Lists, settings: PrevalenceSettings) -> Gallery | None:
         .sort("order", "query_id", "rank", maintain_order=True)
         .select("heading", "rank", "text", "language", "tier", "score", group="query_id", correct="relevant")
     )
-    pictures = {
-        row["query_id"]: row["picture"]
-        for row in labels.sort("place").iter_rows(named=True)
-        if row["picture"] is not None
-    }
+    pictures = labels.sort("place").select("query_id", "picture").drop_nulls()
     return Gallery(
         name="examples",
         title=f"What {len(chosen)} images return",
         see="Drawn by lot, the same images for every system. The lower its divergence (DLBKL), the more "
         "even a list is.",
         table=table,
-        pictures=pictures,
+        pictures=dict(pictures.iter_rows()),
     )

@@ -7,6 +7,7 @@ would then hold has a closed form: at each rank the groups' shares among the cap
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from equiview.stats import MatchedFloor, matched_floor, matched_shares, rank_wei
 FLOOR_DRAWS = {"tier": 200, "language": 50}
 """Permutations behind a matched floor: each is a mean over all images, so few are needed."""
 DRAWS_A_TEST = 200
-"""Permutations for each test of a family at least, or none could be rejected once they are corrected."""
+"""Permutations for each test of a family at least: with fewer, none could reject after correction."""
 Floats = NDArray[np.float64]
 
 
@@ -32,25 +33,19 @@ def exposure_columns(lists: Lists) -> Iterator[ValueColumn]:
         observed, expected = _shown(lists, grouping, cutoffs)
         for place, k in enumerate(cutoffs):
             for at, name in enumerate(grouping.names):
-                keys = {key: name}
-                blind = expected[place, :, at]
-                yield ValueColumn(
-                    quantity("exposure", k, **keys), observed[place, :, at], chance=float(blind.mean())
-                )
-                yield ValueColumn(quantity("expected exposure", k, **keys), blind)
+                held, blind = observed[place, :, at], expected[place, :, at]
+                yield ValueColumn(quantity("exposure", k, **{key: name}), held, float(blind.mean()))
+                yield ValueColumn(quantity("expected exposure", k, **{key: name}), blind)
 
 
 def exposure_ratios(lists: Lists, values: Values) -> Estimates | None:
     """Exposure over its expectation with interval and permutation test, by group and cutoff."""
     rows = Rows()
     for key, (grouping, cutoffs) in lists.exposed.items():
-        wanted = [(k, name) for k in cutoffs for name in grouping.names]
-        columns = [
-            quantity(metric, k, **{key: name})
-            for k, name in wanted
-            for metric in ("exposure", "expected exposure")
-        ]
-        means = Replicates.of(values.at(*columns), lists.settings)
+        wanted = list(product(cutoffs, grouping.names))
+        columns = product(wanted, ("exposure", "expected exposure"))
+        columns_at = values.at(*(quantity(metric, k, **{key: name}) for (k, name), metric in columns))
+        means = Replicates.of(columns_at, lists.settings)
         p = _tested(lists, grouping, cutoffs, key)
         verdict_on = _judged(lists, key, grouping)
         for place, (k, name) in enumerate(wanted):
@@ -66,17 +61,15 @@ def exposure_ratios(lists: Lists, values: Values) -> Estimates | None:
                 family=_family(key, judged=k in lists.judged_at and name in verdict_on, k=k, lists=lists),
             )
     if lists.exposed:
-        share = _exchangeable(lists)
-        rows.add_known(quantity("exchangeable captions"), (share, share, share), n=lists.pool_size)
-    known = float((lists.image >= 0).mean())
-    rows.add_known(quantity("captions of known images"), (known, known, known), n=lists.pool_size)
+        rows.add_known(quantity("exchangeable captions"), _exchangeable(lists), n=lists.pool_size)
+    rows.add_known(quantity("captions of known images"), float((lists.image >= 0).mean()), lists.pool_size)
     return rows.estimates()
 
 
 def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimates | None:
-    """LBKL and DLBKL beside what they would be if groups were exchanged within each image's captions.
+    """LBKL and DLBKL with their floors when groups are exchanged among each image's captions.
 
-    `measured` holds their values and intervals, which stay as they are.
+    `measured` holds their values and intervals, which are kept.
     """
     groups, metrics = lists.groupings[grouping], lists.divergences(grouping)
     names = [name for name in metrics if name.endswith("LBKL")]
@@ -124,7 +117,7 @@ def _shown(lists: Lists, grouping: Grouping, cutoffs: list[int]) -> tuple[Floats
 
 
 def _compositions(clusters: Integers, labels: Integers, n_groups: int) -> tuple[Floats, Integers]:
-    """Groups' shares of each cluster, and the row of each caption; one of no cluster has its own group's."""
+    """Groups' shares of each cluster, and the row of each caption; its group's row without a cluster."""
     inside = clusters >= 0
     n_clusters = int(clusters.max(initial=-1)) + 1
     cells = clusters[inside] * n_groups + labels[inside]
@@ -134,7 +127,7 @@ def _compositions(clusters: Integers, labels: Integers, n_groups: int) -> tuple[
 
 
 def _exchangeable(lists: Lists) -> float:
-    """Share of the pool's captions whose cluster holds captions of another of the groups judged as well."""
+    """Share of the pool's captions with captions of another judged group in their cluster."""
     key, (grouping, _) = next(iter(lists.exposed.items()))
     last = len(grouping.names) - 1  # of tiers only the least written one is judged
     labels = (grouping.of_item == last).astype(np.int64) if key == "tier" else grouping.of_item
@@ -162,7 +155,6 @@ def _judged(lists: Lists, key: str, grouping: Grouping) -> set[str]:
 
 def _family(key: str, *, judged: bool, k: int, lists: Lists) -> str:
     """Tests that are corrected together: those of the verdict, other languages' own, and the rest."""
-    expected = "group" if lists.settings.by not in ("tier", "language") else lists.settings.by
-    if key == expected and judged:
+    if key == lists.settings.key and judged:
         return "verdict"
     return f"{key}, judged cutoffs" if k in lists.judged_at else key

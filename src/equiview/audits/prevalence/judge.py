@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from equiview.audits.judging import decide, largest, shows_bias, skilled, verdict
 from equiview.audits.prevalence import sentences as say
 from equiview.audits.prevalence.measure import RECALL_CUTOFFS
-from equiview.audits.prevalence.sentences import key_of
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.saying import beside_chance, not_decided
 from equiview.data.estimates import Estimate, Estimates
@@ -17,9 +16,9 @@ from equiview.data.verdict import Verdict
 LEAST_IMAGES = 30
 """Fewer images are not judged: intervals of so few are too narrow (docs/audits/prevalence.md)."""
 LEAST_EXCHANGEABLE = 0.5
-"""Share of the captions that must have captions of another group beside them."""
+"""Least share of captions with a caption of another group for the same image."""
 WIDER = 1.7
-"""Intervals of the lowest and the highest of many are drawn out by this, as for that many at once."""
+"""Intervals of the lowest and the highest of many are widened by this factor, as for many tests at once."""
 
 
 def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
@@ -36,10 +35,10 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
     else:
         answer = say.otherwise(finding, settings, ratios)
     tested = ratios
-    if settings.by == "tier":  # languages of their own, tests corrected
+    if settings.by == "tier":  # languages are tested one by one, corrected
         cutoffs = estimates.table.filter(metric="exposure ratio")["k"].unique().sort()
         tested = [row for k in cutoffs for row in estimates.by("language", "exposure ratio", k)]
-    own = settings.by not in ("tier", "language")
+    own = settings.key == "group"
     rows = say.recalls(estimates)
     together = not own and finding != "unclear" and rows
     return verdict(
@@ -56,7 +55,7 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
 
 def _ratios(estimates: Estimates, settings: PrevalenceSettings) -> list[Estimate]:
     """The estimates that the verdict reads: of tiers the least written one's, else those of every group."""
-    key = key_of(settings)
+    key = settings.key
     table = estimates.table.filter(metric="exposure ratio")
     if key not in estimates.keys or not len(table.drop_nulls(key)):
         return []

@@ -21,7 +21,7 @@ from equiview.metrics import dlbkl, lbkl, single_group_share
 Integers = NDArray[np.int64]
 GroupMetric = Callable[[Integers], NDArray[np.float64]]
 KNOWN = 0.9
-"""Share of a finished run's captions whose image must be known, or its lists are compared with the pool."""
+"""Share of captions with a known image in a finished run; below it, lists are compared with the pool."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class Lists(View[PrevalenceSettings]):
         self.language = Grouping.of(items["language"], self.codes)
         self.tier_of: dict[str, str | None] = dict(zip(items["language"], items["tier"], strict=True))
         self.tier = _tiers(items)
-        self.group = Grouping.of(items["group"], sorted(items["group"].unique())) if self._own else None
+        own = settings.key == "group"
+        self.group = Grouping.of(items["group"], sorted(items["group"].unique())) if own else None
         known = observations["targets"].join(places, on="item_id", maintain_order="left")
         self.image = _images(known, self.pool_size)
         finished = observations["targets"]["language_rank"].null_count() > 0
@@ -78,38 +79,30 @@ class Lists(View[PrevalenceSettings]):
         self.n_relevant = self._counted()
 
     @property
-    def _own(self) -> bool:
-        """Whether captions are grouped by a column of the user's own."""
-        return self.settings.by not in ("tier", "language")
-
-    @property
     def clusters(self) -> Integers:
         """Captions whose groups are exchangeable: those of one image, or all where images are not known."""
         return self.image if self.matched else np.zeros(self.pool_size, dtype=np.int64)
 
     @property
     def floor(self) -> str:
-        """What the lists are compared with, as a key of estimates."""
+        """The kind of floor of the lists, as a key of estimates."""
         return "matched" if self.matched else "pool-wide"
 
     def _counted(self) -> Integers:
         """How many captions each image has in the pool, `(n_queries,)`."""
         counts = self.targets.group_by("query_id", maintain_order=True).len()
-        joined = pl.DataFrame({"query_id": self.query_ids}).join(
-            counts, on="query_id", how="left", maintain_order="left"
-        )
-        if joined["len"].null_count():
-            missing = joined.filter(pl.col("len").is_null())["query_id"]
+        sizes = dict(counts.iter_rows())
+        if missing := [name for name in self.query_ids if name not in sizes]:
             raise InputError(
                 f"image {missing[0]!r} has no caption in the pool ({len(missing)} images have none)"
             )
-        return joined["len"].to_numpy().astype(np.int64)
+        return np.array([sizes[name] for name in self.query_ids], dtype=np.int64)
 
     @cached_property
     def groupings(self) -> dict[str, Grouping]:
-        """Between which groups divergences are measured, each with at least two groups in the pool.
+        """The groupings by which divergences are measured, each with at least two groups in the pool.
 
-        By tier they are between low and the others, as published.
+        The tiers are low and the others, as published.
         """
         groupings = {"language": self.language}
         if self.tier is not None:
@@ -121,7 +114,7 @@ class Lists(View[PrevalenceSettings]):
 
     @cached_property
     def exposed(self) -> dict[str, tuple[Grouping, list[int]]]:
-        """Whose exposure is measured, by key, and at which cutoffs; each of two groups or more."""
+        """The groupings by which exposure is measured, with cutoffs; each has two groups or more."""
         everywhere = sorted({*self.cutoffs, *self.judged_at})
         exposed = {"language": (self.language, self.judged_at)}
         if self.settings.by == "tier" and self.tier is not None:
@@ -151,9 +144,9 @@ def _tiers(items: pl.DataFrame) -> Grouping | None:
 
 
 def _images(known: pl.DataFrame, pool_size: int) -> Integers:
-    """A number for each caption, `(pool_size,)`: alike for those of one image, -1 where that is not known.
+    """A number for each caption, `(pool_size,)`: the same for those of one image, -1 for an unknown image.
 
-    A caption of several images shares its number with those of just the same ones: they are equally right.
+    A caption of several images shares its number with the captions of exactly these images.
     """
     owners = known.group_by("item", maintain_order=True).agg(pl.col("query_id").sort())
     numbers = owners["query_id"].list.join("\n").rank("dense").to_numpy().astype(np.int64) - 1

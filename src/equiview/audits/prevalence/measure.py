@@ -1,4 +1,4 @@
-"""What observed lists say of prevalence bias: one number per image and quantity, then means beside chance."""
+"""What observed lists say of prevalence bias: one number per image and quantity, then means with chance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from equiview.stats import blind_rankings, chance_ndcg, chance_success
 
 RECALL_CUTOFFS = (1, 5, 10)
 CHANCE_DRAWS = {"tier": 100_000, "language": 20_000}
-"""Blind rankings behind a floor: with two groups rare lists of one group weigh most, so more are needed."""
+"""Blind rankings for a floor; more for two groups, where rare lists of a single group count most."""
 
 
 @once
@@ -31,7 +31,7 @@ def values(lists: Lists, settings: PrevalenceSettings) -> Values:
 
 
 def measure(lists: Lists, settings: PrevalenceSettings) -> Estimates:
-    """Means over images with intervals, each beside its chance floor; exposure against its expectation."""
+    """Means over images with intervals, each with its chance floor; exposure against its expectation."""
     floors, measured = _Floors(lists), values(lists, settings)
     own = {"exposure", "expected exposure"}
     known = dict(zip(measured.quantities, measured.columns["chance"], strict=True))
@@ -64,8 +64,8 @@ def _columns(lists: Lists) -> Iterator[ValueColumn]:
 def _shares(lists: Lists, k: int) -> Iterator[ValueColumn]:
     """The share of the top `k` that each language and each tier holds."""
     shares = group_exposure(lists.language.of_item[lists.ranked[:, :k]], len(lists.codes))
-    for index, code in enumerate(lists.codes):
-        yield column("share", shares[:, index], k=k, language=code)
+    for code, share in zip(lists.codes, shares.T, strict=True):
+        yield column("share", share, k=k, language=code)
     for tier in TIERS:
         of_tier = [lists.tier_of[code] == tier for code in lists.codes]
         if any(of_tier):
@@ -95,21 +95,13 @@ class _Floors:
         self.sizes: dict[str, int] = dict(zip(lists.codes, lists.language.counts.tolist(), strict=True))
         self.captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True).len()
         self.divergence: dict[tuple[str, str, int], float] = {}
-        for grouping in lists.groupings:
-            self._add(grouping)
-
-    def _add(self, grouping: str) -> None:
-        """Divergences of blind rankings of the pool, the same ones for every metric and cutoff."""
-        lists = self.lists
-        blind = blind_rankings(
-            lists.groupings[grouping].counts,
-            lists.cutoffs[-1],
-            draws=CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"]),
-            seed=lists.settings.seed_of("chance"),
-        )
-        for metric, function in lists.divergences(grouping).items():
-            for k in lists.cutoffs:
-                self.divergence[metric, grouping, k] = float(function(blind[:, :k]).mean())
+        for grouping, groups in lists.groupings.items():
+            draws = CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"])
+            seed = lists.settings.seed_of("chance")
+            blind = blind_rankings(groups.counts, lists.cutoffs[-1], draws=draws, seed=seed)
+            for metric, function in lists.divergences(grouping).items():
+                for k in lists.cutoffs:
+                    self.divergence[metric, grouping, k] = float(function(blind[:, :k]).mean())
 
     def of(self, wanted: Quantity) -> float | None:
         """The floor of a quantity; None where its ideal is itself random."""
@@ -126,8 +118,7 @@ class _Floors:
         return self._recall(k, keys) if wanted.metric == "R" else None
 
     def _recall(self, k: int, keys: dict[str, str]) -> float:
-        (key, value) = next(iter(keys.items()))
-        rows = self.captions.filter(pl.col(key) == value)
+        rows = self.captions.filter(**keys)
         by_language = [
             chance_success(part["len"].to_numpy(), self.sizes[str(code)], min(k, self.sizes[str(code)]))
             for (code,), part in rows.group_by("language", maintain_order=True)

@@ -105,20 +105,14 @@ def _of_encoder(
             "language_rank": target_ranks[in_order].astype(np.int32),
         }
     )
-    return Observations(
-        {
-            "queries": _queries(benchmark, image_ids),
-            "items": _items(texts, settings.by),
-            "rankings": lists.table(image_ids, text_ids).with_columns(right),
-            "targets": language_ranks,
-        }
-    )
+    rankings = lists.table(image_ids, text_ids).with_columns(right)
+    return _observed(benchmark, image_ids, texts, settings, rankings, language_ranks)
 
 
 def _of_lists(
     subject: ResultLists, benchmark: Benchmark, settings: PrevalenceSettings, progress: Progress
 ) -> Observations:
-    """The lists as they are. A cut list does not say where a caption stands among those of its language."""
+    """The lists as they are; they do not hold the ranks of captions within their language."""
     lists = subject.lists(benchmark, settings.depth)
     progress("reading lists", 1, 1)
     texts, relevance = benchmark.need_texts(), benchmark.need_relevance()
@@ -126,23 +120,25 @@ def _of_lists(
         {"query_id": benchmark.images.ids[relevance.queries], "item_id": texts.ids[relevance.items]}
     )
     asked = lists["query_id"].unique(maintain_order=True)
-    rankings = (
-        lists.select("query_id", "rank", "item_id", pl.col("score").cast(pl.Float32))
-        .join(
-            right.with_columns(relevant=True), on=["query_id", "item_id"], how="left", maintain_order="left"
-        )
-        .with_columns(pl.col("relevant").fill_null(False))
+    rankings = lists.select("query_id", "rank", "item_id", pl.col("score").cast(pl.Float32)).join(
+        right.with_columns(relevant=True), on=["query_id", "item_id"], how="left", maintain_order="left"
     )
-    # Images that were not asked about as well: their captions may stand in lists, and belong together.
+    # Also of images that were not asked about: their captions may be in lists, and are exchangeable.
     targets = right.with_columns(language_rank=pl.lit(None, dtype=pl.Int32))
-    return Observations(
-        {
-            "queries": _queries(benchmark, asked),
-            "items": _items(texts, settings.by),
-            "rankings": rankings,
-            "targets": targets,
-        }
-    )
+    rankings = rankings.with_columns(pl.col("relevant").fill_null(False))
+    return _observed(benchmark, asked, texts, settings, rankings, targets)
+
+
+def _observed(
+    benchmark: Benchmark,
+    asked: pl.Series,
+    texts: Items,
+    settings: PrevalenceSettings,
+    rankings: pl.DataFrame,
+    targets: pl.DataFrame,
+) -> Observations:
+    queries, items = _queries(benchmark, asked), _items(texts, settings)
+    return Observations({"queries": queries, "items": items, "rankings": rankings, "targets": targets})
 
 
 def _reordered(relevance: Relevance, order: Rows) -> Relevance:
@@ -184,16 +180,16 @@ def _queries(benchmark: Benchmark, asked: pl.Series) -> pl.DataFrame:
     )
 
 
-def _items(texts: Items, by: str) -> pl.DataFrame:
+def _items(texts: Items, settings: PrevalenceSettings) -> pl.DataFrame:
     """The captions with their tier, and their group where `by` is a column of the user's own."""
-    table = texts.table.rename({"id": "item_id"})
-    if by not in ("tier", "language"):
+    table, by = texts.table.rename({"id": "item_id"}), settings.by
+    if settings.key == "group":
         table = table.with_columns(group=_group(texts, by))
     if "tier" not in table.columns:
         table = table.with_columns(_tiers(texts, needed=by == "tier"))
     wrong = table.filter(pl.col("tier").is_not_null() & ~pl.col("tier").is_in(TIERS))
     if len(wrong):
-        raise InputError(f"{texts.source}: tier {wrong['tier'][0]!r} is none of {', '.join(TIERS)}")
+        raise InputError(f"{texts.source}: tier {wrong['tier'][0]!r} is unknown; use {', '.join(TIERS)}")
     if by == "tier" and table["tier"].null_count():
         row = table["tier"].is_null().arg_true()[0]
         raise InputError(
@@ -223,6 +219,6 @@ def _group(texts: Items, by: str) -> pl.Series:
     if groups.n_unique() > MOST_GROUPS:
         raise InputError(
             f"{texts.source}: column {by!r} has {groups.n_unique()} different values; a group needs many "
-            f"captions to be judged, so put them together to at most {MOST_GROUPS}"
+            f"captions to be judged, so merge them into at most {MOST_GROUPS}"
         )
     return groups

@@ -33,11 +33,6 @@ MOST = 4
 """Languages or groups that a sentence names."""
 
 
-def key_of(settings: PrevalenceSettings) -> str:
-    """The key of the groups that are judged."""
-    return settings.by if settings.by in ("tier", "language") else "group"
-
-
 def question(settings: PrevalenceSettings) -> str:
     """The audit's question for groups that the user chose."""
     return f"Do captions of some values of {settings.by!r} crowd out equally right ones of others?"
@@ -45,7 +40,7 @@ def question(settings: PrevalenceSettings) -> str:
 
 def advice(settings: PrevalenceSettings) -> tuple[str, ...]:
     """What to do about tiers or languages, or about groups of another kind."""
-    if key_of(settings) != "group":
+    if settings.key != "group":
         return ADVICE
     each = f"retrieve within each {settings.by} and merge lists by rank instead of score"
     return (f"Until its cause is found, {each}.",)
@@ -70,7 +65,7 @@ def one_group(settings: PrevalenceSettings) -> str:
 
 
 def few_exchangeable(settings: PrevalenceSettings, share: float) -> str:
-    """That few captions could have been replaced by others that are as right."""
+    """Too few captions could be replaced by equally right ones of other groups."""
     return (
         f"only {share:.0%} of the captions have captions of their image beside them that are of another "
         f"{settings.by}, so there is too little to compare with"
@@ -113,7 +108,7 @@ def evidence(
             get, would = _exposure(estimates, row, settings)
             tier = row.keys["tier"].capitalize()
             yield f"{tier}-tier languages {get}; {would}: ratio {row:.2f}, {_p(row)}."
-    key = "language" if settings.by == "tier" else key_of(settings)
+    key = "language" if settings.by == "tier" else settings.key
     yield _groups(beyond, key, len({row.keys[key] for row in tested}))
     yield _divergence(estimates, settings)
     if rows := recalls(estimates):
@@ -135,11 +130,11 @@ def evidence(
 def read_together(
     finding: Finding, ratios: Sequence[Estimate], rows: Sequence[Estimate], *, apart: bool
 ) -> Reading:
-    """Exposure beside accuracy: an even top can hide a language that fails.
+    """Exposure beside accuracy: even exposure can hide a language that fails.
 
-    Exposure sees only whose captions are shown. An aligned model in P's table has nearly no bias of it and
-    yet finds captions of some languages far less often than those of others. `rows` are R@1 of languages,
-    the lowest first.
+    Exposure measures only whose captions are shown. An aligned model in P's table has nearly no bias of
+    exposure, and yet finds captions of some languages far less often than those of others. `rows` are R@1 of
+    languages, the lowest first.
     """
     ratio = max(ratios, key=lambda row: abs(row.value - 1))
     sentence = (
@@ -150,7 +145,7 @@ def read_together(
 
 
 def _name(row: Estimate, settings: PrevalenceSettings) -> str:
-    value = row.keys[key_of(settings)]
+    value = row.keys[settings.key]
     if settings.by == "tier":
         return f"captions in {value}-tier languages"
     if settings.by == "language":
@@ -181,13 +176,12 @@ def _p(row: Estimate) -> str:
 def _groups(beyond: Sequence[Estimate], key: str, n: int) -> str:
     """Groups shown to lie beyond the tolerance, each where it is farthest from its expectation."""
     names = []
-    for word, side in (
-        ("less", [row for row in beyond if row.value <= 1]),
-        ("more", [row for row in beyond if row.value > 1]),
-    ):
+    farthest = sorted(beyond, key=lambda row: (-abs(row.value - 1), row.keys[key]))
+    for word, more in (("less", False), ("more", True)):
         best: dict[str, Estimate] = {}
-        for row in sorted(side, key=lambda row: (-abs(row.value - 1), row.keys[key])):
-            best.setdefault(row.keys[key], row)
+        for row in farthest:
+            if (row.value > 1) == more:
+                best.setdefault(row.keys[key], row)
         if best:
             shown = ", ".join(
                 f"{language_name(name) if key == 'language' else name} {row.value:.2f} of {_top(row)}"
@@ -202,8 +196,8 @@ def _divergence(estimates: Estimates, settings: PrevalenceSettings) -> str:
     """DLBKL as published, beside both floors."""
     if "grouping" not in estimates.keys:
         return ""
-    cutoffs = estimates.table.filter(metric="DLBKL", grouping=settings.by)["k"].unique().sort()
-    deep = [k for k in cutoffs if k > 1]
+    cutoffs = estimates.table.filter(metric="DLBKL", grouping=settings.by)["k"]
+    deep = sorted(set(cutoffs) - {1})
     if not deep:
         return ""
     k = 10 if 10 in deep else deep[-1]

@@ -1,4 +1,4 @@
-"""What can be chosen of the prevalence audit."""
+"""Settings of the prevalence audit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from equiview.audits.base import Settings
 
 
 class PrevalenceSettings(Settings):
-    """Where the lists are cut, what a fair list would hold, and whose captions are compared.
+    """Cutoffs, the groups that are compared, and the tolerance.
 
     `by` is "tier", "language" or a column of the texts (a seller, a dialect, a source, a script). `judged_at`
-    are the cutoffs that the verdict reads; `tolerance` is how far a group's exposure may lie from what a
-    retriever blind to the group would give it, as a share of the latter.
+    are the cutoffs that the verdict reads; `tolerance` is how far a group's exposure may differ from its
+    expected exposure, as a share of the latter.
     """
 
     by: str = Field(default="tier", min_length=1, description="tier, language, or a column of the texts")
@@ -24,6 +24,11 @@ class PrevalenceSettings(Settings):
     prior: Literal["uniform", "pool"] = "uniform"
     eps: float = Field(default=1e-9, gt=0, lt=1)
     depth: int = Field(default=100, ge=1, description="ranks observed, and the reach of NDCG (retrieved)")
+
+    @property
+    def key(self) -> str:
+        """The key of the groups that are judged: "tier", "language", or "group" for any other column."""
+        return self.by if self.by in ("tier", "language") else "group"
 
     @field_validator("cutoffs", "judged_at")
     @classmethod

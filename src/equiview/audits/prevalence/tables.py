@@ -20,15 +20,8 @@ def table_1(estimates: Estimates) -> pl.DataFrame:
     Divergences are between the low tier and the others. NDCG takes its ideal order from what was retrieved,
     as the published one does. A number that the run lacks is null; InputError when it lacks all of them.
     """
-    return _row(
-        estimates,
-        (
-            quantity("Accuracy", 5),
-            quantity("LBKL", 10, grouping="tier"),
-            quantity("DLBKL", 10, grouping="tier"),
-            quantity("NDCG", 10, ideal="retrieved"),
-        ),
-    )
+    divergences = (quantity(metric, 10, grouping="tier") for metric in ("LBKL", "DLBKL"))
+    return _row(estimates, [quantity("Accuracy", 5), *divergences, quantity("NDCG", 10, ideal="retrieved")])
 
 
 def table_5(estimates: Estimates) -> pl.DataFrame:
@@ -44,12 +37,8 @@ def table_5(estimates: Estimates) -> pl.DataFrame:
 
 def _row(estimates: Estimates, columns: Sequence[Quantity]) -> pl.DataFrame:
     """The values of `columns` in three decimals, as a table of one row."""
-    values = {
-        f"{wanted.metric}@{wanted.k}": None
-        if (entry := estimates.at(wanted)) is None
-        else round(entry.value, 3)
-        for wanted in columns
-    }
+    rows = {f"{wanted.metric}@{wanted.k}": estimates.at(wanted) for wanted in columns}
+    values = {name: row and round(row.value, 3) for name, row in rows.items()}
     if all(value is None for value in values.values()):
         raise InputError(f"the run has none of {', '.join(values)}; its cutoffs or its lists are too short")
     return pl.DataFrame([values], schema=dict.fromkeys(values, pl.Float64))

@@ -56,27 +56,19 @@ def _shares(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
 
 
 def _worst(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
-    rows = [row for grouping in groups for row in worst_prompts(estimates, grouping.attribute)]
-    if not rows:
+    parts = [worst_prompts(estimates, grouping.attribute) for grouping in groups]
+    rows = pl.concat([part.table for part in parts])
+    if not len(rows):
         return None
-    table = pl.DataFrame(
-        {
-            "name": [f"{row.quantity.keys['prompt']}: {row.quantity.keys['group']}" for row in rows],
-            "attribute": [row.quantity.keys["attribute"] for row in rows],
-            "value": [row.value for row in rows],
-            "low": [row.low for row in rows],
-            "high": [row.high for row in rows],
-            "n": [row.n for row in rows],
-            "set": [row.chance for row in rows],
-        }
-    ).unique("name", keep="first", maintain_order=True)
+    name = pl.format("{}: {}", "prompt", "group").alias("name")
+    table = rows.select(name, "attribute", *MEASURED, set="chance")
     return intervals(
         mark="bars",
         name="worst-prompts",
         title="The prompts with the largest MaxSkew of each attribute",
         see="Of each prompt the group that is shown the most beyond its share; ticks are shares of the "
         "whole set. These are the extremes of all prompts, some of which are extreme by chance.",
-        table=table,
+        table=table.unique("name", keep="first", maintain_order=True),
         x=("name", "prompt and group"),
         y_title="share of what is shown",
         marker="set",
@@ -86,7 +78,7 @@ def _worst(estimates: Estimates, groups: list[Grouping]) -> Chart | None:
 
 
 def _curve(estimates: Estimates, grouping: Grouping) -> Chart | None:
-    """MaxSkew at every cutoff above what it is when groups are exchanged among images."""
+    """MaxSkew at every cutoff, beside its values when groups are exchanged among images."""
     rows = estimates.table.filter(metric=MAX_SKEW, attribute=grouping.attribute)
     if not len(rows) or not grouping.judged:
         return None
@@ -142,25 +134,21 @@ def _gallery(people: People, estimates: Estimates) -> Gallery | None:
     for grouping in people.groups:
         if grouping.is_intersection:
             continue
-        group_of = {
-            image: grouping.names[code] if code >= 0 else "not known"
-            for image, code in zip(ids, grouping.of_image.tolist(), strict=True)
-        }
-        for worst in worst_prompts(estimates, grouping.attribute)[:2]:
-            prompt = worst.quantity.keys["prompt"]
-            listed = rankings.filter(prompt_id=texts[prompt])
-            said = in_words(worst)
+        names = (*grouping.names, "not known")  # the code of an image without a known group is -1
+        group_of = {image: names[code] for image, code in zip(ids, grouping.of_image, strict=True)}
+        for worst in list(worst_prompts(estimates, grouping.attribute))[:2]:
+            prompt = worst.keys["prompt"]
             rows += [
                 {
                     "group": f"{grouping.attribute}: {prompt}",
-                    "heading": with_capital(said),
+                    "heading": with_capital(in_words(worst)),
                     "rank": row["rank"],
                     "text": group_of[row["image_id"]],
                     "score": row["score"],
                     "winner": False,
                     "item_picture": pictures[row["image_id"]],
                 }
-                for row in listed.iter_rows(named=True)
+                for row in rankings.filter(prompt_id=texts[prompt]).iter_rows(named=True)
             ]
     if not rows:
         return None

@@ -43,7 +43,7 @@ class Gallery(View[SocialSettings]):
 class Hits:
     """Whether right results were among the first `k`, a row for each query, or caption and image.
 
-    `image` is the row of the image, `hit` 1.0 or 0.0, `chance` what a blind ranking would score.
+    `image` is the row of the image, `hit` 1.0 or 0.0, `chance` the expected score of a random ranking.
     """
 
     k: int
@@ -57,8 +57,7 @@ def hits_of(observations: Observations, direction: str, k: int) -> Hits | None:
     rows = observations["matches"].filter(direction=direction)
     if not len(rows):
         return None
-    ids = observations["images"]["image_id"]
-    places = pl.DataFrame({"image_id": ids, "image": np.arange(len(ids))})
+    places = observations["images"].select("image_id").with_row_index("image").cast({"image": pl.Int64})
     rows = rows.join(places, on="image_id", how="inner", maintain_order="left")
     candidates = int(rows["candidates"][0])
     k = max(1, min(k, candidates // 2))

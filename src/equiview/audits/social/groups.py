@@ -70,7 +70,7 @@ def groupings(ids: pl.Series, labels: pl.DataFrame, settings: SocialSettings) ->
 
 
 def _known(value: str | None, unknown: set[str]) -> str | None:
-    word = None if value is None else value.strip()
+    word = (value or "").strip()
     return None if not word or word.casefold() in unknown else word
 
 

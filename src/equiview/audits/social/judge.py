@@ -24,7 +24,7 @@ class Judged:
 
     @property
     def effect(self) -> Estimate:
-        """The same, 0 where it is at its floor."""
+        """The same less its floor."""
         return self.row.above_chance()
 
     @property

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from equiview.audits.base import once
-from equiview.audits.estimating import Rows, joined
+from equiview.audits.estimating import Rows, joined, mean_known
 from equiview.audits.social.divergence import Divergence
 from equiview.audits.social.gallery import Gallery
 from equiview.audits.social.groups import Grouping
@@ -17,7 +18,6 @@ from equiview.audits.social.skews import (
     FEWEST,
     RESAMPLED,
     Skews,
-    mean_known,
     prompts_drawn,
     skews_of,
     weighted_mean,
@@ -34,10 +34,10 @@ MAX_SKEW, BEYOND, NDKL, SKEW, SHOWN = "MaxSkew", "MaxSkew beyond chance", "NDKL"
 KNOWN, SMALL, CHANCE_END = "known group", "share of the set", "MaxSkew by chance"
 VERDICT = "verdict"
 A_TEST = 40
-"""Permutations for each test of the verdict's family: with fewer none could be rejected after correction."""
+"""Permutations for each test of the verdict's family: with fewer, none could reject after correction."""
 NDKL_DRAWS = 99
 WORST = 3
-"""Prompts of each attribute that are said by name."""
+"""Prompts of each attribute that are named."""
 
 
 @once
@@ -47,7 +47,10 @@ def values(gallery: Gallery, settings: SocialSettings) -> Values:
     n_prompts, images = len(lists.prompts), gallery["images"]["image_id"]
     columns: list[ValueColumn] = []
     for grouping in groups:
-        columns += [_padded(entry, len(images)) for entry in _of_prompts(lists, grouping, settings)]
+        columns += [
+            replace(entry, values=np.pad(entry.values, (0, len(images)), constant_values=np.nan))
+            for entry in _of_prompts(lists, grouping, settings)
+        ]
     columns += list(_of_images(gallery, n_prompts))
     ids = [f"prompt {name}" for name in lists.prompts["prompt_id"]] + [f"image {name}" for name in images]
     clusters = np.concatenate([lists.concepts, n_prompts + np.arange(len(images))])
@@ -69,7 +72,7 @@ def measure(gallery: Gallery, settings: SocialSettings) -> Estimates:
                 "'attributes', or look deeper with 'k' and 'share'"
             )
         known = 1 - grouping.excluded / lists.n_images
-        rows.add_known(quantity(KNOWN, attribute=grouping.attribute), (known, known, known), lists.n_images)
+        rows.add_known(quantity(KNOWN, attribute=grouping.attribute), known, lists.n_images)
         _add_skews(rows, lists, grouping, settings, draws)
         _add_ndkl(rows, lists, grouping, settings)
         add_divergence(rows, gallery, grouping, draws, VERDICT)
@@ -91,22 +94,18 @@ def _of_prompts(lists: Lists, grouping: Grouping, settings: SocialSettings) -> I
         yield column(NDKL, Divergence(lists, grouping).of(grouping.of_image), k=lists.k, attribute=about)
 
 
-def _padded(entry: ValueColumn, after: int) -> ValueColumn:
-    return ValueColumn(entry.quantity, np.concatenate([entry.values, np.full(after, np.nan)]), entry.chance)
-
-
 def _of_images(gallery: Gallery, before: int) -> Iterator[ValueColumn]:
     n_images = len(gallery["images"])
     for direction, hits in gallery.hits.items():
         asked = np.bincount(hits.image, minlength=n_images)
         right = np.bincount(hits.image, weights=hits.hit, minlength=n_images)
         mean = np.divide(right, asked, out=np.full(n_images, np.nan), where=asked > 0)
-        everybody = np.concatenate([np.full(before, np.nan), mean])
+        everybody = np.pad(mean, (before, 0), constant_values=np.nan)
         chance = float(hits.chance.mean())
         yield column("R", everybody, k=hits.k, chance=chance, direction=direction)
         for grouping in gallery.groups:
             for place, name in enumerate(grouping.names):
-                inside = np.concatenate([np.zeros(before, dtype=bool), grouping.of_image == place])
+                inside = np.pad(grouping.of_image == place, (before, 0))
                 keys = {"attribute": grouping.attribute, "group": name, "direction": direction}
                 if not np.isnan(everybody[inside]).all():
                     yield column("R", np.where(inside, everybody, np.nan), k=hits.k, chance=chance, **keys)
@@ -133,7 +132,7 @@ def _add_skews(rows: Rows, lists: Lists, grouping: Grouping, settings: SocialSet
             rows.add_known(quantity(BEYOND, None, **keys), less, counts, 0.0, judged=judged)
         for end, level in zip(("low", "high"), np.quantile(null, (0.025, 0.975)), strict=True):
             about = quantity(CHANCE_END, k, end=end, attribute=grouping.attribute)
-            rows.add_known(about, (float(level), float(level), float(level)), len(null))
+            rows.add_known(about, float(level), len(null))
     _add_groups(rows, lists, grouping, skews, judged)
     _add_worst(rows, lists, grouping, skews)
 
@@ -154,7 +153,7 @@ def _add_groups(rows: Rows, lists: Lists, grouping: Grouping, skews: Skews, judg
             ends = _ends(float(np.log(mean / share)), skews.drawn_skew[:, place], judged)
             rows.add_known(quantity(SKEW, lists.k, **keys), ends, n, 0.0, judged=judged)
     for name, count in grouping.small.items():
-        if grouping.judged:  # left out of what is compared, and said to be
+        if grouping.judged:  # not compared, but reported
             share = count / len(grouping.of_image)
             keys = {"attribute": grouping.attribute, "group": name}
             rows.add_known(quantity(SMALL, None, **keys), (share, np.nan, np.nan), count, judged=False)
@@ -185,9 +184,7 @@ def _add_worst(rows: Rows, lists: Lists, grouping: Grouping, skews: Skews) -> No
         n, share = int(known[row]), float(skews.shares[row, place])
         low, high = wilson_interval(np.array([share]), np.array([n]))
         keys = {"attribute": grouping.attribute, "group": grouping.names[place], "prompt": texts[int(row)]}
-        rows.add_known(
-            quantity(SHOWN, lists.k, **keys), (share, float(low[0]), float(high[0])), n, float(pool[place])
-        )
+        rows.add_known(quantity(SHOWN, lists.k, **keys), (share, low[0], high[0]), n, float(pool[place]))
 
 
 def _add_ndkl(rows: Rows, lists: Lists, grouping: Grouping, settings: SocialSettings) -> None:
@@ -204,7 +201,7 @@ def _add_ndkl(rows: Rows, lists: Lists, grouping: Grouping, settings: SocialSett
     mean = float(mean_known(each))
     rng = np.random.default_rng(settings.seed_of(f"ndkl bootstrap.{grouping.attribute}"))
     times = prompts_drawn(lists, RESAMPLED, rng)
-    # Prompts vary between draws, and images as much as they do when groups are exchanged among them.
+    # Prompts are resampled; the variation by images is that of the permutations.
     drawn = weighted_mean(np.broadcast_to(each, times.shape), times)
     drawn = drawn + rng.choice(null - null.mean(), RESAMPLED)
     rows.add_known(

@@ -25,9 +25,9 @@ Rows = NDArray[np.int64]
 PICTURED = 8
 """First results of a prompt whose pictures are kept."""
 SAMPLED = 400
-"""Images whose pictures are kept besides, drawn by their names alone: the same for every system."""
+"""Further images whose pictures are kept, chosen by a hash of their names: the same for every system."""
 TIES = 2
-"""Ties at the cut are kept up to so many times its depth; more are cut off, in an arbitrary order."""
+"""Ties at the cut are kept up to this many times its depth; the others are dropped in arbitrary order."""
 DIRECTIONS = ("image-to-text", "text-to-image")
 SCHEMAS = schemas(
     prompts=(
@@ -150,7 +150,7 @@ def rankings(
     settings: SocialSettings,
     progress: Progress,
 ) -> tuple[pl.DataFrame, Rows]:
-    """The lists, ties at the cut kept, and the rows of the images that stand first in any."""
+    """The lists with ties at the cut, and the rows of the images among the first of any list."""
     depth = settings.depth(len(images))
     prompt_rows, ranks, items, values = [], [], [], []
     for start, scores in score_blocks(asked, gallery):
@@ -179,28 +179,19 @@ def _images(
     images: Items, vectors: Vectors, first: Rows, captions: dict[int, str], settings: SocialSettings
 ) -> pl.DataFrame:
     pictured = set(first.tolist()) | set(range(min(SAMPLED, len(images))))
-    return pl.DataFrame(
-        {
-            "image_id": images.ids,
-            "picture": pl.Series(
-                [images.thumbnail(row) if row in pictured else None for row in range(len(images))],
-                dtype=pl.Binary,
-            ),
-            "vector": _packed(vectors, settings),
-            "caption": pl.Series([captions.get(row) for row in range(len(images))], dtype=pl.String),
-        }
-    )
+    pictures = [images.thumbnail(row) if row in pictured else None for row in range(len(images))]
+    words = [captions.get(row) for row in range(len(images))]
+    columns = {"image_id": images.ids, "picture": pictures, "vector": _packed(vectors, settings)}
+    return pl.DataFrame(columns | {"caption": words}, schema=SCHEMAS["images"].dtypes)
 
 
 def _packed(vectors: Vectors, settings: SocialSettings) -> pl.Series:
-    """Directions as float16, of several vectors that of their mean; null where they are not kept."""
-    if not settings.vectors:
-        return pl.Series([None] * len(vectors), dtype=pl.Binary)
-    rows = []
-    for row in range(len(vectors)):
+    """Directions as float16, for token vectors that of their mean; null where they are not kept."""
+    rows: list[bytes | None] = [None] * len(vectors)
+    for row in range(len(vectors) if settings.vectors else 0):
         vector = np.asarray(vectors[row], dtype=np.float32)
         mean = vector.mean(axis=0) if isinstance(vectors, TokenVectors) else vector
-        rows.append((unit(mean[None])[0] if mean.any() else mean).astype("<f2").tobytes())
+        rows[row] = (unit(mean[None])[0] if mean.any() else mean).astype("<f2").tobytes()
     return pl.Series(rows, dtype=pl.Binary)
 
 
@@ -220,29 +211,25 @@ def _matches(
     if not len(relevance.queries):
         return empty, {}
     text_vectors = comparable(subject, texts, progress)
-    both = (
-        (DIRECTIONS[0], relevance, vectors, text_vectors),
-        (DIRECTIONS[1], relevance.reversed(), text_vectors, vectors),
-    )
     parts = []
-    for direction, pairs, queries, gallery in both:
+    for direction in DIRECTIONS:
+        of_image = direction == DIRECTIONS[0]
+        pairs = relevance if of_image else relevance.reversed()
+        queries, gallery = (vectors, text_vectors) if of_image else (text_vectors, vectors)
         rank = np.empty(len(pairs.queries), dtype=np.int64)
         for start, scores in score_blocks(queries, gallery):
             here = slice(*np.searchsorted(pairs.queries, (start, start + len(scores))))
             rank[here] = ranks_within(scores, pairs.queries[here] - start, pairs.items[here])
             progress(f"matching {direction}", start + len(scores), pairs.n_queries)
-        of_image = direction == DIRECTIONS[0]
-        ids = (images.ids, texts.ids) if of_image else (texts.ids, images.ids)
-        part = pl.DataFrame(
-            {
-                "query_id": ids[0][pairs.queries],
-                "image_id": images.ids[pairs.queries if of_image else pairs.items],
-                "rank": rank,
-            }
+        query_ids = (images if of_image else texts).ids[pairs.queries]
+        image_ids = images.ids[pairs.queries if of_image else pairs.items]
+        part = pl.DataFrame({"query_id": query_ids, "image_id": image_ids, "rank": rank})
+        part = part.group_by("query_id", "image_id", maintain_order=True).agg(
+            pl.col("rank").min(),
+            pl.len().alias("relevant"),
+            direction=pl.lit(direction),
+            candidates=pl.lit(pairs.n_items),
         )
-        best_of = pl.col("rank").min(), pl.len().alias("relevant")
-        part = part.group_by("query_id", "image_id", maintain_order=True).agg(*best_of)
-        part = part.with_columns(direction=pl.lit(direction), candidates=pl.lit(pairs.n_items))
         parts.append(SCHEMAS["matches"].check(part.select(empty.columns), "matches"))
     first = np.unique(relevance.queries, return_index=True)
     captions = {int(image): texts.texts[relevance.items[at]] for image, at in zip(*first, strict=True)}
@@ -250,7 +237,7 @@ def _matches(
 
 
 def _captions(benchmark: Benchmark, images: Items, language: str) -> tuple[Items, Relevance]:
-    """The captions of one language in an order blind to what they say, and which is of which of `images`."""
+    """The captions of one language in a blind order, and their relevance to `images`."""
     texts, relevance = benchmark.need_texts(), benchmark.need_relevance()
     languages = texts.table["language"]
     there = languages.unique(maintain_order=True).to_list()

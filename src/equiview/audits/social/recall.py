@@ -22,8 +22,7 @@ def add_levels(rows: Rows, gallery: Gallery) -> None:
     """R@k over all images in both directions, beside chance."""
     for direction, hits in gallery.hits.items():
         level = mean_interval(hits.hit, clusters=hits.image)
-        ends = float(level.value), float(level.low), float(level.high)
-        chance = float(hits.chance.mean())
+        ends, chance = (level.value, level.low, level.high), float(hits.chance.mean())
         rows.add_known(quantity(LEVEL, hits.k, direction=direction), ends, len(hits.hit), chance)
 
 
@@ -36,75 +35,63 @@ def add_divergence(rows: Rows, gallery: Gallery, grouping: Grouping, draws: int,
         if not all((group == place).any() for place in range(len(grouping.names))):
             continue
         keys = {"attribute": grouping.attribute, "direction": direction}
-        enough = [
-            int(np.unique(hits.image[group == place]).size) >= settings.least
-            for place in range(len(grouping.names))
-        ]
-        undefined = not hits.hit[known].any()
+        undefined, enough = not hits.hit[known].any(), []
         for place, name in enumerate(grouping.names):
             inside = group == place
+            enough.append(np.unique(hits.image[inside]).size >= settings.least)
             level = mean_interval(hits.hit[inside], clusters=hits.image[inside])
-            ends = float(level.value), float(level.low), float(level.high)
-            chance = float(hits.chance[inside].mean())
-            judged = enough[place] and not undefined
-            rows.add_known(
-                quantity(LEVEL, hits.k, group=name, **keys), ends, int(inside.sum()), chance, judged=judged
-            )
+            ends, chance = (level.value, level.low, level.high), float(hits.chance[inside].mean())
+            wanted = quantity(LEVEL, hits.k, group=name, **keys)
+            rows.add_known(wanted, ends, inside.sum(), chance, judged=enough[-1] and not undefined)
         if undefined:
-            continue  # R@k of 0 for everybody has no divergence; the levels say so
-        tested = _Tested(hits, grouping, settings, draws, direction)
+            continue  # R@k of 0 in every group has no divergence; the levels show it
+        value, null, drawn = _divergences(hits, grouping, settings, draws, direction)
         judged = grouping.judged and all(enough)
         rows.add_known(
             quantity(DIVERGENCE, hits.k, **keys),
-            (tested.value, *(tested.ends if judged else (np.nan, np.nan))),
-            int(known.sum()),
-            tested.chance,
-            p=tested.p if judged else None,
+            (value, *(centred(drawn, value) if judged else (np.nan, np.nan))),
+            known.sum(),
+            float(null.mean()),
+            p=permutation_p(value, null) if judged else None,
             judged=judged,
             family=f"intersections, {family}" if grouping.is_intersection else family,
         )
 
 
-class _Tested:
-    """KL of the groups' R@k: by permutation of groups among images, and by resampling images."""
+def _divergences(
+    hits: Hits, grouping: Grouping, settings: SocialSettings, draws: int, direction: str
+) -> tuple[float, Floats, Floats]:
+    """KL of the groups' R@k: as it is, with groups permuted among images, and with images resampled."""
+    n_images, n_groups = len(grouping.of_image), len(grouping.names)
+    right: Floats = np.bincount(hits.image, weights=hits.hit, minlength=n_images).astype(np.float64)
+    asked = np.bincount(hits.image, minlength=n_images).astype(np.float64)
+    rows = np.flatnonzero((asked > 0) & (grouping.of_image >= 0))
+    right, asked, codes = right[rows], asked[rows], grouping.of_image[rows].astype(np.int64)
+    purpose = f"{grouping.attribute}.{direction}"
+    null, drawn = np.empty(draws), np.empty(draws)
+    permute = np.random.default_rng(settings.seed_of(f"permutation.{purpose}"))
+    resample = np.random.default_rng(settings.seed_of(f"bootstrap.{purpose}"))
 
-    def __init__(
-        self, hits: Hits, grouping: Grouping, settings: SocialSettings, draws: int, direction: str
-    ) -> None:
-        n_images, n_groups = len(grouping.of_image), len(grouping.names)
-        right: Floats = np.bincount(hits.image, weights=hits.hit, minlength=n_images).astype(np.float64)
-        asked = np.bincount(hits.image, minlength=n_images).astype(np.float64)
-        rows = np.flatnonzero((asked > 0) & (grouping.of_image >= 0))
-        right, asked, codes = right[rows], asked[rows], grouping.of_image[rows].astype(np.int64)
-        purpose = f"{grouping.attribute}.{direction}"
-        null, drawn = np.empty(draws), np.empty(draws)
-        permute = np.random.default_rng(settings.seed_of(f"permutation.{purpose}"))
-        resample = np.random.default_rng(settings.seed_of(f"bootstrap.{purpose}"))
+    def divergence(codes: NDArray[np.int64], right: Floats, asked: Floats) -> float:
+        sums = [np.bincount(codes, weights=values, minlength=n_groups) for values in (right, asked)]
+        try:
+            return demographic_divergence(
+                np.divide(sums[0], sums[1], out=np.zeros(n_groups), where=sums[1] > 0)
+            )
+        except UndefinedMetricError:
+            return float("nan")
 
-        def scores(codes: NDArray[np.int64], right: Floats, asked: Floats) -> Floats:
-            sums = [np.bincount(codes, weights=values, minlength=n_groups) for values in (right, asked)]
-            return np.divide(sums[0], sums[1], out=np.zeros(n_groups), where=sums[1] > 0)
-
-        self.value = _divergence(scores(codes, right, asked))
-        for draw in range(draws):
-            null[draw] = _divergence(scores(permute.permutation(codes), right, asked))
-            chosen = resample.integers(0, len(codes), size=len(codes))
-            drawn[draw] = _divergence(scores(codes[chosen], right[chosen], asked[chosen]))
-        self.chance, self.p = float(null.mean()), permutation_p(self.value, null)
-        self.ends = centred(drawn, self.value)
-
-
-def _divergence(scores: Floats) -> float:
-    try:
-        return demographic_divergence(scores)
-    except UndefinedMetricError:
-        return float("nan")
+    for draw in range(draws):
+        null[draw] = divergence(permute.permutation(codes), right, asked)
+        chosen = resample.integers(0, len(codes), size=len(codes))
+        drawn[draw] = divergence(codes[chosen], right[chosen], asked[chosen])
+    return divergence(codes, right, asked), null, drawn
 
 
 def centred(draws: Floats, value: float) -> tuple[float, float]:
-    """The interval of a number that is never below 0 and that resampling makes larger.
+    """The interval of a number of 0 or more that resampling makes larger on average.
 
-    Its draws are moved so that their mean is the value; ends below 0 become 0.
+    Its draws are shifted so that their mean is the value; ends below 0 become 0.
     """
     kept = draws[~np.isnan(draws)]
     low, high = (float(end) for end in interval(kept - kept.mean() + value))

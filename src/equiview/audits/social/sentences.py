@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import polars as pl
-
 from equiview.audits.saying import with_capital
 from equiview.audits.social.measure import KNOWN, MAX_SKEW, SHOWN, SMALL
 from equiview.audits.social.recall import DIVERGENCE, LEVEL
@@ -41,7 +39,7 @@ def biased(estimates: Estimates, row: Estimate) -> str:
             f"Yes: groups of {attribute} are matched unequally, R@{k} {direction.replace('-', ' ')} "
             f"is from {least} to {most} (KL {row:.4f}, by chance {row.chance:.4f})."
         )
-    worst = worst_prompts(estimates, attribute)
+    worst = list(worst_prompts(estimates, attribute))
     example = f"{in_words(worst[0])}; " if worst else ""
     return (
         f"Yes: neutral prompts show groups of {attribute} unequally: {example}{MAX_SKEW}@{k} is {row:.2f} on "
@@ -91,12 +89,10 @@ def evidence(estimates: Estimates, effects: Sequence[Estimate]) -> Iterator[str]
         yield f"Too small to judge, and left out of the groups: {names}{more}."
 
 
-def worst_prompts(estimates: Estimates, attribute: str) -> list[Estimate]:
+def worst_prompts(estimates: Estimates, attribute: str) -> Estimates:
     """The prompts with the largest skew, and the group that each shows the most beyond its share."""
-    if "prompt" not in estimates.keys:
-        return []
-    rows = estimates.table.filter(pl.col("prompt").is_not_null(), metric=SHOWN, attribute=attribute)
-    return list(Estimates(rows))
+    rows = estimates.table.filter(metric=SHOWN, attribute=attribute)
+    return Estimates(rows.drop_nulls("prompt") if "prompt" in rows.columns else rows.clear())
 
 
 def in_words(row: Estimate) -> str:

@@ -1,4 +1,4 @@
-"""What can be chosen of the social audit."""
+"""Settings of the social audit."""
 
 from __future__ import annotations
 
@@ -19,25 +19,23 @@ class SocialSettings(Settings):
 
     attributes: tuple[str, ...] = Field(
         default=(),
-        description="attributes of the images; none means gender, skin, age and race where there are",
+        description="attributes of the images; default: those of gender, skin, age and race that images have",
     )
     intersections: tuple[str, ...] = Field(
-        default=INTERSECTIONS, description="such as 'gender x skin'; those whose attributes there are"
+        default=INTERSECTIONS, description="such as 'gender x skin'; ignored where images lack an attribute"
     )
     unknown: tuple[str, ...] = Field(
         default=("mixed", "both", "unsure", "disagreement", "unclear", "unknown", "nan"),
         description="values that do not say which group an image shows; such images stay in the gallery",
     )
     prompts: tuple[str, ...] = Field(default=(), description="files of neutral prompts of your own")
-    languages: tuple[str, ...] = Field(
-        default=("en",), description="languages of the prompts; none means all"
-    )
+    languages: tuple[str, ...] = Field(default=("en",), description="languages of the prompts; empty: all")
     allowed: tuple[str, ...] = Field(
-        default=(), description="words that prompts may hold although they are listed"
+        default=(), description="words allowed in prompts although they name attributes"
     )
     caption_language: str = Field(
         default="",
-        description="language of the captions that are matched; none: English, or the first there is",
+        description="language of the captions that are matched; default: English, or the first one found",
     )
     k: int = Field(default=1000, ge=1, description="where lists are cut")
     share: float = Field(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from equiview.audits.estimating import mean_known
 from equiview.audits.social.groups import Grouping
 from equiview.audits.social.settings import SocialSettings
 from equiview.audits.social.tops import Floats, Lists, largest_skew, permuted, resampled, shown
@@ -23,11 +24,11 @@ ENOUGH = 30
 
 @dataclass(frozen=True)
 class Skews:
-    """MaxSkew of every list and its mean, the latter under permutation and resampling.
+    """MaxSkew of every list, and its mean under permutation (`null`) and resampling (`drawn`).
 
     `each` is `(n_prompts, n_cutoffs)`, `null` and `drawn` `(n_draws, n_cutoffs)`, `shares` `(n_prompts,
     n_groups)` at the last cutoff, `null_shares` and `drawn_shares` `(n_draws, n_groups)` their means over
-    prompts; `drawn_skew` is ln of the latter over the resampled set's shares.
+    prompts; `drawn_skew` is ln of `drawn_shares` over the groups' shares of the resampled set.
     """
 
     each: Floats
@@ -52,54 +53,46 @@ def skews_of(lists: Lists, grouping: Grouping, settings: SocialSettings, draws: 
         null_shares.append(mean_known(of_draw[:, :, -1], axis=1))
         if _is_clear(mean_known(each[:, -1]), np.concatenate(null)[:, -1]):
             break
-    again = _Resampled(lists, grouping, each, settings)
-    return Skews(
-        each,
-        shares[:, -1],
-        np.concatenate(null),
-        np.concatenate(null_shares),
-        again.skew,
-        again.shares,
-        again.group_skew,
-    )
+    again = _resampled(lists, grouping, each, settings)
+    return Skews(each, shares[:, -1], np.concatenate(null), np.concatenate(null_shares), *again)
 
 
-class _Resampled:
-    """The same numbers when concepts and images are drawn anew.
+def _resampled(
+    lists: Lists, grouping: Grouping, each: Floats, settings: SocialSettings
+) -> tuple[Floats, Floats, Floats]:
+    """`drawn`, `drawn_shares` and `drawn_skew` of `Skews`, when concepts and images are resampled.
 
-    Drawing both counts twice what only one list's images decide: it varies from prompt to prompt as well. The
-    variance of a mean is that by concepts, plus that by images, less the part by images that lists do not
-    share (Owen, "The Pigeonhole Bootstrap", 2007, has the terms). The draws are scaled to it.
+    Resampling both counts twice what depends on the images of one list only, since that differs between
+    prompts as well. The variance of a mean is that by concepts, plus that by images, less the part of images
+    that lists do not share (terms as in Owen, "The Pigeonhole Bootstrap", 2007). Draws are scaled to it.
     """
-
-    def __init__(self, lists: Lists, grouping: Grouping, each: Floats, settings: SocialSettings) -> None:
-        rng = np.random.default_rng(settings.seed_of(f"bootstrap.{grouping.attribute}"))
-        n_draws = min(RESAMPLED, settings.replicates)
-        skew, shares, group_skew, by_images, of_list, by_concepts = [], [], [], [], [], []
-        for weights in resampled(grouping, n_draws, rng):
-            codes = np.broadcast_to(grouping.of_image, weights.shape)
-            of_draw = shown(lists, grouping, codes, weights)
-            pool = _weighted_pool(grouping, weights)
-            times = prompts_drawn(lists, len(weights), rng)[:, :, None]
-            skews = largest_skew(of_draw, pool[:, None, None])
-            skew.append(weighted_mean(skews, times))
-            by_images.append(mean_known(skews, axis=1))
-            by_concepts.append(weighted_mean(np.broadcast_to(each, skews.shape), times))
-            of_list.append(np.nan_to_num(skews - each))
-            shares.append(weighted_mean(of_draw[:, :, -1], times))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                group_skew.append(np.log(shares[-1] / pool))
-        self.shares, self.group_skew = np.concatenate(shares), np.concatenate(group_skew)
-        both, images, concepts = (_whole(np.concatenate(part)) for part in (skew, by_images, by_concepts))
-        apart = _not_shared(np.concatenate(of_list).var(axis=0).mean(axis=0), images.var(axis=0), len(each))
-        variance = np.maximum(concepts.var(axis=0) + images.var(axis=0) - apart, images.var(axis=0))
-        spread = both.std(axis=0)
-        scale = np.divide(np.sqrt(variance), spread, out=np.ones_like(spread), where=spread > 0)
-        self.skew = both.mean(axis=0) + (both - both.mean(axis=0)) * np.minimum(scale, 1.0)
+    rng = np.random.default_rng(settings.seed_of(f"bootstrap.{grouping.attribute}"))
+    n_draws = min(RESAMPLED, settings.replicates)
+    skew, shares, group_skew, by_images, of_list, by_concepts = [], [], [], [], [], []
+    for weights in resampled(grouping, n_draws, rng):
+        codes = np.broadcast_to(grouping.of_image, weights.shape)
+        of_draw = shown(lists, grouping, codes, weights)
+        pool = _weighted_pool(grouping, weights)
+        times = prompts_drawn(lists, len(weights), rng)[:, :, None]
+        skews = largest_skew(of_draw, pool[:, None, None])
+        skew.append(weighted_mean(skews, times))
+        by_images.append(mean_known(skews, axis=1))
+        by_concepts.append(weighted_mean(np.broadcast_to(each, skews.shape), times))
+        of_list.append(np.nan_to_num(skews - each))
+        shares.append(weighted_mean(of_draw[:, :, -1], times))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            group_skew.append(np.log(shares[-1] / pool))
+    both, images, concepts = (_whole(np.concatenate(part)) for part in (skew, by_images, by_concepts))
+    apart = _not_shared(np.concatenate(of_list).var(axis=0).mean(axis=0), images.var(axis=0), len(each))
+    variance = np.maximum(concepts.var(axis=0) + images.var(axis=0) - apart, images.var(axis=0))
+    spread = both.std(axis=0)
+    scale = np.divide(np.sqrt(variance), spread, out=np.ones_like(spread), where=spread > 0)
+    drawn = both.mean(axis=0) + (both - both.mean(axis=0)) * np.minimum(scale, 1.0)
+    return drawn, np.concatenate(shares), np.concatenate(group_skew)
 
 
 def _whole(draws: Floats) -> Floats:
-    """Draws in which nobody of a known group was drawn are as the others are on average."""
+    """Fill draws without any known group with the mean of the others."""
     return np.where(np.isnan(draws), mean_known(draws, axis=0), draws)
 
 
@@ -132,14 +125,7 @@ def prompts_drawn(lists: Lists, draws: int, rng: np.random.Generator) -> Floats:
 
 
 def weighted_mean(table: Floats, times: Floats) -> Floats:
-    """Mean over the second axis, nan left out, each row counted `times`."""
+    """Mean over the second axis, weighted by `times`; nan is ignored."""
     counted = np.where(np.isnan(table), 0.0, times)
     with np.errstate(invalid="ignore"):
         return np.asarray((np.nan_to_num(table) * counted).sum(axis=1) / counted.sum(axis=1))
-
-
-def mean_known(table: Floats, axis: int | None = None) -> Floats:
-    """The mean of what is not nan; nan where all of it is."""
-    known = ~np.isnan(table)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, table, 0.0).sum(axis=axis) / known.sum(axis=axis))

@@ -45,12 +45,9 @@ class Lists:
     def of(cls, observations: Observations, depth: int, cutoffs: Sequence[int]) -> Lists:
         """Read them from the observed tables."""
         prompts, images = observations["prompts"], observations["images"]
-        rows = {
-            name: pl.DataFrame({f"{name}_id": table[f"{name}_id"], name: np.arange(len(table))})
-            for name, table in (("prompt", prompts), ("image", images))
-        }
         ranked = observations["rankings"]
-        for name, places in rows.items():
+        for name, table in (("prompt", prompts), ("image", images)):
+            places = table.select(f"{name}_id").with_row_index(name).cast({name: pl.Int64})
             ranked = ranked.join(places, on=f"{name}_id", how="inner", maintain_order="left")
         ranked = ranked.sort("prompt", "rank")
         prompt = ranked["prompt"].to_numpy()

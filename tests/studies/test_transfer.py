@@ -348,7 +348,7 @@ def test_spaces_are_compared_when_images_are_given(tmp_path):
         run_of(tmp_path / "y", after[0].name, [one("skew", 1.0), one("gap", 1.0)], parent="another"),
         *after[1:],
     ]
-    with pytest.raises(InputError, match="is no longer what was audited"):
+    with pytest.raises(InputError, match="has changed since it was audited"):
         transfer(changed, later, tmp_path / "other", images=images)
 
 

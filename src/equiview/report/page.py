@@ -103,6 +103,7 @@ def rendered(template: str, runs: Sequence[Run], pictures: embed.Pictures, **con
     tiers = "".join(f"--tier-{name}:{value};" for name, value in colours.TIERS.items())
     html = environment().get_template(template).render(
         **content,
+        runs=runs,
         versions=versions_of(runs),
         pictures=pictures.pieces(),
         pictures_a_piece=pictures.size,

@@ -45,5 +45,5 @@ def study_page(
     blocks = figures.blocks("study", [("", figure) for figure in with_domains(list(drawn))], pictures)
     return rendered(
         "study.html", runs, pictures,
-        title=title, question=question, sentences=sentences, blocks=blocks, tables=tables, runs=runs,
+        title=title, question=question, sentences=sentences, blocks=blocks, tables=tables,
     )  # fmt: skip

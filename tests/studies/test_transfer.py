@@ -356,7 +356,7 @@ def test_what_does_not_fit_together_is_said(tmp_path):
     before, after = simple(tmp_path)
     stranger = run_of(tmp_path / "s", "stranger", [one("gap", 1.0)], parent="of nobody")
     with pytest.raises(
-        InputError, match="'stranger' is derived from of nobody; no run before is of that one"
+        InputError, match="'stranger' is derived from of nobody; no run before is of that subject"
     ):
         transfer(before, [*after, stranger], tmp_path / "out")
     with pytest.raises(

@@ -183,7 +183,7 @@ def _lines(chart: Chart, rows: Series) -> list[Spec]:
     }
     if not (chart.low and chart.high):
         return [line]
-    edge = {
+    edge: Spec = {
         "type": "scatter",
         "mode": "lines",
         "line": {"width": 0},
@@ -216,7 +216,7 @@ def _scatter(chart: Chart, rows: Series) -> list[Spec]:
         known = [x for x in trace["x"] if x is not None]
         ends = [min(known), max(known)]
         name = "fit," if chart.color is None else f"{trace['name']}:"
-        fit = {"type": "scatter", "mode": "lines", "name": f"{name} r = {number(r)}"}
+        fit: Spec = {"type": "scatter", "mode": "lines", "name": f"{name} r = {number(r)}"}
         fit |= {"x": ends, "y": [slope * x + intercept for x in ends]}
         traces.append(
             fit | {"line": {"color": rows.colour, "dash": "dot", "width": 1.5}, "hoverinfo": "skip"}

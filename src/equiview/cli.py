@@ -1,6 +1,6 @@
-"""The command line: words for what `equiview.api` does. It holds no logic.
+"""The command line: commands for the functions of `equiview.api`. It holds no logic.
 
-Exit codes: 0 fine, 1 a mistake of the user's, 2 a defect of ours.
+Exit codes: 0 success, 1 wrong input, 2 a defect of equiview.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import typer
 
 from equiview import __version__
 from equiview.cli_make import add_groups
+from equiview.cli_study import AsJson, Seed, opened
 from equiview.cli_study import app as study_app
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ app.add_typer(study_app)
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C."""
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts instead of tables.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything drawn at random.")]
 
 
 def main() -> None:
@@ -119,13 +118,15 @@ def audit(
         list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. AUDIT.replicates=2000; may be repeated.")
     ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Encode and ask everything again, and keep nothing of it.")
+        bool, typer.Option("--no-cache", help="Encode and ask everything again; store nothing.")
     ] = False,
     on_error: Annotated[
-        str, typer.Option(help="An image that cannot be read: stop, or skip it and name it in left_out.csv.")
+        str,
+        typer.Option(help="For an image that cannot be read: stop, or skip it and list it in left_out.csv."),
     ] = "stop",
     max_cost: Annotated[
-        float | None, typer.Option(min=0, help="Ask nothing more once answers have cost so many US dollars.")
+        float | None,
+        typer.Option(min=0, help="Send no more requests once answers have cost this many US dollars."),
     ] = None,
     dry_run: Annotated[
         bool,
@@ -186,10 +187,8 @@ def report(
 ) -> None:
     """Write the page of each run again, without running its subject."""
     from equiview import api
-    from equiview.data.run import Run
 
-    paths = [str(api.write_report(Run.open(folder))) for folder in runs]
-    _print_json({"reports": paths}) if as_json else [print(path) for path in paths]
+    _show_paths("reports", [api.write_report(run) for run in opened(runs)], as_json)
 
 
 @app.command()
@@ -197,21 +196,19 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of two or more runs over the same items.")],
     out: Annotated[Path, typer.Option(help="Folder for the comparison.")] = Path("comparison"),
     against: Annotated[
-        Path | None, typer.Option(help="Compare each run with the one in this folder alone.")
+        Path | None, typer.Option(help="Compare each run only with the one in this folder.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put runs side by side, with paired tests of their differences."""
+    """Compare runs side by side, with paired tests of their differences."""
     from equiview import api
-    from equiview.data.run import Run
     from equiview.report.progress import progress_bars
     from equiview.studies import averages
 
-    first = Run.open(against) if against else None
-    opened = [Run.open(folder) for folder in runs]
+    first = opened([against])[0] if against else None
     with progress_bars(as_json) as progress:
-        opened, table = api.write_comparison(opened, out, progress, against=first)
-    _show(opened, table, out / "report.html", as_json, averages(opened))
+        compared, table = api.write_comparison(opened(runs), out, progress, against=first)
+    _show(compared, table, out / "report.html", as_json, averages(compared))
 
 
 @app.command()
@@ -221,35 +218,32 @@ def figures(
 ) -> None:
     """Write a run's figures for print, as SVG and PDF, into its folder figures/."""
     from equiview import api
-    from equiview.data.run import Run
 
-    paths = [str(path) for path in api.write_figures(Run.open(run))]
-    _print_json({"figures": paths}) if as_json else [print(path) for path in paths]
+    _show_paths("figures", api.write_figures(*opened([run])), as_json)
 
 
 @app.command()
 def export(
     runs: Annotated[list[Path], typer.Argument(help="Folder of a run; of several for a table of a paper.")],
     table: Annotated[
-        str, typer.Option(help="A table as its paper lays it out; `list` names those there are.")
+        str, typer.Option(help="A table in the layout of its paper; `list` prints their names.")
     ] = "",
     format_: Annotated[str, typer.Option("--format", help="csv, latex, markdown or json.")] = "csv",
 ) -> None:
     """Print a run's numbers, or a table of a paper filled with them, to paste."""
-    from equiview.data.run import Run
     from equiview.errors import InputError
     from equiview.report import export as estimates_of
     from equiview.report import export_layout, list_layouts
 
-    opened = [Run.open(folder) for folder in runs]
+    found = opened(runs)
     if table == "list":
-        _print_table(list_layouts(opened), "Tables")
+        _print_table(list_layouts(found), "Tables")
     elif table:
-        print(export_layout(opened, table, format_), end="")
-    elif len(opened) == 1:
-        print(estimates_of(opened[0], format_), end="")
+        print(export_layout(found, table, format_), end="")
+    elif len(found) == 1:
+        print(estimates_of(found[0], format_), end="")
     else:
-        raise InputError("the numbers of several runs are exported one run at a time, or with --table")
+        raise InputError("export several runs one run at a time, or with --table")
 
 
 @app.command()
@@ -263,7 +257,7 @@ def review(
         typer.Option("--export", help="Write what people judged to this .csv, .jsonl or .parquet file."),
     ] = None,
 ) -> None:
-    """Let people judge items in a browser, a few people each, and print their links; or export it."""
+    """Let people judge items in a browser and print a link for each reviewer; or export the judgements."""
     if out is not None:
         from equiview.review import export_review
 
@@ -279,13 +273,16 @@ def review(
 def cache(
     action: Annotated[str, typer.Argument(help="list, verify or prune.")] = "list",
     kind: Annotated[
-        str, typer.Option(help="vectors or answers. Both by default; prune spares answers unless it is told.")
+        str,
+        typer.Option(
+            help="vectors or answers; both by default. prune removes answers only with --kind answers."
+        ),
     ] = "",
     model: Annotated[
         str | None, typer.Option(help="prune: only this model, by the start of its fingerprint.")
     ] = None,
     unused_days: Annotated[
-        float | None, typer.Option(min=0, help="prune: only what was not used for so many days.")
+        float | None, typer.Option(min=0, help="prune: only what was not used for this many days.")
     ] = None,
     damaged: Annotated[bool, typer.Option("--damaged", help="prune: only what is damaged.")] = False,
     as_json: AsJson = False,
@@ -297,7 +294,7 @@ def cache(
     kinds = (_one_of("--kind", kind, ("vectors", "answers")),) if kind else ("vectors", "answers")
     stores: dict[str, Store | AnswerStore] = {"vectors": Store(), "answers": AnswerStore()}
     if action == "prune":
-        # Answers may have cost money: who does not name them keeps them.
+        # Answers may have cost money: they are removed only if named.
         freed = stores[kind or "vectors"].prune(model, unused_days=unused_days, damaged=damaged)
         return _print_json({"freed_bytes": freed}) if as_json else print(f"freed {freed / 1e6:.1f} MB")
     tables = {name: stores[name].contents() if action == "list" else stores[name].verify() for name in kinds}
@@ -353,7 +350,7 @@ def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
 
 
 def _settings(given: list[str]) -> dict[str, dict[str, Any]]:
-    """Read AUDIT.NAME=VALUE; a value is JSON where it can be, numbers with commas are a list, else text."""
+    """Read AUDIT.NAME=VALUE; a value is read as JSON, a list where it has commas, or else as text."""
     from equiview.errors import InputError
 
     read: dict[str, dict[str, Any]] = {}
@@ -377,13 +374,29 @@ def _show(
     as_json: bool,
     means: pl.DataFrame | None = None,
 ) -> None:
-    if as_json:
-        return _print_json(_as_data(runs, comparison, path, means))
     from equiview.report.console import print_results
 
-    print_results(runs, comparison, means)
-    print(f"Report: {path}")
-    return None
+    if not as_json:
+        print_results(runs, comparison, means)
+        return print(f"Report: {path}")
+    entries = [
+        {
+            "folder": str(run.folder),
+            "subject": run.name,
+            "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts],
+            "failures": [failure.model_dump(mode="json") for failure in run.failures],
+            "estimates": run.estimates.table.to_dicts(),
+        }
+        for run in runs
+    ]
+    tables = {"comparison": comparison, "averages": means}
+    rows = {name: None if table is None else table.to_dicts() for name, table in tables.items()}
+    return _print_json({"report": str(path), "runs": entries} | rows)
+
+
+def _show_paths(name: str, paths: list[Path], as_json: bool) -> None:
+    words = [str(path) for path in paths]
+    _print_json({name: words}) if as_json else print(*words, sep="\n")
 
 
 def _show_plan(plan: pl.DataFrame, as_json: bool) -> None:
@@ -392,26 +405,6 @@ def _show_plan(plan: pl.DataFrame, as_json: bool) -> None:
     rows = plan.with_columns(dollars=plan["dollars"].round(4).cast(str).fill_null("not known"))
     names = {"pictures": "with pictures", "input_tokens": "tokens in", "output_tokens": "tokens out"}
     return _print_table(rows.rename(names), "What would be asked")
-
-
-def _as_data(
-    runs: list[Run], comparison: pl.DataFrame | None, path: Path, means: pl.DataFrame | None
-) -> dict[str, Any]:
-    return {
-        "report": str(path),
-        "runs": [
-            {
-                "folder": str(run.folder),
-                "subject": run.name,
-                "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts],
-                "failures": [failure.model_dump(mode="json") for failure in run.failures],
-                "estimates": run.estimates.table.to_dicts(),
-            }
-            for run in runs
-        ],
-        "comparison": None if comparison is None else comparison.to_dicts(),
-        "averages": None if means is None else means.to_dicts(),
-    }
 
 
 def _end_with_failures(runs: list[Run]) -> None:
@@ -442,7 +435,7 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _complain(message: str) -> None:
-    """Print one line, whatever line breaks and control characters a file or a library's message has."""
+    """Print one line, without the line breaks that a file's or a library's message may have."""
     _print_error(f"equiview: {' '.join(message.split())}")
 
 

@@ -1,37 +1,51 @@
-"""`equiview study`: words for what takes several runs."""
+"""`equiview study`: commands that need several runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-app = typer.Typer(name="study", help="Ask what only several runs together can answer.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from equiview.data.run import Run
+
+app = typer.Typer(name="study", help="Studies over several runs.", no_args_is_help=True)
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts instead of tables.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything drawn at random.")]
+
+
+def opened(folders: list[Path]) -> list[Run]:
+    """The runs in these folders."""
+    from equiview.data.run import Run
+
+    return [Run.open(folder) for folder in folders]
 
 
 @app.command()
 def transfer(
-    before: Annotated[list[Path], typer.Option(help="Folder of a run before; may be given several times.")],
-    after: Annotated[list[Path], typer.Option(help="Folder of a run after; may be given several times.")],
+    before: Annotated[
+        list[Path], typer.Option(help="Folder of a run before the adaptation; may be repeated.")
+    ],
+    after: Annotated[list[Path], typer.Option(help="Folder of a run after it; may be repeated.")],
     out: Annotated[Path, typer.Option(help="Folder of the study.")],
     metric_before: Annotated[
         list[str] | None, typer.Option(help="METRIC[@K][,KEY=VALUE...]; each audit's headlines by default.")
     ] = None,
-    metric_after: Annotated[list[str] | None, typer.Option(help="The same of the runs after.")] = None,
+    metric_after: Annotated[list[str] | None, typer.Option(help="The same for the runs after.")] = None,
     also: Annotated[
         list[str] | None,
-        typer.Option(help="BEFORE=AFTER: attributes that are called differently, race=skin."),
+        typer.Option(help="BEFORE=AFTER: attributes that have different names, e.g. race=skin."),
     ] = None,
     select: Annotated[
-        str, typer.Option(help="A number by which models are chosen, METRIC[@K][,KEY=VALUE...].")
+        str, typer.Option(help="Choose models by this number, METRIC[@K][,KEY=VALUE...].")
     ] = "",
     least: Annotated[float, typer.Option(help="Least value of --select.")] = float("-inf"),
     most: Annotated[float, typer.Option(help="Greatest value of --select.")] = float("inf"),
     images: Annotated[str, typer.Option(help="Benchmark whose images are embedded to compare spaces.")] = "",
     setting: Annotated[list[str] | None, typer.Option(help="NAME=VALUE, e.g. tolerance=0.4.")] = None,
 ) -> None:
-    """Does bias before an adaptation predict bias after it? Runs after name what they are derived from."""
+    """Test whether bias before an adaptation predicts bias after it."""
     from equiview import api
     from equiview.report.console import print_results
     from equiview.report.progress import progress_bars
@@ -57,21 +71,17 @@ def neighbourhoods(
     out: Annotated[Path, typer.Option(help="Folder for the study.")] = Path("neighbourhoods"),
     clusters: Annotated[int, typer.Option(min=1, help="Clusters in each model's space of images.")] = 6,
     least: Annotated[int, typer.Option(min=2, help="Images that a group must have.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything drawn at random.")] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON for scripts instead of tables.")
-    ] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
-    """Ask whether bias is the same in every part of the space of images, and write a page of it."""
+    """Test whether bias is the same in every part of the space of images, and write a report."""
     from equiview import api
-    from equiview.data.run import Run
     from equiview.report.console import print_json, print_table
     from equiview.report.progress import progress_bars
 
-    opened = [Run.open(folder) for folder in runs]
     with progress_bars(as_json) as progress:
         found = api.write_neighbourhoods(
-            opened, out, clusters=clusters, least=least, seed=seed, progress=progress
+            opened(runs), out, clusters=clusters, least=least, seed=seed, progress=progress
         )
     if as_json:
         tables = {"groups": found.groups, "biases": found.biases, "correlations": found.correlations}

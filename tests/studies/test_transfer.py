@@ -348,7 +348,7 @@ def test_spaces_are_compared_when_images_are_given(tmp_path):
         run_of(tmp_path / "y", after[0].name, [one("skew", 1.0), one("gap", 1.0)], parent="another"),
         *after[1:],
     ]
-    with pytest.raises(InputError, match="is no longer what was audited"):
+    with pytest.raises(InputError, match="has changed since it was audited"):
         transfer(changed, later, tmp_path / "other", images=images)
 
 
@@ -356,7 +356,7 @@ def test_what_does_not_fit_together_is_said(tmp_path):
     before, after = simple(tmp_path)
     stranger = run_of(tmp_path / "s", "stranger", [one("gap", 1.0)], parent="of nobody")
     with pytest.raises(
-        InputError, match="'stranger' is derived from of nobody; no run before is of that one"
+        InputError, match="'stranger' is derived from of nobody; no run before is of that subject"
     ):
         transfer(before, [*after, stranger], tmp_path / "out")
     with pytest.raises(

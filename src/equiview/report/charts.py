@@ -22,6 +22,8 @@ from equiview.report.words import number
 FEW = 40  # labelled points up to which labels are drawn beside them, where there is room
 MANY = 12  # categories beyond which a narrow screen lays a chart on its side
 
+LEGEND_PLACE = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
+
 Spec = dict[str, Any]
 
 
@@ -51,13 +53,14 @@ def spec(chart: Chart, subjects: Sequence[str] = (), heat: HeatScale | None = No
         draw = {"bars": _bars, "stacked": _bars, "lines": _lines, "points": _points, "scatter": _scatter}
         data = [trace for rows in coloured for trace in draw[chart.mark](chart, rows)]
     if chart.marker:
-        data += _markers(chart)
+        data.append(_markers(chart, chart.marker))
     categories = _categories(chart.table[chart.x])
+    pictured = chart.picture is not None and chart.mark == "scatter"
     return {
         "data": data,
         "layout": _layout(chart, coloured, categories),
         "flip": chart.mark in {"bars", "stacked", "points"} and len(categories or ()) > MANY,
-        "cards": _cards(chart),
+        "cards": [hover(chart, row) for row in chart.table.iter_rows(named=True)] if pictured else [],
     }
 
 
@@ -143,14 +146,9 @@ def _categories(column: pl.Series) -> list[str] | None:
 
 
 def _base(chart: Chart, rows: Series) -> Spec:
-    return {
-        "name": _safe(rows.name),
-        "x": _values(rows.table[chart.x]),
-        "y": _values(rows.table[chart.y]),
-        "hovertext": ["<br>".join(map(_safe, hover(chart, row))) for row in rows.table.iter_rows(named=True)],
-        "hoverinfo": "text",
-        "legendgroup": _safe(rows.name),
-    }
+    name, x, y = _safe(rows.name), _values(rows.table[chart.x]), _values(rows.table[chart.y])
+    lines = ["<br>".join(map(_safe, hover(chart, row))) for row in rows.table.iter_rows(named=True)]
+    return {"name": name, "x": x, "y": y, "hovertext": lines, "hoverinfo": "text", "legendgroup": name}
 
 
 def _errors(chart: Chart, rows: Series) -> Spec | None:
@@ -158,21 +156,14 @@ def _errors(chart: Chart, rows: Series) -> Spec | None:
         return None
     y = rows.table[chart.y].cast(pl.Float64)
     above, below = (rows.table[chart.high] - y).clip(0), (y - rows.table[chart.low]).clip(0)
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": _values(above.fill_null(0)),
-        "arrayminus": _values(below.fill_null(0)),
-        "thickness": 1.25,
-        "width": 2,
-    }
+    ends = {"array": _values(above.fill_null(0)), "arrayminus": _values(below.fill_null(0))}
+    return {"type": "data", "symmetric": False, **ends, "thickness": 1.25, "width": 2}
 
 
 def _bars(chart: Chart, rows: Series) -> list[Spec]:
+    errors = _errors(chart, rows) if chart.mark == "bars" else None
     trace = _base(chart, rows) | {"type": "bar", "marker": {"color": rows.colour}}
-    if chart.mark == "bars" and (errors := _errors(chart, rows)):
-        trace["error_y"] = errors
-    return [trace]
+    return [trace | ({"error_y": errors} if errors else {})]
 
 
 def _points(chart: Chart, rows: Series) -> list[Spec]:
@@ -192,15 +183,14 @@ def _lines(chart: Chart, rows: Series) -> list[Spec]:
     }
     if not (chart.low and chart.high):
         return [line]
-    edge = {
+    edge: Spec = {
         "type": "scatter",
         "mode": "lines",
         "line": {"width": 0},
         "hoverinfo": "skip",
         "showlegend": False,
-        "x": line["x"],
-        "legendgroup": line["legendgroup"],
     }
+    edge |= {"x": line["x"], "legendgroup": line["legendgroup"]}
     fill = {"fill": "tonexty", "fillcolor": colours.translucent(rows.colour, 0.2)}
     lower = edge | {"y": _values(rows.table[chart.low])}
     upper = edge | {"y": _values(rows.table[chart.high])} | fill
@@ -223,30 +213,28 @@ def _scatter(chart: Chart, rows: Series) -> list[Spec]:
     line = fitted(trace["x"], trace["y"]) if chart.fit and chart.table[chart.x].dtype.is_numeric() else None
     if line:
         slope, intercept, r = line
-        ends = [min(x for x in trace["x"] if x is not None), max(x for x in trace["x"] if x is not None)]
+        known = [x for x in trace["x"] if x is not None]
+        ends = [min(known), max(known)]
+        name = "fit," if chart.color is None else f"{trace['name']}:"
+        fit: Spec = {"type": "scatter", "mode": "lines", "name": f"{name} r = {number(r)}"}
+        fit |= {"x": ends, "y": [slope * x + intercept for x in ends]}
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": f"fit, r = {number(r)}"
-                if chart.color is None
-                else f"{trace['name']}: r = {number(r)}",
-                "x": ends,
-                "y": [slope * x + intercept for x in ends],
-                "line": {"color": rows.colour, "dash": "dot", "width": 1.5},
-                "hoverinfo": "skip",
-            }
+            fit | {"line": {"color": rows.colour, "dash": "dot", "width": 1.5}, "hoverinfo": "skip"}
         )
     return traces
 
 
 def _heatmap(chart: Chart, heat: HeatScale) -> Spec:
     value = chart.color or chart.y
-    columns, rows = _categories_or_values(chart.table[chart.x]), _categories_or_values(chart.table[chart.y])
-    cells: dict[tuple[Any, Any], tuple[Any, str]] = {}
+    columns, rows = (
+        _categories(column) or _values(column.unique(maintain_order=True))
+        for column in (chart.table[chart.x], chart.table[chart.y])
+    )
     keys = zip(_values(chart.table[chart.x]), _values(chart.table[chart.y]), strict=True)
-    for key, row in zip(keys, chart.table.iter_rows(named=True), strict=True):
-        cells[key] = (row[value], "<br>".join(map(_safe, hover(chart, row))))
+    cells = {
+        key: (row[value], "<br>".join(map(_safe, hover(chart, row))))
+        for key, row in zip(keys, chart.table.iter_rows(named=True), strict=True)
+    }
     empty = (None, "")
     last = len(heat.colours) - 1
     return {
@@ -265,25 +253,13 @@ def _heatmap(chart: Chart, heat: HeatScale) -> Spec:
     }
 
 
-def _categories_or_values(column: pl.Series) -> list[Any]:
-    return _categories(column) or _values(column.unique(maintain_order=True))
-
-
-def _markers(chart: Chart) -> list[Spec]:
+def _markers(chart: Chart, column: str) -> Spec:
     """The second value of each x, as a tick across it."""
-    assert chart.marker is not None
-    rows = chart.table.unique([chart.x, chart.marker], maintain_order=True)
-    return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": title_of(chart.marker),
-            "x": _values(rows[chart.x]),
-            "y": _values(rows[chart.marker]),
-            "hoverinfo": "skip",
-            "marker": {"symbol": "line-ew", "size": 11, "color": "ink", "line": {"width": 2, "color": "ink"}},
-        }
-    ]
+    rows = chart.table.unique([chart.x, column], maintain_order=True)
+    look = {"symbol": "line-ew", "size": 11, "color": "ink", "line": {"width": 2, "color": "ink"}}
+    places = {"x": _values(rows[chart.x]), "y": _values(rows[column])}
+    about = {"type": "scatter", "mode": "markers", "name": title_of(column)}
+    return about | places | {"hoverinfo": "skip", "marker": look}
 
 
 def _layout(chart: Chart, coloured: list[Series], categories: list[str] | None) -> Spec:
@@ -317,14 +293,7 @@ def _layout(chart: Chart, coloured: list[Series], categories: list[str] | None) 
         "scattermode": "group" if chart.mark == "points" and categories and not once else "overlay",
         "scattergap": 0.35,
         "showlegend": named and chart.mark != "heatmap",
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "itemsizing": "constant",
-        },
+        "legend": LEGEND_PLACE | {"itemsizing": "constant"},
         "xaxis": x_axis,
         "yaxis": y_axis,
         "shapes": [_reference_line(value) for value in levels.values()],
@@ -333,17 +302,8 @@ def _layout(chart: Chart, coloured: list[Series], categories: list[str] | None) 
 
 
 def _reference_line(value: float) -> Spec:
-    line = {"color": "ink", "width": 1, "dash": "dash"}
-    return {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "yref": "y",
-        "y0": value,
-        "y1": value,
-        "line": line,
-    }
+    place = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": value, "y1": value}
+    return place | {"line": {"color": "ink", "width": 1, "dash": "dash"}}
 
 
 def _reference_word(label: str, value: float, log: bool) -> Spec:
@@ -351,9 +311,3 @@ def _reference_word(label: str, value: float, log: bool) -> Spec:
     level = float(np.log10(value)) if log and value > 0 else value
     place = {"xref": "paper", "x": 1, "xanchor": "right", "yref": "y", "y": level, "yanchor": "bottom"}
     return place | {"text": _safe(label), "showarrow": False, "font": {"size": 11}}
-
-
-def _cards(chart: Chart) -> list[list[str]]:
-    if chart.picture is None or chart.mark != "scatter":
-        return []
-    return [hover(chart, row) for row in chart.table.iter_rows(named=True)]

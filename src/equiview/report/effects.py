@@ -21,7 +21,7 @@ NEAR = 14.0
 
 @dataclass(frozen=True)
 class Plotted:
-    """An estimate on a card's scale, up to what distance from its chance floor is fair, and of how many."""
+    """An estimate on a card's scale, its tolerance around chance, and how many effects it is largest of."""
 
     estimate: Estimate
     tolerance: float | None = None
@@ -153,7 +153,7 @@ def _row(audit: str, entry: Plotted, about: Quantity, ends: tuple[float, float])
     own = Quantity(
         "" if about.metric else row.quantity.metric, None if about.k else row.quantity.k, other_keys
     )
-    fair = (entry.reference - (tolerance or 0.0), entry.reference + (tolerance or 0.0))
+    fair_low, fair_high = (_at(entry.reference + side * (tolerance or 0.0), ends) for side in (-1, 1))
     most = f"largest of {entry.among}" if entry.among > 1 else ""
     return {
         "of": ", ".join(filter(None, [named(audit, own) if own != Quantity("") else "", most])),
@@ -168,6 +168,6 @@ def _row(audit: str, entry: Plotted, about: Quantity, ends: tuple[float, float])
         "low": _at(left, ends),
         "width": round(_at(right, ends) - _at(left, ends), 2),
         "chance_at": None if row.chance is None and tolerance is None else _at(entry.reference, ends),
-        "fair_at": _at(fair[0], ends),
-        "fair_width": round(_at(fair[1], ends) - _at(fair[0], ends), 2),
+        "fair_at": fair_low,
+        "fair_width": round(fair_high - fair_low, 2),
     }

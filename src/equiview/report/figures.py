@@ -50,9 +50,8 @@ def blocks(audit: str, figures: Sequence[tuple[str, Figure]], pictures: Pictures
     `pictures`.
     """
     subjects = list(dict.fromkeys(subject for subject, _ in figures))
-    names = list(dict.fromkeys(figure.name for _, figure in figures))
     shown = []
-    for name in names:
+    for name in dict.fromkeys(figure.name for _, figure in figures):
         same = [(subject, figure) for subject, figure in figures if figure.name == name]
         identity = "-".join(("figure", audit, name)).replace(".", "-").replace(" ", "-")
         drawn = [(subject, figure) for subject, figure in same if isinstance(figure, Chart)]
@@ -71,11 +70,9 @@ def joined(drawn: Sequence[tuple[str, Chart]]) -> Chart | None:
     same = {(chart.mark, chart.x, chart.y, tuple(sorted(chart.reference.items()))) for _, chart in drawn}
     if len(drawn) < 2 or not alone or len(same) > 1:
         return None
-    parts = [chart.table.select(pl.lit(subject).alias(SUBJECT), pl.all()) for subject, chart in drawn]
     # Bars of many categories and runs would be slivers: points say the same.
     mark = "points" if first.mark == "bars" else first.mark
-    table = pl.concat(parts, how="diagonal_relaxed")
-    return replace(first, table=table, color=SUBJECT, by_subject=True, mark=mark)
+    return replace(first, table=_stacked(drawn), color=SUBJECT, by_subject=True, mark=mark)
 
 
 def _chart_block(
@@ -83,11 +80,8 @@ def _chart_block(
 ) -> Block:
     first = drawn[0][1]
     together = joined(drawn)
-    shown = (
-        [("", together)]
-        if together
-        else [(subject if len(drawn) > 1 else "", chart) for subject, chart in drawn]
-    )
+    apart = [(subject if len(drawn) > 1 else "", chart) for subject, chart in drawn]
+    shown = [("", together)] if together else apart
     table = together.table if together else _stacked(drawn)
     heat = heat_scale([chart for _, chart in shown]) if first.mark == "heatmap" else None
     payload = {
@@ -132,13 +126,11 @@ def _stacked(figures: Sequence[tuple[str, Figure]]) -> pl.DataFrame:
 def _lists(gallery: Gallery) -> list[dict[str, Any]]:
     lists = []
     for (group,), rows in gallery.table.group_by(["group"], maintain_order=True):
-        shown = gallery.pictures.get(str(group))
-        ranked = rows.sort("rank", maintain_order=True)
-        entries = [_entry(row) for row in ranked.iter_rows(named=True)]
+        entries = list(map(_entry, rows.sort("rank", maintain_order=True).iter_rows(named=True)))
         lists.append(
             {
                 "heading": str(rows["heading"][0]) if "heading" in rows.columns else str(group),
-                "picture": None if shown is None else data_uri(small(shown)),
+                "picture": _uri(gallery.pictures.get(str(group))),
                 "entries": entries,
                 "pictorial": any(entry["picture"] for entry in entries),
             }
@@ -146,10 +138,13 @@ def _lists(gallery: Gallery) -> list[dict[str, Any]]:
     return lists
 
 
+def _uri(picture: bytes | None) -> str | None:
+    return None if picture is None else data_uri(small(picture))
+
+
 def _entry(row: dict[str, Any]) -> dict[str, Any]:
     code = row.get("language")
     name, direction, tier = language(code or "")
-    shown = row.get("item_picture")
     return {
         "rank": row["rank"],
         "text": row.get("text"),
@@ -160,6 +155,6 @@ def _entry(row: dict[str, Any]) -> dict[str, Any]:
         "score": None if row.get("score") is None else number(float(row["score"])),
         "correct": row.get("correct"),
         "note": row.get("note"),
-        "picture": None if shown is None else data_uri(small(shown)),
+        "picture": _uri(row.get("item_picture")),
         "winner": bool(row["winner"]) if "winner" in row else row["rank"] == 1,
     }

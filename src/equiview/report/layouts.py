@@ -25,12 +25,11 @@ Layout = Callable[[Estimates], pl.DataFrame]
 def layouts_of(runs: Sequence[Run]) -> dict[str, Layout]:
     """The tables that the audits of these runs lay out, by AUDIT.NAME."""
     audits = dict.fromkeys(audit for run in runs for audit in run.manifest.audits)
-    known = {audit: installed(audit) for audit in audits}
     return {
         f"{audit}.{name}": layout
-        for audit, entry in known.items()
-        if entry is not None
-        for name, layout in entry.tables.items()
+        for audit in audits
+        if (known := installed(audit))
+        for name, layout in known.tables.items()
     }
 
 
@@ -83,26 +82,9 @@ def _chosen(known: dict[str, Layout], name: str) -> tuple[str, Layout]:
     return fitting[0], known[fitting[0]]
 
 
-def _csv(_: str, table: pl.DataFrame) -> str:
-    return safe_csv(table)
-
-
-def _json(title: str, table: pl.DataFrame) -> str:
-    return as_json({"table": title, "rows": table.to_dicts()}) + "\n"
-
-
-def _latex(title: str, table: pl.DataFrame) -> str:
-    return "\n".join(latex_grid(title, *_printed(table)))
-
-
-def _markdown(title: str, table: pl.DataFrame) -> str:
-    return "\n".join(markdown_grid(title, *_printed(table)))
-
-
 def _printed(table: pl.DataFrame) -> tuple[Header, Rows]:
-    columns = [_words(column) for column in table]
-    header = [(column.name, column.dtype == pl.String) for column in table]
-    return header, list(zip(*columns, strict=True))
+    header = [(name, dtype == pl.String) for name, dtype in table.schema.items()]
+    return header, list(zip(*map(_words, table), strict=True))
 
 
 def _words(column: pl.Series) -> list[str]:
@@ -121,8 +103,8 @@ def _words(column: pl.Series) -> list[str]:
 
 
 FORMATS: dict[str, Callable[[str, pl.DataFrame], str]] = {
-    "csv": _csv,
-    "latex": _latex,
-    "markdown": _markdown,
-    "json": _json,
+    "csv": lambda _, table: safe_csv(table),
+    "latex": lambda title, table: "\n".join(latex_grid(title, *_printed(table))),
+    "markdown": lambda title, table: "\n".join(markdown_grid(title, *_printed(table))),
+    "json": lambda title, table: as_json({"table": title, "rows": table.to_dicts()}) + "\n",
 }

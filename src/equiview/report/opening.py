@@ -1,7 +1,7 @@
 """The opening: per audit the question, the answer, the size of the effect against chance, who is worst off.
 
-Made to be read in a minute. What is shown is picked by rule, never by hand: the effect that each verdict
-rests on beside its tolerance, and the five at the bad end of each list that the audit names.
+It takes a minute to read. Rules choose what is shown: the effect that each verdict rests on beside its
+tolerance, and the five worst values of each list that the audit names.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Card:
-    """What the opening says of one audit."""
+    """One audit in the opening."""
 
     audit: str
     question: str
@@ -74,7 +74,7 @@ def cards(runs: Sequence[Run], comparison: pl.DataFrame | None) -> list[Card]:
 
 
 def readings(runs: Sequence[Run]) -> dict[str, list[tuple[str, str]]]:
-    """What numbers say together: by title, (subject, sentence) of each run that says it."""
+    """Readings of several numbers together: by title, (subject, sentence) for each run that has it."""
     by_title: dict[str, list[tuple[str, str]]] = {}
     for run in runs:
         for reading in (reading for verdict in run.verdicts for reading in verdict.readings):
@@ -106,11 +106,8 @@ def compared(comparison: pl.DataFrame | None, audit: str) -> list[tuple[Quantity
     """Rows of the comparison by what they are about, as the page writes them."""
     if comparison is None or not len(comparison):
         return []
-    rows = []
-    for row in comparison.filter(pl.col("audit") == audit).iter_rows(named=True):
-        about = quantity_of(row)
-        rows.append((about, _compared(audit, about, row)))
-    return rows
+    rows = comparison.filter(pl.col("audit") == audit).iter_rows(named=True)
+    return [(about, _compared(audit, about, row)) for row in rows for about in [quantity_of(row)]]
 
 
 def _compared(audit: str, about: Quantity, row: dict[str, Any]) -> dict[str, Any]:
@@ -139,15 +136,11 @@ def _compared(audit: str, about: Quantity, row: dict[str, Any]) -> dict[str, Any
 def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> Card:
     axis = scale(audit, plotted(runs, audit))
     bad_ends = [worst(audit, run.estimates.of(audit)) for run in runs]
-    answers = [
-        _answer(
-            run,
-            audit,
-            effect=row,
-            worst=tuple(_worst_list(audit, *entries) for entries in lists),
-        )
+    given = (
+        _answer(run, audit, effect=row, worst=tuple(_worst_list(audit, *entries) for entries in lists))
         for run, row, lists in zip(runs, axis.rows, bad_ends, strict=True)
-    ]
+    )
+    answers = [answer for answer in given if answer is not None]
     titles = [f"{label_of(audit, wanted)} by {key}" for lists in bad_ends for key, wanted, _ in lists]
     known = installed(audit)
     questions = [verdict.question for run in runs for verdict in run.verdicts if verdict.audit == audit]
@@ -161,10 +154,10 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
         chance=any(row is not None and row["chance_at"] is not None for row in axis.rows),
         tolerance=any(row is not None and row["tolerance"] is not None for row in axis.rows),
         largest=any(row is not None and row["among"] > 1 for row in axis.rows),
-        answers=tuple(answer for answer in answers if answer is not None),
+        answers=tuple(answers),
         ticks=axis.ticks,
         worst_title="; ".join(dict.fromkeys(titles)),
-        advice=_advice([answer for answer in answers if answer is not None]),
+        advice=_advice(answers),
         comparison=same or tuple(row for _, row in differences[:3]),
         differences=tuple(row for _, row in differences),
     )
@@ -179,19 +172,10 @@ def _answer(
             return Answer(run.name, "failed", "!", "not measured", failure.message, trace=failure.trace)
     for verdict in run.verdicts:
         if verdict.audit == audit:
-            sign, word = FINDINGS[verdict.finding]
             return Answer(
-                run.name,
-                verdict.finding,
-                sign,
-                word,
-                verdict.answer,
-                verdict.evidence,
-                verdict.advice,
-                verdict.limits,
-                effect=effect,
-                worst=worst,
-            )
+                run.name, verdict.finding, *FINDINGS[verdict.finding], verdict.answer,
+                verdict.evidence, verdict.advice, verdict.limits, effect=effect, worst=worst,
+            )  # fmt: skip
     return None
 
 

@@ -33,7 +33,7 @@ SCRIPTS = ("start.js", "table.js", "figures.js", "explorer.js")
 
 @dataclass(frozen=True)
 class Section:
-    """What the page says of one audit."""
+    """One audit's part of the page."""
 
     card: opening.Card
     figures: tuple[figures.Block, ...]
@@ -57,11 +57,8 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
     pairs = [(run.name, audit) for run in runs for audit in run.manifest.audits]
     if repeated := next((pair for pair in pairs if pairs.count(pair) > 1), None):
         raise InputError(
-            f"two of the runs are of {repeated[0]!r} in the audit {repeated[1]}; a page holds one"
+            f"two of the runs are of {repeated[0]!r} in the audit {repeated[1]}; a page takes one of them"
         )
-    names = list(dict.fromkeys(run.name for run in runs))
-    script = "\n".join(embed.asset(name) for name in SCRIPTS)
-    plotly, plotly_hash = embed.plotly()
     pictures = embed.Pictures()
     # Before the figures, so that the pictures of a screenful of queries lie in one piece.
     explorers = explorers_of(runs, pictures)
@@ -77,29 +74,46 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
         )
         for card in cards
     ]
-    subjects = list({run.name: run for run in runs}.values())
-    html = (
-        environment()
-        .get_template("page.html")
-        .render(
-            subjects=subjects,
-            title=_title(runs),
-            sections=sections,
-            benchmarks=_benchmarks(runs),
-            versions=versions_of(runs),
-            explorers=explorers,
-            pictures=pictures.pieces(),
-            pictures_a_piece=pictures.size,
-            readings=opening.readings(runs),
-            published=published.beside(runs),
-            published_benchmarks=published.benchmarks(),
-            style=Markup(embed.asset("page.css") + palette()),
-            script=Markup(script),
-            policy=policy_of(script, plotly_hash),
-            plotly=plotly,
-            subject_colour=lambda name: colours.subject_colour(name, names),
-        )
+    return rendered(
+        "page.html",
+        runs,
+        pictures,
+        subjects=list({run.name: run for run in runs}.values()),
+        title=_title(runs),
+        sections=sections,
+        benchmarks=list(
+            {run.manifest.benchmark.fingerprint: run.manifest.benchmark for run in runs}.values()
+        ),
+        explorers=explorers,
+        readings=opening.readings(runs),
+        published=published.beside(runs),
+        published_benchmarks=published.benchmarks(),
     )
+
+
+def rendered(template: str, runs: Sequence[Run], pictures: embed.Pictures, **content: Any) -> bytes:
+    """A template as a page, as UTF-8 HTML, with the script, style and policy that all pages have.
+
+    The content security policy allows our scripts by their hashes, and nothing from a network.
+    """
+    script = "\n".join(embed.asset(name) for name in SCRIPTS)
+    plotly, plotly_hash = embed.plotly()
+    names = list(dict.fromkeys(run.name for run in runs))
+    # The style sheet shares these colours with the figures.
+    tiers = "".join(f"--tier-{name}:{value};" for name, value in colours.TIERS.items())
+    html = environment().get_template(template).render(
+        **content,
+        runs=runs,
+        versions=versions_of(runs),
+        pictures=pictures.pieces(),
+        pictures_a_piece=pictures.size,
+        style=Markup(embed.asset("page.css") + f":root{{{tiers}}}\n"),
+        script=Markup(script),
+        policy=f"default-src 'none'; script-src '{embed.script_hash(script)}' '{plotly_hash}'; "
+        "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
+        plotly=plotly,
+        subject_colour=lambda name: colours.subject_colour(name, names),
+    )  # fmt: skip
     return (html.rstrip() + "\n").encode()
 
 
@@ -112,21 +126,6 @@ def page_of(run: Run) -> bytes:
 def environment() -> Environment:
     """The templates of pages."""
     return templates("equiview.report", number=number, counted=counted)
-
-
-def policy_of(script: str, plotly_hash: str) -> str:
-    """The content security policy: our scripts by their hashes, and nothing from a network."""
-    ours = embed.script_hash(script)
-    return (
-        f"default-src 'none'; script-src '{ours}' '{plotly_hash}'; style-src 'unsafe-inline'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def palette() -> str:
-    """The colours the style sheet shares with the figures."""
-    variables = "".join(f"--tier-{name}:{value};" for name, value in colours.TIERS.items())
-    return f":root{{{variables}}}\n"
 
 
 def _title(runs: Sequence[Run]) -> str:
@@ -186,23 +185,16 @@ def _means(means: pl.DataFrame, audit: str) -> tuple[tuple[str, str, str, str], 
 
 
 def _settings(runs: Sequence[Run], audit: str) -> tuple[tuple[str, str, str], ...]:
-    """Each setting once, with the run it is of where they differ."""
+    """Each setting once, with its runs where runs differ."""
     names: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for setting, value in sorted(run.manifest.settings.get(audit, {}).items()):
-            names.setdefault((setting, _words(value)), []).append(run.name)
+            shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            names.setdefault((setting, shown), []).append(run.name)
     return tuple(
         (setting, value, "" if len(of) == len(runs) else ", ".join(of))
         for (setting, value), of in names.items()
     )
-
-
-def _words(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _benchmarks(runs: Sequence[Run]) -> list[Any]:
-    return list({run.manifest.benchmark.fingerprint: run.manifest.benchmark for run in runs}.values())
 
 
 def versions_of(runs: Sequence[Run]) -> list[tuple[str, str]]:

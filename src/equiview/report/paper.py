@@ -42,17 +42,13 @@ STYLE = {
     "font.size": 8,
     "axes.titlesize": 9,
     "axes.labelsize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7),
     "axes.edgecolor": INK,
     "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
     "axes.axisbelow": True,
     "grid.color": PALE,
     "grid.linewidth": 0.5,
-    "legend.frameon": False,
     "lines.linewidth": 1.3,
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
@@ -89,10 +85,7 @@ def _families() -> list[str]:
     from matplotlib import font_manager
 
     installed = {font.name for font in font_manager.fontManager.ttflist}
-    return [
-        "DejaVu Sans",
-        *(name for name in (f"Noto Sans{script}" for script in SCRIPTS) if name in installed),
-    ]
+    return ["DejaVu Sans", *(name for script in SCRIPTS if (name := f"Noto Sans{script}") in installed)]
 
 
 def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
@@ -160,21 +153,11 @@ def _bars(chart: Chart, axes: Any, coloured: list[Series], places: dict[str, int
         y = rows.table[chart.y].fill_null(0.0).to_list()
         shift = 0 if stacked or once else (index - (len(coloured) - 1) / 2) * share
         bottom = [ground.get(place, 0.0) if stacked else 0.0 for place in x]
-        ends = None if stacked else _ends(chart, rows.table)
+        errors = {} if stacked else {"yerr": _ends(chart, rows.table)}
         # A line of the same colour closes the seams between bars that touch.
-        seam = rows.colour if dense else "none"
-        axes.bar(
-            [place + shift for place in x],
-            y,
-            share,
-            bottom=bottom,
-            color=rows.colour,
-            label=rows.name,
-            yerr=ends,
-            error_kw={"elinewidth": 0.7, "ecolor": INK},
-            edgecolor=seam,
-            linewidth=0.2,
-        )
+        look = {"color": rows.colour, "edgecolor": rows.colour if dense else "none", "linewidth": 0.2}
+        axes.bar([place + shift for place in x], y, share, bottom=bottom, label=rows.name,
+                 error_kw={"elinewidth": 0.7, "ecolor": INK}, **look, **errors)  # fmt: skip
         for place, value in zip(x, y, strict=True):
             ground[place] = ground.get(place, 0.0) + value
 

@@ -34,24 +34,20 @@ def estimates_table(runs: Sequence[Run], audit: str) -> pl.DataFrame:
 
     Keys, cutoffs, p values and marks of rows with too few to judge by are left out where no row has them.
     """
-    parts = [run.estimates.of(audit).table.drop("audit") for run in runs]
-    if len(runs) > 1:
-        parts = [
-            part.select(pl.lit(run.name).alias("subject"), pl.all())
-            for run, part in zip(runs, parts, strict=True)
-        ]
-    table = pl.concat(parts, how="diagonal_relaxed")
     first = ["subject"] if len(runs) > 1 else []
+    parts = [
+        run.estimates.of(audit)
+        .table.drop("audit")
+        .select(*(pl.lit(run.name).alias(name) for name in first), pl.all())
+        for run in runs
+    ]
+    table = pl.concat(parts, how="diagonal_relaxed")
     keys = [name for name in table.columns if name not in (*BASE, *first)]
     empty = {name for name in table.columns if table[name].null_count() == len(table)} & {*keys, *OPTIONAL}
     judged = pl.col("judged").replace_strict({True: "yes", False: TOO_FEW}, return_dtype=pl.String)
     return table.with_columns(judged).select(
         name for name in (*first, "metric", "k", *keys, *NUMBERS) if name not in empty
     )
-
-
-def _csv(run: Run) -> str:
-    return safe_csv(run.estimates.table)
 
 
 def _json(run: Run) -> str:
@@ -95,8 +91,7 @@ def _printed(audit: str, estimates: Estimates) -> tuple[list[tuple[str, bool]], 
     optional["judged"] = False in estimates.table["judged"]
     header = [("metric", True), *((key, True) for key in estimates.keys), ("value", False)]
     header += [("95% interval", False), ("chance", False), ("n", False)]
-    names = {"p": ("p", False), "p_holm": ("p (Holm)", False), "judged": ("judged", True)}
-    header += [names[name] for name in names if optional[name]]
+    header += [(name.replace("_holm", " (Holm)"), name == "judged") for name in optional if optional[name]]
 
     def cells(row: Estimate) -> list[str]:
         unit = metric_of(audit, row.quantity.metric).unit
@@ -119,7 +114,7 @@ def _printed(audit: str, estimates: Estimates) -> tuple[list[tuple[str, bool]], 
 
 
 FORMATS: dict[str, Callable[[Run], str]] = {
-    "csv": _csv,
+    "csv": lambda run: safe_csv(run.estimates.table),
     "latex": _latex,
     "markdown": _markdown,
     "json": _json,

@@ -1,4 +1,4 @@
-"""Means over systems: what a paper says of its models together rather than of one."""
+"""Means over systems: one number for several models, as papers report it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from equiview.audits import installed
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.metric import Metric, Quantity, quantity
 from equiview.data.run import Run
-from equiview.errors import InputError
 from equiview.stats import student_interval
+from equiview.studies.alike import alike
 
 BEFORE: dict[str, DataTypeClass] = {"audit": pl.String, "metric": pl.String, "k": pl.Int32}
 AFTER: dict[str, DataTypeClass] = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
@@ -24,22 +24,15 @@ def averages(runs: Sequence[Run]) -> pl.DataFrame:
 
     Runs are grouped by audit and by the items they are over. Columns: audit, metric, k, the keys of the
     quantity, value, low, high, n. Every system counts alike, and `n` is how many have the quantity, at least
-    two. The interval is Student's over systems, within the range of the metric. It says how far systems like
-    these differ, and nothing of the items, which they share. The table is empty when there is nothing to
-    average. InputError when two runs of a group are of one system.
+    two. The interval is Student's over systems, within the range of the metric. It shows how far systems like
+    these differ. It does not cover sampling of the items, which they share. The table is empty when there is
+    nothing to average. InputError when two runs of a group are of one system.
     """
-    groups: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        for audit in run.manifest.audits:
-            groups.setdefault((audit, run.manifest.benchmark.fingerprint), []).append(run)
     rows: list[dict[str, Any]] = []
-    for (audit, _), alike in groups.items():
-        names = [run.name for run in alike]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise InputError(f"two runs are of {repeated[0]!r}; a mean over systems takes each once")
+    for audit, members in alike(runs, "a mean over systems takes each once"):
         known = installed(audit)
         metrics = [known.metric(name) for name in known.averaged] if known else []
-        estimates = [run.estimates.of(audit) for run in alike]
+        estimates = [run.estimates.of(audit) for run in members]
         rows += [{"audit": audit} | row for row in mean_over(estimates, filter(None, metrics))]
     table = (
         pl.from_dicts(rows, schema_overrides=BEFORE | AFTER) if rows else pl.DataFrame(schema=BEFORE | AFTER)
@@ -49,7 +42,7 @@ def averages(runs: Sequence[Run]) -> pl.DataFrame:
 
 
 def mean_of(row: Mapping[str, Any]) -> Estimate:
-    """A row of `averages` as an estimate, whose n is of systems."""
+    """A row of `averages` as an estimate; its n is the number of systems."""
     keys = {name: key for name, key in row.items() if name not in (*BEFORE, *AFTER) and key is not None}
     return Estimate(quantity(row["metric"], row["k"], **keys), **{name: row[name] for name in AFTER})
 

@@ -16,20 +16,20 @@ from equiview.audits import AUDITS
 from equiview.audits.execute import settings_of, view_of
 from equiview.data.comparison import AFTER, BASE, BEFORE
 from equiview.data.headline import Headline
-from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.data.seeds import seed_for
 from equiview.data.values import Values
 from equiview.errors import InputError
 from equiview.stats import bootstrap_means, holm, interval, sign_flip_test, swap_test
 from equiview.stats.means import LEAST
+from equiview.studies.alike import alike
 
 FREE = ("seed", "replicates")
 """Settings that compared runs may differ in: values of queries do not depend on them, or only by chance."""
 
 
 class Options(TypedDict):
-    """How intervals and tests resample: what goes together, how often, and from which seed."""
+    """How intervals and tests resample: clusters of queries, number of replicates, seed."""
 
     clusters: NDArray[np.int64]
     replicates: int
@@ -51,26 +51,20 @@ def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
 
 
 def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
-    """The same of runs that `runs_against` put in order."""
+    """As `compare`, for runs that `runs_against` has ordered."""
     if len(runs) < 2:
         raise InputError("comparing needs at least two runs")
-    groups: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        failed = {failure.audit for failure in run.failures}
-        for audit in run.manifest.audits:
-            if audit not in failed:
-                groups.setdefault((audit, run.manifest.benchmark.fingerprint), []).append(run)
     rows: list[dict[str, Any]] = []
-    for (audit, _), alike in groups.items():
-        names = [run.name for run in alike]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise InputError(f"two runs are of {repeated[0]!r}; comparing needs different subjects")
-        pairs = _pairs(alike, against)
+    for audit, members in alike(runs, "comparing needs different subjects"):
+        pairs = _pairs(members, against)
         for a, b in pairs:
-            _check_settings(audit, alike[a], alike[b])
-        tables = [_values(run, audit) for run in alike] if pairs else []
+            _check_settings(audit, members[a], members[b])
+        known = AUDITS.get(audit) if pairs else None
+        tables = (
+            [known.values(view_of(run, audit), settings_of(run, audit)) for run in members] if known else []
+        )
         for a, b in pairs:
-            both = (alike[a], alike[b])
+            both = (members[a], members[b])
             rows += _pair(audit, both, *_shared(audit, both, tables[a], tables[b]))
     if not rows:
         over = "; ".join(f"{run.folder}: {run.manifest.benchmark.name}" for run in runs)
@@ -83,7 +77,7 @@ def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
 
 
 def runs_against(runs: Sequence[Run], against: Run | None) -> list[Run]:
-    """The runs, that of `against` first, each folder once; all of them as they are without it."""
+    """The runs, `against` first and each folder once; without `against` unchanged."""
     if against is None:
         return list(runs)
     return list({run.folder.resolve(): run for run in (against, *runs)}.values())
@@ -107,10 +101,6 @@ def _check_settings(audit: str, a: Run, b: Run) -> None:
                 f"audit {audit!r} was run with {name} {json.dumps(first[name])} in {a.folder} and "
                 f"{json.dumps(second[name])} in {b.folder}; run one of them again with the other's setting"
             )
-
-
-def _values(run: Run, key: str) -> Values:
-    return AUDITS.get(key).values(view_of(run, key), settings_of(run, key))
 
 
 def _shared(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> tuple[Values, Values]:
@@ -140,20 +130,21 @@ def _pair(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> I
     for headline in headlines:
         tested = difference(headline, first, second, replicates=replicates, seed=seed)
         if tested["n"]:
-            yield {"audit": audit, "a": a.name, "b": b.name} | _address(headline.quantity) | tested
+            about = {"metric": headline.quantity.metric, "k": headline.quantity.k} | headline.quantity.keys
+            yield {"audit": audit, "a": a.name, "b": b.name} | about | tested
 
 
 def difference(
     headline: Headline, first: Values, second: Values, *, replicates: int, seed: int
 ) -> dict[str, Any]:
-    """What a headline is for two systems over the same queries, how far apart, and whether by chance.
+    """A headline for two systems over the same queries, its difference, and the test of it.
 
     Returns value_a, value_b, difference (b minus a; None where both are infinite), low, high, p and n. The
-    interval is of the headline itself, computed anew for every draw of the queries. The p value is of what
-    each query adds to the difference, to first order at the pooled means: the differences of its values
-    weighted by the headline's slopes. For a mean that is the paired difference itself. Where the headline is
-    not smooth, systems are swapped query by query instead, and low and high are None; n alone, 0, if none has
-    all columns.
+    interval is that of the headline itself, computed again for every replicate of the queries. The p value
+    tests what each query adds to the difference, to first order at the pooled means: the differences of its
+    values weighted by the headline's slopes. For a mean that is the paired difference itself. For a headline
+    that is not smooth, systems are swapped query by query instead, and low and high are None; if no query
+    has all columns, only n is returned, as 0.
     """
     columns = headline.columns(first, second)
     tables = [values.at(*columns) for values in (first, second)]
@@ -171,8 +162,8 @@ def difference(
     width = a.shape[1]
     with np.errstate(invalid="ignore"):
         differences = headline.combine(draws[:, width:]) - headline.combine(draws[:, :width])
-    # Infinity less infinity is no difference: where that is all there is, it has no value and no interval.
-    # Nor is there one of fewer clusters than any other interval takes.
+    # Infinity less infinity is undefined: where all replicates are, there is no value and no interval.
+    # Too few clusters give no interval either.
     few = len(np.unique(first.clusters[~np.isnan(added)])) < LEAST
     low, high = (None, None) if few or np.isnan(differences).all() else map(float, interval(differences))
     return {
@@ -198,7 +189,3 @@ def _swapped(
     p = swap_test(a, b, headline.combine, replicates=replicates, seed=seed)
     number = {"value_a": of_a, "value_b": of_b, "difference": of_b - of_a, "low": None, "high": None}
     return number | {"p": p, "n": len(a)}
-
-
-def _address(wanted: Quantity) -> dict[str, Any]:
-    return {"metric": wanted.metric, "k": wanted.k} | wanted.keys

@@ -1,10 +1,10 @@
-"""Global and local: is a model's bias the same everywhere in its space of images.
+"""Global and local bias: whether a model's bias is the same everywhere in its space of images.
 
 After S, section 4.1 (docs/studies/neighbourhoods.md). The images are clustered in the space of each model
 (k-means). A group is an intersection of clusters, one of each model, so that all models agree that its
 images belong together; the largest come first. The bias of each model is measured in each group and set
-beside its bias over all images; across models, local and global bias are correlated by rank (Spearman). Of
-one model, groups are its own clusters.
+beside its bias over all images; across models, local and global bias are correlated by rank (Spearman).
+For a single model, groups are its own clusters.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ from equiview.data.seeds import seed_for
 from equiview.errors import InputError, UndefinedStatisticError
 from equiview.io.progress import Progress, silent
 from equiview.stats import holm, spearman_interval, spearman_p
+from equiview.studies.alike import check_once
 
 GLOBAL = "all images"
 STARTS = 10
-"""Beginnings of k-means, of which the tightest result is kept."""
+"""Starts of k-means; the tightest result is kept."""
 WORDS = 6
+WORD = re.compile(r"[^\W\d_]{3,}")
 ATTRIBUTE = "attribute"
-"""The key of what bias is by."""
+"""The key of estimates that names the attribute of people."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def neighbourhoods(
             "`least` or `clusters`"
         )
     names = [str(place + 1) for place in range(len(found))]
-    words = distinctive_words([[_said(images, row) for row in rows] for _, rows in found])
+    words = distinctive_words([[text or "" for text in images["words"][rows]] for _, rows in found])
     members = pl.concat(
         [images[rows].select(pl.lit(name).alias("group"), "image_id", "picture")
          for name, (_, rows) in zip(names, found, strict=True)]
@@ -97,7 +99,7 @@ def neighbourhoods(
 
 
 def cluster(vectors: NDArray[np.float32], clusters: int, seed: int) -> NDArray[np.int64]:
-    """The k-means cluster of each of `vectors`, `(n,)`: the tightest of ten beginnings (k-means++).
+    """The k-means cluster of each of `vectors`, `(n,)`: the tightest of ten starts (k-means++).
 
     Clusters are numbered from the largest. InputError for fewer vectors than clusters.
     """
@@ -107,15 +109,10 @@ def cluster(vectors: NDArray[np.float32], clusters: int, seed: int) -> NDArray[n
         raise InputError(f"{len(vectors)} images cannot be put into {clusters} clusters; ask for fewer")
     points = vectors.astype(np.float64)
     rng = np.random.default_rng(seed)
-    best: tuple[float, NDArray[np.int64]] | None = None
-    for _ in range(STARTS):
-        centres, labels = kmeans2(points, clusters, minit="++", rng=rng, missing="warn", iter=50)
-        spread = float(((points - centres[labels]) ** 2).sum())
-        if best is None or spread < best[0]:
-            best = spread, labels
-    assert best is not None
-    order = np.argsort(-np.bincount(best[1], minlength=clusters), kind="stable")
-    return np.asarray(np.argsort(order)[best[1]], dtype=np.int64)
+    starts = [kmeans2(points, clusters, minit="++", rng=rng, missing="warn", iter=50) for _ in range(STARTS)]
+    _, labels = min(starts, key=lambda start: float(((points - start[0][start[1]]) ** 2).sum()))
+    order = np.argsort(-np.bincount(labels, minlength=clusters), kind="stable")
+    return np.asarray(np.argsort(order)[labels], dtype=np.int64)
 
 
 def groups_of(labels: NDArray[np.int64], least: int) -> list[tuple[tuple[int, ...], NDArray[np.int64]]]:
@@ -144,7 +141,9 @@ def distinctive_words(groups: Sequence[Sequence[str]]) -> list[list[str]]:
     >>> distinctive_words([["a guitar"] * 9 + ["a man"], ["a ball"] * 9 + ["a man"]])
     [['guitar'], ['ball']]
     """
-    counts = [Counter(word for text in texts for word in set(_words(text))) for texts in groups]
+    counts = [
+        Counter(word for text in texts for word in set(WORD.findall(text.casefold()))) for texts in groups
+    ]
     prior = sum(counts, Counter())
     total = sum(prior.values())
     apart = []
@@ -176,22 +175,13 @@ def correlations_of(biases: pl.DataFrame, seed: int) -> pl.DataFrame:
                 rho = spearman_interval(both[group], both[GLOBAL], seed=seed_for(seed, f"{keys}.{group}"))
             except UndefinedStatisticError:
                 continue  # too few models, or a bias that is the same for all
-            rows.append(
-                dict(zip(about, keys, strict=True))
-                | {
-                    "group": group,
-                    "rho": rho.value,
-                    "low": rho.low,
-                    "high": rho.high,
-                    "p": spearman_p(both[group], both[GLOBAL]),
-                    "n": rho.n,
-                }
-            )
+            numbers = {"rho": rho.value, "low": rho.low, "high": rho.high}
+            numbers |= {"p": spearman_p(both[group], both[GLOBAL]), "n": rho.n}
+            rows.append(dict(zip(about, keys, strict=True)) | {"group": group} | numbers)
     schema: dict[str, Any] = dict.fromkeys(("metric", "attribute", "direction", "group"), pl.String)
     schema |= {"k": pl.Int32, "n": pl.Int64}
-    numbers: dict[str, Any] = dict.fromkeys(("rho", "low", "high", "p", "p_holm"), pl.Float64)
     if not rows:
-        return pl.DataFrame(schema=schema | numbers)
+        return pl.DataFrame(schema=schema | dict.fromkeys(("rho", "low", "high", "p", "p_holm"), pl.Float64))
     table = pl.from_dicts(rows, schema_overrides=schema | {"p": pl.Float64}, infer_schema_length=None)
     return table.with_columns(p_holm=pl.Series(holm(table["p"].to_numpy())))
 
@@ -200,14 +190,12 @@ def _audit_of(runs: Sequence[Run]) -> tuple[str, AnyAudit]:
     """The audit with a space of images that all runs have."""
     if not runs:
         raise InputError("a study of neighbourhoods needs at least one run")
-    names = [run.name for run in runs]
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"two runs are of {repeated[0]!r}; the study takes each model once")
+    check_once(runs, "the study takes each model once")
     fingerprints = {run.manifest.benchmark.fingerprint: run for run in runs}
     if len(fingerprints) > 1:
         first, second = list(fingerprints.values())[:2]
         raise InputError(
-            f"{first.folder} and {second.folder} are not over the same items; only those compare"
+            f"{first.folder} and {second.folder} are not over the same items and cannot be compared"
         )
     shared = set(runs[0].manifest.audits).intersection(*(run.manifest.audits for run in runs))
     spaces = [key for key in runs[0].manifest.audits if key in shared and AUDITS.get(key).space is not None]
@@ -254,11 +242,3 @@ def _rows(run: str, group: str, estimates: Estimates, metrics: Sequence[str]) ->
         about = {"run": run, "group": group, "metric": row["metric"], "k": row["k"]}
         keys = {name: row.get(name) for name in (ATTRIBUTE, "direction")}
         yield about | keys | {name: row[name] for name in ("value", "low", "high", "n", "chance", "judged")}
-
-
-def _said(images: pl.DataFrame, row: int) -> str:
-    return images["words"][int(row)] or ""
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]{3,}", text.casefold())

@@ -11,6 +11,7 @@ from equiview.studies.neighbourhoods import GLOBAL, Neighbourhoods
 EXAMPLES = 12
 """Pictures of a group that are shown."""
 BETWEEN = " x "
+COLUMNS = ("name", "run", "value", "low", "high", "n")
 
 
 def figures_of(found: Neighbourhoods) -> list[Figure]:
@@ -18,17 +19,20 @@ def figures_of(found: Neighbourhoods) -> list[Figure]:
     return [*_gallery(found), *_heat_maps(found), *_correlations(found)]
 
 
-def _name(found: Neighbourhoods) -> dict[str, str]:
-    """What a reader calls each group."""
-    named = {GLOBAL: GLOBAL}
-    for row in found.groups.iter_rows(named=True):
-        words = ", ".join(row["words"].split(", ")[:2])
-        named[row["group"]] = f"{row['group']}: {words}" if words else row["group"]
-    return named
+def _alone(found: Neighbourhoods, table: pl.DataFrame) -> pl.DataFrame:
+    """The rows of single attributes, with the name of each group: its number and its first two words."""
+    words = {group: text.split(", ")[:2] for group, text in found.groups.select("group", "words").iter_rows()}
+    named = {group: f"{group}: {', '.join(first)}" for group, first in words.items() if first[0]}
+    name = pl.col("group").replace(named)
+    return table.filter(~pl.col("attribute").str.contains(BETWEEN, literal=True)).with_columns(name=name)
+
+
+def _slug(text: str) -> str:
+    return text.lower().replace(" ", "-").replace(",", "")
 
 
 def _gallery(found: Neighbourhoods) -> list[Figure]:
-    """Examples of each group drawn by lot, of the images whose pictures were kept."""
+    """A random sample of each group, from the images whose pictures were kept."""
     parts = []
     for row in found.groups.iter_rows(named=True):
         pictured = found.members.filter(pl.col("group") == row["group"], pl.col("picture").is_not_null())
@@ -63,25 +67,21 @@ def _gallery(found: Neighbourhoods) -> list[Figure]:
 def _heat_maps(found: Neighbourhoods) -> list[Figure]:
     """Bias of every model in every group, over all images first; models in the order of their global bias."""
     figures: list[Figure] = []
-    named = _name(found)
-    alone = found.biases.filter(~pl.col("attribute").str.contains(BETWEEN, literal=True))
+    alone = _alone(found, found.biases)
     for (metric, attribute, direction), part in alone.group_by(
         "metric", "attribute", "direction", maintain_order=True
     ):
         overall = part.filter(group=GLOBAL).sort("value", "run", descending=[True, False])["run"].to_list()
         order = {run: place for place, run in enumerate(overall)}
-        table = part.with_columns(
-            place=pl.col("run").replace_strict(order, default=len(order)),
-            name=pl.col("group").replace_strict(named, default=pl.col("group")),
-        ).sort("place", maintain_order=True)
-        about = f"{metric} by {attribute}" + (f", {direction}" if direction else "")
+        place = pl.col("run").replace_strict(order, default=len(order))
+        about = ", ".join(filter(None, [f"{metric} by {attribute}", direction]))
         figures.append(
             Chart(
-                name=f"bias-{about}".lower().replace(" ", "-").replace(",", ""),
+                name=_slug(f"bias-{about}"),
                 title=about,
                 see="A row for each model, most biased over all images first. Where bias were the same "
                 "everywhere, every column would go from dark to light like the first.",
-                table=table.select("name", "run", "value", "low", "high", "n", "chance"),
+                table=part.sort(place, maintain_order=True).select(*COLUMNS, "chance"),
                 mark="heatmap", x="name", y="run", color="value", x_title="group", y_title="model",
             )
         )  # fmt: skip
@@ -90,20 +90,16 @@ def _heat_maps(found: Neighbourhoods) -> list[Figure]:
 
 def _correlations(found: Neighbourhoods) -> list[Figure]:
     figures: list[Figure] = []
-    named = _name(found)
-    alone = found.correlations.filter(~pl.col("attribute").str.contains(BETWEEN, literal=True))
+    alone = _alone(found, found.correlations)
     for (metric, direction), part in alone.group_by("metric", "direction", maintain_order=True):
-        about = f"{metric}" + (f", {direction}" if direction else "")
-        table = part.with_columns(name=pl.col("group").replace_strict(named, default=pl.col("group")))
+        about = ", ".join(filter(None, [metric, direction]))
         figures.append(
             Chart(
-                name=f"rho-{about}".lower().replace(" ", "-").replace(",", ""),
+                name=_slug(f"rho-{about}"),
                 title=f"Does bias over all images say which models are biased locally? {about}",
                 see="Spearman's rho across models: 1 where a group orders them as all images do, 0 where it "
                 "has nothing to do with it.",
-                table=table.rename({"rho": "value"}).select(
-                    "name", "attribute", "value", "low", "high", "n", "p", "p_holm"
-                ),
+                table=part.rename({"rho": "value"}).select("name", "attribute", *COLUMNS[2:], "p", "p_holm"),
                 mark="points", x="name", y="value", low="low", high="high", color="attribute",
                 x_title="group", y_title="Spearman's rho", reference={"none": 0.0},
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,11 +84,11 @@ def _correlated(before: Measure, after: Measure) -> Pair:
 
 
 def detectable(models: int, tested: int) -> tuple[float | None, float | None]:
-    """The least correlation that is found with 80% power, alone and among all; None where none can be."""
-    least: list[float | None] = []
-    for alpha in (ALPHA, ALPHA / tested):
-        try:
-            least.append(detectable_correlation(models, alpha=alpha))
-        except UndefinedStatisticError:
-            least.append(None)
-    return least[0], least[1]
+    """The smallest correlation found with 80% power, alone and after correction; None where undefined."""
+
+    def least(alpha: float) -> float | None:
+        with suppress(UndefinedStatisticError):
+            return detectable_correlation(models, alpha=alpha)
+        return None
+
+    return least(ALPHA), least(ALPHA / tested)

@@ -44,35 +44,28 @@ def histogram(pairs: Sequence[Pair]) -> Chart:
         see="Each correlation of a number before with one after, over models. With "
         f"{models} models {power}; chance alone spreads them around 0.",
         table=pl.DataFrame(rows),
-        mark="stacked",
-        x="rho",
-        y="correlations",
-        x_title="Spearman's rho",
-        y_title="correlations",
-        color="attribute",
-    )
+        mark="stacked", x="rho", y="correlations", color="attribute",
+        x_title="Spearman's rho", y_title="correlations",
+    )  # fmt: skip
 
 
 def panels(pairs: Sequence[Pair], settings: TransferSettings) -> list[Chart]:
     """The models on the plane of each of the strongest correlations (Figure 4): at least the first."""
-    tested = sorted(
-        (pair for pair in pairs if pair.rho), key=lambda pair: -abs(pair.rho.value if pair.rho else 0)
-    )
-    strong = [pair for pair in tested if pair.rho and abs(pair.rho.value) >= settings.tolerance] or tested[:1]
+    tested = sorted((pair for pair in pairs if pair.rho), key=lambda pair: -abs(pair.value))
+    strong = [pair for pair in tested if abs(pair.value) >= settings.tolerance] or tested[:1]
     return [_panel(number, pair) for number, pair in enumerate(strong[: settings.panels], start=1)]
 
 
 def _panel(number: int, pair: Pair) -> Chart:
     rho = pair.rho
     assert rho is not None
-    table = pl.DataFrame(pair.points, schema=["model", "before", "after"], orient="row")
     about = f" ({pair.attribute})" if pair.attribute else ""
     return Chart(
         name=f"scatter-{number}",
         title=f"{pair.before.label}, then {pair.after.label}{about}",
         see=f"A point is a model. Spearman's rho is {rho.value:.2f} [{rho.low:.2f}, {rho.high:.2f}], p "
         f"{rho.p_value:.3f}, and {pair.p_holm:.3f} after Holm's correction over all pairs.",
-        table=table,
+        table=pl.DataFrame(pair.points, schema=["model", "before", "after"], orient="row"),
         **BEFORE_AND_AFTER,
         x_title=f"before: {pair.before.label}",
         y_title=f"after: {pair.after.label}",
@@ -116,14 +109,9 @@ def selection(table: pl.DataFrame, label: str, bias: str, settings: TransferSett
         see=f"A point is a model before. Only models whose {label} is from {settings.least:g} to "
         f"{settings.most:g} are compared, so that they differ in bias rather than in how good they are.",
         table=table,
-        mark="scatter",
-        x="performance",
-        y="bias",
-        x_title=label,
-        y_title=bias,
-        color="chosen",
-        label="model",
-    )
+        mark="scatter", x="performance", y="bias", color="chosen", label="model",
+        x_title=label, y_title=bias,
+    )  # fmt: skip
 
 
 def similarity_maps(maps: Mapping[str, NDArray[np.float64]], names: Sequence[str]) -> list[Chart]:
@@ -137,14 +125,9 @@ def similarity_maps(maps: Mapping[str, NDArray[np.float64]], names: Sequence[str
                 title=f"How alike the spaces of models are {when}",
                 see="The cosine of the pairwise cosines of the same images in two models; 1 on the diagonal.",
                 table=pl.DataFrame(rows, schema=["model", "other", "similarity"], orient="row"),
-                mark="heatmap",
-                x="model",
-                y="other",
-                x_title="model",
-                y_title="model",
-                color="similarity",
+                mark="heatmap", x="model", y="other", color="similarity", x_title="model", y_title="model",
             )
-        )
+        )  # fmt: skip
     return [*charts, _spread(maps)]
 
 
@@ -163,11 +146,6 @@ def _spread(maps: Mapping[str, NDArray[np.float64]]) -> Chart:
         see="Pairs of models by how alike their spaces are. If adapting to one language model makes them "
         "alike, the later ones lie further right and closer together.",
         table=pl.DataFrame(rows),
-        mark="stacked",
-        x="similarity",
-        y="pairs",
-        x_title="similarity of two models",
-        y_title="pairs of models",
-        color="when",
-        domain=("before", "after"),
-    )
+        mark="stacked", x="similarity", y="pairs", color="when", domain=("before", "after"),
+        x_title="similarity of two models", y_title="pairs of models",
+    )  # fmt: skip

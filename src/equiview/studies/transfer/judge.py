@@ -15,7 +15,7 @@ from equiview.studies.transfer.settings import TransferSettings
 
 
 def judged(pairs: Sequence[Pair], models: int, settings: TransferSettings) -> Verdict:
-    """What the correlations say together.
+    """The verdict from all correlations.
 
     "biased" (Yes) when a correlation is shown after Holm's correction over all of them; "fair" (No) when the
     interval of each lies within the tolerance; else "unclear", which is what few models usually give.

@@ -1,14 +1,14 @@
-"""The numbers that are put together: one series over the models for each quantity of their runs."""
+"""The numbers that are correlated: for each quantity of the runs, its value for each model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from equiview.audits import installed, label_of
 from equiview.data.metric import Quantity, quantity
-from equiview.data.run import Run
 from equiview.errors import InputError
+from equiview.studies.alike import measured
 from equiview.studies.transfer.models import Model
 from equiview.studies.transfer.settings import TransferSettings, parsed
 
@@ -19,8 +19,7 @@ Shape = tuple[str, int | None, frozenset[str]]
 class Measure:
     """One quantity of one audit on one benchmark, and its value for each model by name.
 
-    `attribute` is empty where the quantity is of none, and `group` where it is of no group. `quantity` is
-    without them.
+    `quantity` leaves out the keys of the attribute and of the group, which are empty where it has none.
     """
 
     audit: str
@@ -37,11 +36,10 @@ class Measure:
 
 
 def measures(models: Sequence[Model], side: str, settings: TransferSettings) -> list[Measure]:
-    """What the runs before or after (`side`) measured, of all that the settings ask for, groups left out.
+    """The measures of the runs before or after (`side`) that the settings ask for, without groups.
 
-    By default these are the headlines of each audit, and of them those of an attribute where there are any.
-    Rows that an audit says are of too few to judge by do not count. InputError when a number that was asked
-    for is in none of the runs.
+    By default the headlines of each audit, and only those with an attribute if there are any. Rows with too
+    few items to judge by are skipped. InputError when no run has a number that was asked for.
     """
     every = _all(models, side, settings)
     asked = [parsed(text) for text in (settings.before if side == "before" else settings.after)]
@@ -77,7 +75,7 @@ def value_of(model: Model, wanted: Quantity) -> float | None:
     found = {
         (run.folder, audit): estimate.value
         for run in model.before
-        for audit in _measured(run)
+        for audit in measured(run)
         if (estimate := run.estimates.of(audit).at(wanted)) is not None
     }
     if len(set(found.values())) > 1:
@@ -90,7 +88,7 @@ def _all(models: Sequence[Model], side: str, settings: TransferSettings) -> list
     for model in models:
         for run in model.before if side == "before" else model.after:
             card = run.manifest.benchmark
-            for audit in _measured(run):
+            for audit in measured(run):
                 for estimate in run.estimates.of(audit):
                     if estimate.judged is False:
                         continue
@@ -103,13 +101,8 @@ def _all(models: Sequence[Model], side: str, settings: TransferSettings) -> list
     return list(series.values())
 
 
-def _measured(run: Run) -> Iterable[str]:
-    failed = {failure.audit for failure in run.failures}
-    return [audit for audit in run.manifest.audits if audit not in failed]
-
-
 def _headline(entry: Measure, settings: TransferSettings) -> bool:
-    """Whether its audit sums a run up by it, for whatever attribute; any will do of one not installed."""
+    """Whether it is a headline of its audit, for any attribute; True for an audit that is not installed."""
     known = installed(entry.audit)
     if known is None or not known.headlines:
         return True

@@ -1,4 +1,4 @@
-"""Which runs are of one model before, and of what it became after."""
+"""Match runs of a model before an adaptation with runs of the models derived from it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from equiview.errors import InputError
 from equiview.studies.compare import FREE
 
 LEAST = 4
-"""Models below which no correlation has an interval."""
+"""The fewest models for which a correlation has an interval."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """One model: the runs of it as it was, and of the subjects that were derived from it."""
+    """One model: its runs before the adaptation, and the runs of the subjects derived from it."""
 
     name: str
     fingerprint: str
@@ -24,11 +24,11 @@ class Model:
 
 
 def matched(before: Sequence[Run], after: Sequence[Run]) -> list[Model]:
-    """The models, in the order of their runs before; those without a run after come along for themselves.
+    """The models, in the order of their runs before; models without a run after are included.
 
-    A run after is of the model whose fingerprint is its subject's parent, or its subject's own. InputError
-    for a run after of no model before, for two runs of one model that answer the same, for settings that
-    differ among the runs of an audit, and when fewer than 4 models have both.
+    A run after belongs to the model whose fingerprint is its subject's parent, or its subject's own.
+    InputError for a run after that belongs to no model, for two runs of one model with the same audit and
+    items, for settings that differ among the runs of an audit, and when fewer than 4 models have both.
     """
     models: dict[str, Model] = {}
     for run in before:
@@ -39,9 +39,9 @@ def matched(before: Sequence[Run], after: Sequence[Run]) -> list[Model]:
         of = next((key for key in (card.parent, card.fingerprint) if key in models), None)
         if of is None:
             derived = (
-                f"is derived from {card.parent}" if card.parent else "says of no subject it is derived from"
+                f"is derived from {card.parent}" if card.parent else "names no subject it is derived from"
             )
-            raise InputError(f"{run.folder}: {card.name!r} {derived}; no run before is of that one")
+            raise InputError(f"{run.folder}: {card.name!r} {derived}; no run before is of that subject")
         models[of].after.append(run)
     names = [model.name for model in models.values()]
     if repeated := next((name for name in names if names.count(name) > 1), None):

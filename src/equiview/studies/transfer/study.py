@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from equiview.io.fingerprint import fingerprint
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import write_bytes, write_parquet
+from equiview.stats import Correlation
 from equiview.studies.transfer import draw
 from equiview.studies.transfer.correlate import RHO, Pair, correlated, detectable
 from equiview.studies.transfer.gaps import Gap, gaps, same_direction
@@ -39,7 +40,7 @@ CENTRED = "centred"
 
 @dataclass(frozen=True)
 class Found:
-    """What the study found: correlations, gaps, how models were chosen, and how alike spaces are."""
+    """Results of the study: correlations, gaps, the choice of models, and similarities of spaces."""
 
     models: list[Model]
     chosen: list[Model]
@@ -59,13 +60,12 @@ def transfer(
     load: Callable[[Run], Subject] | None = None,
     progress: Progress = silent,
 ) -> Run:
-    """Correlate what runs measured of models before with what others measured of them after, into `out`.
+    """Correlate the estimates of models before an adaptation with those after it; writes a run to `out`.
 
-    A run after belongs to the run before whose subject's fingerprint is its parent or its own. With `images`
-    the spaces of the models are compared as well: `load` gives the subject of a run, by default the one that
-    has its name, and images are embedded.
-    Returns the run, its report still to write. InputError as for `matched`, when nothing can be correlated,
-    and for a subject that cannot be loaded again as it was, or gives no vectors.
+    Runs are matched by the fingerprints of their subjects; see `matched`. With `images` the spaces of the
+    models are compared as well: `load` gives the subject of a run, by default the one with its name, and it
+    embeds the images. Returns the run; its report is not written yet. InputError as for `matched`, when
+    nothing can be correlated, and for a subject that has changed since its run or gives no vectors.
     """
     settings = settings or TransferSettings()
     models = matched(before, after)
@@ -75,8 +75,8 @@ def transfer(
     if not pairs:
         names = [", ".join(sorted({entry.attribute or "none" for entry in sides[side]})) for side in SIDES]
         raise InputError(
-            f"no number before is of an attribute that one after is of; before: {names[0] or 'nothing'}; "
-            f"after: {names[1] or 'nothing'}; pair attributes that are called differently with --also"
+            f"runs before and after share no attribute; before: {names[0] or 'nothing'}; "
+            f"after: {names[1] or 'nothing'}; pair attributes that have different names with --also"
         )
     by_group = gaps(*(grouped(chosen, side, sides[side], settings) for side in SIDES))
     check_usable(out)
@@ -95,7 +95,7 @@ def _chosen(models: Sequence[Model], settings: TransferSettings) -> tuple[dict[s
     wanted = parsed(settings.select)
     values = {model.name: value for model in models if (value := value_of(model, wanted)) is not None}
     if not values:
-        raise InputError(f"no run before has {settings.select!r}, by which models are to be chosen")
+        raise InputError(f"no run before has {settings.select!r}, which --select names")
     chosen = [
         model for model in adapted if settings.least <= values.get(model.name, float("nan")) <= settings.most
     ]
@@ -154,7 +154,7 @@ def _maps(
     load: Callable[[Run], Subject],
     progress: Progress,
 ) -> dict[str, NDArray[np.float64]]:
-    """How alike the spaces of the chosen models are, kept in the run's folder once they are known."""
+    """Similarities of the spaces of the chosen models; they are computed once and kept in the run."""
     if images is None:
         return {}
     names = [model.name for model in chosen]
@@ -185,7 +185,7 @@ def by_name(run: Run) -> Subject:
 def _space(run: Run, images: Items, load: Callable[[Run], Subject]) -> NDArray[np.float32]:
     subject = load(run)
     if subject.fingerprint != run.manifest.subject.fingerprint:
-        raise InputError(f"{run.folder}: {run.name!r} is no longer what was audited; audit it again")
+        raise InputError(f"{run.folder}: {run.name!r} has changed since it was audited; audit it again")
     embed = getattr(subject, "embed", None)
     if embed is None:
         raise InputError(
@@ -214,7 +214,7 @@ def _write(run: Run, found: Found, settings: TransferSettings) -> None:
 
 
 def _values(found: Found) -> pl.DataFrame:
-    """Every number that was put together: a row a model and measure."""
+    """Every number that was correlated: one row for each model and measure."""
     sides = {"before": [pair.before for pair in found.pairs], "after": [pair.after for pair in found.pairs]}
     rows = {
         (side, entry.label, entry.attribute, name): value
@@ -229,15 +229,14 @@ def _values(found: Found) -> pl.DataFrame:
 def _estimates(found: Found) -> Estimates:
     n, tested = len(found.chosen), [pair for pair in found.pairs if pair.rho is not None]
     rows: list[dict[str, Any]] = [
-        {"metric": RHO, "value": rho.value, "low": rho.low, "high": rho.high, "n": rho.n, "chance": 0.0}
-        | {"p": rho.p_value, "p_holm": pair.p_holm, **pair.keys}
+        {"metric": RHO, **_row(rho), "chance": 0.0, "p": rho.p_value, "p_holm": pair.p_holm, **pair.keys}
         for pair in tested
         if (rho := pair.rho)
     ]
     rows.append({"metric": "correlations", "value": float(len(tested)), "n": n})
     if tested:
         best = max((pair.rho for pair in tested if pair.rho), key=lambda rho: abs(rho.value))
-        rows.append({"metric": "strongest rho", **_ends(best), "n": best.n, "p": best.p_value})
+        rows.append({"metric": "strongest rho", **_row(best), "p": best.p_value})
         names = ("detectable rho", "detectable rho among all")
         for name, least in zip(names, detectable(n, len(tested)), strict=True):
             rows += [] if least is None else [{"metric": name, "value": least, "n": n}]
@@ -246,14 +245,14 @@ def _estimates(found: Found) -> Estimates:
             rows.append({"metric": "same direction", "chance": 0.5, **share, **gap.keys})
     for place, matrix in found.maps.items():
         side, _, centred = place.partition("-")
-        of = f"{centred} similarity".strip()
-        for name, statistic in ((f"mean {of}", "mean"), (f"sd of {of}", "sd")):
+        about = f"{centred} similarity".strip()
+        for name, statistic in ((f"mean {about}", "mean"), (f"sd of {about}", "sd")):
             rows.append({"metric": name, "training": side, **jackknifed(matrix, statistic)})
     return Estimates.of_rows([{"low": None, "high": None} | row for row in rows])
 
 
-def _ends(rho: Any) -> dict[str, float]:
-    return {"value": rho.value, "low": rho.low, "high": rho.high}
+def _row(rho: Correlation) -> dict[str, float]:
+    return {"value": rho.value, "low": rho.low, "high": rho.high, "n": rho.n}
 
 
 def _figures(found: Found, settings: TransferSettings) -> list[Figure]:
@@ -272,16 +271,12 @@ def _figures(found: Found, settings: TransferSettings) -> list[Figure]:
 def _selection(found: Found, settings: TransferSettings) -> Figure:
     """Figure 6, by the first measure before."""
     first = measures(found.models, "before", settings)[0]
-    chosen: Mapping[str, str] = {model.name: "chosen" for model in found.chosen}
+    chosen = {model.name for model in found.chosen}
     rows = [
-        {
-            "model": name,
-            "performance": value,
-            "bias": first.values[name],
-            "chosen": chosen.get(name, "not chosen"),
-        }
+        (name, value, first.values[name], "chosen" if name in chosen else "not chosen")
         for name, value in found.performance.items()
         if name in first.values
     ]
+    table = pl.DataFrame(rows, schema=["model", "performance", "bias", "chosen"], orient="row")
     about = f"{first.label} ({first.attribute})" if first.attribute else first.label
-    return draw.selection(pl.DataFrame(rows), settings.select, about, settings)
+    return draw.selection(table, settings.select, about, settings)

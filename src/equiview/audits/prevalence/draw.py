@@ -183,7 +183,7 @@ def _divergence_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> 
         pl.format("DLBKL, {} floor", pl.col("floor").fill_null("blind")).alias("series"),
         *(pl.col("chance").alias(name) for name in ("value", "low", "high")),
     )
-    return Chart(
+    return intervals(
         name="divergence-by-depth",
         title="How far from even, at every depth",
         see="Short lists are uneven by chance alone. The matched floor is what these lists would score if "
@@ -191,12 +191,8 @@ def _divergence_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> 
         "knows nothing. LBKL@1 is the same for every system, so it is not drawn.",
         table=pl.concat([seen, floor]).with_columns(pl.col("k").cast(pl.Int64)).sort("series", "k"),
         mark="lines",
-        x="k",
-        y="value",
-        low="low",
-        high="high",
+        x=("k", "cutoff k"),
         color="series",
-        x_title="cutoff k",
         y_title="divergence from equal shares (nats)",
         log=True,
     )

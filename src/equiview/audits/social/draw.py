@@ -87,7 +87,7 @@ def _curve(estimates: Estimates, grouping: Grouping) -> Chart | None:
     floor = rows.select("k", value="chance").join(wide, on="k", maintain_order="left")
     seen = rows.select("k", "value", "low", "high", series=pl.lit("these lists"))
     by_chance = floor.select("k", "value", "low", "high", series=pl.lit("by chance"))
-    return Chart(
+    return intervals(
         name=f"curve-{grouping.attribute}",
         title=f"MaxSkew by {grouping.attribute} at every cutoff",
         see="Short lists are uneven by chance. The band by chance is where 95% of means fall when groups are "
@@ -95,13 +95,9 @@ def _curve(estimates: Estimates, grouping: Grouping) -> Chart | None:
         "often as it is there.",
         table=pl.concat([seen, by_chance]).with_columns(pl.col("k").cast(pl.Int64)),
         mark="lines",
-        x="k",
-        y="value",
-        low="low",
-        high="high",
+        x=("k", "cutoff k"),
         color="series",
         domain=("these lists", "by chance"),
-        x_title="cutoff k",
         y_title="MaxSkew, mean over prompts",
     )
 

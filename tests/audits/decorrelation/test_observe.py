@@ -96,7 +96,7 @@ def test_benchmarks_that_cannot_be_used_are_told():
 
 
 def test_settings_that_do_not_fit_are_told():
-    with pytest.raises(InputError, match="judged_at is 10, which is none of the cutoffs"):
+    with pytest.raises(InputError, match="judged_at is 10, which is not one of the cutoffs"):
         DECORRELATION.configure({"cutoffs": (1, 5)})
     with pytest.raises(InputError, match="whole numbers of 1 or more"):
         DECORRELATION.configure({"cutoffs": (0,)})

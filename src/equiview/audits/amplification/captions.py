@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -113,8 +112,3 @@ def group_by_words(texts: Sequence[str], words: Words, language: str = "en") -> 
         value for text in texts for value, entry in words.items() if MASK in masked(text, entry, language)
     }
     return said.pop() if len(said) == 1 else None
-
-
-def vocabulary(texts: Iterable[Sequence[str]]) -> Counter[str]:
-    """How often each token occurs in texts that are split already."""
-    return Counter(token for text in texts for token in text)

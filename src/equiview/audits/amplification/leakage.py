@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.amplification import bert
-from equiview.audits.amplification.captions import vocabulary
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.extras import require
 from equiview.io.progress import Progress
@@ -56,7 +56,7 @@ def leakage(
     `replies` are the masked tokens of each image's caption, `humans` of each of its human captions, of which
     seed i tests caption i (from the first again where there are fewer). Every group has two images or more.
     """
-    known = vocabulary(replies)
+    known = set(chain.from_iterable(replies))
     if settings.align_vocabulary:
         humans = [[[t if t in known else UNKNOWN for t in text] for text in texts] for texts in humans]
     names, labels = np.unique(np.asarray(groups), return_inverse=True)

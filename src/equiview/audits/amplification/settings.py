@@ -1,4 +1,4 @@
-"""What can be chosen of the amplification audit."""
+"""Settings of the amplification audit."""
 
 from __future__ import annotations
 

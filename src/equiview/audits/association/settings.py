@@ -1,4 +1,4 @@
-"""What can be chosen: how ties count, which trials, which directions, which silhouette."""
+"""Settings of the association audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be chosen of the decorrelation audit."""
+"""Settings of the decorrelation audit."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class DecorrelationSettings(Settings):
     @model_validator(mode="after")
     def _judged_is_a_cutoff(self) -> DecorrelationSettings:
         if self.judged_at not in self.cutoffs:
-            raise ValueError(f"judged_at is {self.judged_at}, which is none of the cutoffs")
+            raise ValueError(f"judged_at is {self.judged_at}, which is not one of the cutoffs")
         return self

@@ -1,4 +1,4 @@
-"""What can be chosen for the individual audit."""
+"""Settings of the individual audit."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -111,5 +112,4 @@ class Answered(View[KnowledgeSettings]):
 
     def pairs(self) -> list[tuple[int, int]]:
         """Columns of every two languages."""
-        n = len(self.languages)
-        return [(x, y) for x in range(n) for y in range(x + 1, n)]
+        return list(combinations(range(len(self.languages)), 2))

@@ -1,4 +1,4 @@
-"""What can be chosen for the knowledge audit."""
+"""Settings of the knowledge audit."""
 
 from __future__ import annotations
 

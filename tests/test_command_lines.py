@@ -15,7 +15,7 @@ import typer
 from equiview.audits import AUDITS
 from equiview.benchmarks import BENCHMARKS
 from equiview.cli import _settings, app
-from equiview.making import GROUPS
+from equiview.making import GROUPS, MAKERS
 from equiview.subjects import SUBJECTS
 
 ROOT = Path(__file__).parents[1]
@@ -132,3 +132,8 @@ def test_what_is_not_there_is_found() -> None:
         parsed(["audit", "a"], whole=True)
     with pytest.raises(AssertionError, match="no setting"):
         check_settings(["prevalence.cutof=5"], ROOT / "README.md")
+
+
+def test_every_maker_has_a_command_line_in_the_docs() -> None:
+    shown = {tuple(line.split()[:2]) for page in PAGES for line in lines(page)}
+    assert {(entry.value.kind, name) for name, entry in MAKERS.all().items()} <= shown

@@ -167,7 +167,12 @@ def test_the_plan_counts_what_would_be_asked(asked):
     settings = AMPLIFICATION_AUDIT.configure({})
     (plan,) = AMPLIFICATION_AUDIT.plan(Known({}), asked.data, settings)
     assert (plan.requests, plan.pictures, plan.model) == (400, 400, "known")
-    assert plan.input_tokens > 0 < plan.output_tokens
+    assert len(plan.asked) == 400  # by which it is known how many answers are kept
+    plain, japanese = (
+        AMPLIFICATION_AUDIT.plan(Known({}), asked.data, settings.model_copy(update={"prompt": prompt}))[0]
+        for prompt in ("What is that?", "これは何ですか？")  # 13 bytes, and 24 of 8 letters
+    )
+    assert japanese.input_tokens - plain.input_tokens == 400 * (6 - 4)
 
 
 def test_missing_replies_are_an_error_or_counted(captioned):

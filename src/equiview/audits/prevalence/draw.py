@@ -104,7 +104,7 @@ def _tier_by_rank(lists: Lists) -> Chart | None:
         return None
     ranked = lists["rankings"].join(lists["items"].select("item_id", "tier"), on="item_id")
     in_order = pl.col("tier").cast(pl.Enum(TIERS))
-    counts = ranked.group_by("rank", "tier").agg(share=pl.len() / len(lists["queries"]))
+    counts = ranked.group_by("rank", "tier", maintain_order=True).agg(share=pl.len() / len(lists["queries"]))
     ranks = counts.select(pl.col("rank").unique()).join(pl.DataFrame({"tier": TIERS}), how="cross")
     table = ranks.join(counts, on=["rank", "tier"], how="left").with_columns(pl.col("share").fill_null(0.0))
     pool = lists["items"]["tier"].value_counts(normalize=True).sort(in_order)

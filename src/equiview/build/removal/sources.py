@@ -88,7 +88,7 @@ class Sources:
         table = texts.table
         if self.linked:
             links = items.tables["phrases"].select("start", "end", "object", id="text_id")
-            grouped = links.group_by("id").agg(links=pl.struct("start", "end", "object"))
+            grouped = links.group_by("id", maintain_order=True).agg(links=pl.struct("start", "end", "object"))
             table = table.join(grouped, on="id", how="left", maintain_order="left")
         self._texts, self._first_text = _by_image(table, self.images)
 

@@ -5,7 +5,7 @@ A sentence is a function that returns text, "" where there is nothing to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from equiview.audits.judging import size
 from equiview.data.estimates import TOO_SMALL, Estimate
@@ -37,6 +37,18 @@ def too_few(n: int, what: str, least: int) -> str:
     'only 3 images, at least 30 are needed'
     """
     return f"only {n} {what}, at least {least} are needed"
+
+
+def too_few_of(what: str, counts: Mapping[str, int], least: int) -> str:
+    """Who could not be judged: what there is too little of, and how much there is of each.
+
+    >>> not_decided(too_few_of("images of", {"women": 24, "men": 3}, 30))
+    'Not decided: too few images of women (24) and men (3), at least 30 are needed of each.'
+    """
+    names = [f"{name} ({n})" for name, n in counts.items()]
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    each = " of each" if len(names) > 1 else ""
+    return f"too few {what} {listed([*names[:NAMED], *more])}, at least {least} are needed{each}"
 
 
 def in_points(value: float, spec: str = ".1f") -> str:

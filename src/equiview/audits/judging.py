@@ -111,14 +111,16 @@ def better_by(margin: Estimate) -> str:
 
 def at_least_none(effect: Estimate) -> Estimate:
     """An effect where only values above 0 are bias: its interval is clipped at 0."""
-    return replace(effect, low=max(effect.low, 0.0), high=max(effect.high, 0.0))
+    clipped = effect.moved(lambda end: max(end, 0.0))
+    return replace(clipped, value=effect.value)
 
 
 def size(effect: Estimate) -> Estimate:
     """The effect without its sign."""
     if effect.value >= 0:
         return effect
-    return replace(effect, value=-effect.value, low=-effect.high, high=-effect.low)
+    turned = effect.moved(lambda end: -end)
+    return replace(turned, low=turned.high, high=turned.low, low_all=turned.high_all, high_all=turned.low_all)
 
 
 def verdict(

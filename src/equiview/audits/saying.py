@@ -76,6 +76,15 @@ def with_interval(effect: Estimate, spec: str = ".1f") -> str:
     return f"{in_points(effect.value, spec)} [{ends}]"
 
 
+def of_many(n: int, which: str = "largest") -> str:
+    """That an estimate was picked among `n`, whose simultaneous interval it is quoted with.
+
+    >>> of_many(7), of_many(1)
+    (', the largest of 7', '')
+    """
+    return f", the {which} of {n}" if n > 1 else ""
+
+
 def by_how_much(effect: Estimate) -> str:
     """The size of a difference of shares, without its sign."""
     return with_interval(size(effect))

@@ -36,6 +36,7 @@ from equiview.stats.proportions import (
 )
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
 from equiview.stats.signs import sign_tail
+from equiview.stats.simultaneous import joint_level, largest_deviations, widened
 from equiview.stats.student import student_interval
 from equiview.stats.symmetric import sign_flip_interval
 
@@ -60,6 +61,8 @@ __all__ = [
     "effective_n",
     "holm",
     "interval",
+    "joint_level",
+    "largest_deviations",
     "matched_floor",
     "matched_shares",
     "maximum_interval",
@@ -79,5 +82,6 @@ __all__ = [
     "student_interval",
     "swap_test",
     "wald_p",
+    "widened",
     "wilson_interval",
 ]

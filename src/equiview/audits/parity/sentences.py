@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from equiview.audits.parity.coverage import about_coverage
+from equiview.audits.judging import excludes_bias
+from equiview.audits.parity.coverage import COVERAGE, about_coverage
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
     DIRECTIONS,
+    PEOPLE,
     accuracy_name,
     classified,
     metric_of,
@@ -24,6 +26,8 @@ from equiview.audits.saying import (
     levels,
     limit,
     not_decided,
+    too_few_of,
+    with_capital,
     with_interval,
 )
 from equiview.data.estimates import Estimate, Estimates
@@ -80,14 +84,15 @@ def otherwise(
     able: Sequence[str],
     gaps: Sequence[Estimate],
     people: Sequence[Estimate],
+    unjudged: Sequence[str],
     settings: ParitySettings,
 ) -> str:
     """That all gaps are small, or that this is not shown either."""
     within = limit(settings.tolerance)
     if finding == "unclear":
-        return not_decided(
-            f"no gap is shown to exceed {within}, and not all of them are shown to be within it"
-        )
+        open_gaps = not all(excludes_bias(gap, settings.tolerance) for gap in (*gaps, *people))
+        reasons = [*(["not all of them are shown to be within it"] if open_gaps else []), *unjudged]
+        return not_decided(f"no gap is shown to exceed {within}, but {'; '.join(reasons)}")
     groups = ", and all between groups of people," if people else ""
     pivots = _names(gap.keys["other"] for gap in gaps)
     return f"No: all gaps to {pivots}{groups} are within {within}, intervals included ({_titles(able)})."
@@ -106,10 +111,51 @@ def pivots(tasks: Sequence[str], estimates: Estimates) -> str:
     return _names(pivot for task in tasks if (pivot := pivot_of(estimates, task))) or "the pivot"
 
 
+def unjudged(estimates: Estimates, able: Sequence[str], settings: ParitySettings) -> list[str]:
+    """Languages and groups of people that tasks do not judge: too few images, or no prompt asks for them."""
+    reasons: dict[str, list[str]] = {}
+    for task in able:
+        for reason in (*_unjudged_people(estimates, task, settings), _lone(estimates, task, settings)):
+            reasons.setdefault(reason, []).append(task)
+    return [f"{reason} ({_titles(tasks)})" for reason, tasks in reasons.items() if reason]
+
+
+def _unjudged_people(estimates: Estimates, task: str, settings: ParitySettings) -> Iterator[str]:
+    few: dict[str, int] = {}
+    for row in estimates.by(("attribute", "group"), COVERAGE, task=task):
+        attribute, group, compared = row.keys["attribute"], row.keys["group"], round(row.value * row.n)
+        if row.judged or attribute not in PEOPLE:
+            continue
+        if attribute == task and not compared:
+            yield f"no prompt asks for {task} {group!r}, the label of {row.n} images"
+        else:
+            few[f"{attribute} {group!r}"] = compared
+    if few:
+        yield too_few_of("images of", few, settings.least)
+
+
+def _lone(estimates: Estimates, task: str, settings: ParitySettings) -> str:
+    """Languages that share too few images with the pivot."""
+    pivot = pivot_of(estimates, task)
+    shared = {
+        row.keys["language"]: row.n for row in estimates.by(("language", "other"), "gap to pivot", task=task)
+    }
+    languages = [row for row in estimates.by("language", "skill", task=task) if row.keys["language"] != pivot]
+    few = {language_of(row): shared.get(row.keys["language"], 0) for row in languages}
+    few = {name: n for name, n in few.items() if n < settings.least}
+    with_pivot = f"images shared with {language_name(pivot) if pivot else 'the pivot'} by"
+    return too_few_of(with_pivot, few, settings.least) if few else ""
+
+
 def evidence(
-    estimates: Estimates, tasks: Sequence[str], able: Sequence[str], settings: ParitySettings
+    estimates: Estimates,
+    tasks: Sequence[str],
+    able: Sequence[str],
+    unjudged: Sequence[str],
+    settings: ParitySettings,
 ) -> Iterator[str]:
     """What the answer rests on: every task, and what was not judged."""
+    yield from (f"{with_capital(reason)}." for reason in unjudged)
     yield about_coverage(estimates, common=settings.common)
     yield from (_spread(estimates, task) for task in tasks)
     for task in tasks:
@@ -132,6 +178,13 @@ def evidence(
     }
     if few:
         yield f"{len(few)} groups have too few images to judge; their numbers are given and not judged."
+    for task in tasks:
+        for row in estimates.by("attribute", COVERAGE, task=task):
+            if unknown := row.n - round(row.value * row.n):
+                yield (
+                    f"{unknown:,} of {row.n:,} images are in no group of {row.keys['attribute']}: they have "
+                    f"no label, or one that does not say which ({title_of(task)})."
+                )
 
 
 def _names(codes: Iterable[str]) -> str:

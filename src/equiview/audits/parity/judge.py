@@ -40,7 +40,7 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     return verdict(
         finding,
         answer + warning_of(estimates, common=settings.common),
-        say.evidence(estimates, tasks, able, unjudged, settings),
+        say.evidence(estimates, tasks, able, unjudged if finding == "biased" else [], settings),
         advice=(*((say.ALIGN,) if large else ()), *((say.DO_NOT_SORT,) if unfair else ())),
         limits=say.LIMITS + (say.LABELS if classified(tasks) else ()),
         effect=largest([*gaps, *people], settings.tolerance),

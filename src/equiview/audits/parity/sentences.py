@@ -27,7 +27,6 @@ from equiview.audits.saying import (
     limit,
     not_decided,
     too_few_of,
-    with_capital,
     with_interval,
 )
 from equiview.data.estimates import Estimate, Estimates
@@ -155,7 +154,7 @@ def evidence(
     settings: ParitySettings,
 ) -> Iterator[str]:
     """What the answer rests on: every task, and what was not judged."""
-    yield from (f"{with_capital(reason)}." for reason in unjudged)
+    yield from (f"Not judged: {reason}." for reason in unjudged)
     yield about_coverage(estimates, common=settings.common)
     yield from (_spread(estimates, task) for task in tasks)
     for task in tasks:

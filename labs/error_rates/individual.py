@@ -7,6 +7,7 @@ image's direction and u a random one at right angles to it. So the margin, shift
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -117,7 +118,7 @@ def simulated(
     return observed(images, texts, exists)
 
 
-def blind(slots: int, level: Level, **more: float) -> Callable[[int, int], Observations]:
+def blind(slots: int, level: Level, **more: Any) -> Callable[[int, int], Observations]:
     """A maker of observations of an encoder that is blind to language."""
     return lambda seed, size: simulated(seed, size, slots, level, **more)
 

@@ -7,6 +7,7 @@ scores with other landmarks' pictures. So the margin, shifts and the local advan
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -109,12 +110,12 @@ def simulated(
     return observed(np.maximum(own, 0), others)
 
 
-def blind(level: Level, **more: float) -> Callable[[int, int], Observations]:
+def blind(level: Level, **more: Any) -> Callable[[int, int], Observations]:
     """A maker of observations of a model that is blind to language."""
     return lambda seed, size: simulated(seed, size, level, **more)
 
 
-def planted(level: Callable[[float], Level], **more: float) -> Callable[..., Observations]:
+def planted(level: Callable[[float], Level], **more: Any) -> Callable[..., Observations]:
     """A maker of observations with an effect, in multiples of the tolerance; `level` takes it in margins."""
 
     def make(seed: int, size: int, effect: float = 2.0) -> Observations:

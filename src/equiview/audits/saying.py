@@ -146,8 +146,13 @@ def by_side(rows: Sequence[Estimate], below: str, above: str) -> list[tuple[str,
 
 
 def by_share(effect: Estimate) -> str:
-    """The size of an effect that is a share of something: `by 12%`."""
-    return f"by {abs(effect.value):.0%}"
+    """The size of an effect that is a share of something and was picked among its like.
+
+    >>> from equiview.data.metric import quantity
+    >>> by_share(Estimate(quantity("shift"), -0.2, -0.25, -0.15, n=100, low_all=-0.28, high_all=-0.12))
+    'by 20% [12%, 28%]'
+    """
+    return f"by {size(effect.of_many()):.0%}"
 
 
 def in_brackets(rows: Iterable[Estimate], spec: str = ".0%") -> str:
@@ -158,12 +163,6 @@ def in_brackets(rows: Iterable[Estimate], spec: str = ".0%") -> str:
 def levels(rows: Iterable[Estimate], spec: str = ".0%") -> str:
     """Languages with their values: `Swahili 12%, Thai 15%`."""
     return ", ".join(f"{language_of(row)} {row.value:{spec}}" for row in rows)
-
-
-def not_judged(rows: Iterable[Estimate], having: str) -> str:
-    """The languages with too few items to judge."""
-    few = [language_of(row) for row in rows if not row.judged]
-    return filled(f"Not judged, having too few {having}: {{}}.", few)
 
 
 def with_capital(sentence: str) -> str:

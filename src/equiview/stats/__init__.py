@@ -23,7 +23,7 @@ from equiview.stats.correlation import (
 )
 from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
 from equiview.stats.means import mean_interval
-from equiview.stats.normal import normal_interval, wald_p
+from equiview.stats.normal import exceeds_p, normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.permutation import column_permutations, permutation_p, swap_test
 from equiview.stats.proportions import (
@@ -59,6 +59,7 @@ __all__ = [
     "difference_interval",
     "difference_p",
     "effective_n",
+    "exceeds_p",
     "holm",
     "interval",
     "joint_level",

@@ -139,9 +139,9 @@ class Answers(View[ParitySettings]):
             maintain_order=True
         )
 
-    def replicates(self, matrix: Floats) -> Replicates:
+    def replicates(self, matrix: Floats, most: int | None = None) -> Replicates:
         """Means of columns with their replicates; images are the clusters, the same ones in every call."""
-        return Replicates.of(matrix, self.settings)
+        return Replicates.of(matrix, self.settings, most=most)
 
 
 def check_pivot(pivot: str, names: list[str], task: str) -> None:

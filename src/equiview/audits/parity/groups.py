@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits.estimating import Replicates, Rows
+from equiview.audits.estimating import FOR_QUANTILE, Replicates, Rows
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
 from equiview.audits.parity.balanced import DIRECTION, balanced
 from equiview.audits.parity.gaps import VERDICT, group_gaps
@@ -187,7 +187,7 @@ def _add_contrast(
         keys = {"task": task, "language": language, **pair.keys}
         judged = (None if task == DIRECTION else language in able) if enough else False
         wanted = quantity("group gap", None, **keys)
-        gaps.add(rows, place, wanted, judged=judged, family=pair.family)
+        gaps.add(rows, place, wanted, drawn.draws[:FOR_QUANTILE], judged=judged, family=pair.family)
         if place != pivot:
             more = sizes[place].gap(sizes[pivot])
             rows.add(quantity("amplification", None, **keys), more, n, 0.0, judged=enough)
@@ -234,9 +234,12 @@ def _add_balanced(
             continue  # too few images to be a group of candidates
         gaps = group_gaps(correct.matrix, pair.a, pair.b, answers.settings.tolerance)
         enough = min(pair.a.sum(), pair.b.sum()) >= answers.settings.least
+        sides = (np.where(mask[:, None], correct.matrix, np.nan) for mask in (pair.a, pair.b))
+        of_a, of_b = (answers.replicates(side, FOR_QUANTILE).draws for side in sides)
         for place, language in enumerate(correct.names):
             wanted = quantity("balanced group gap", None, task=DIRECTION, language=language, **pair.keys)
-            gaps.add(rows, place, wanted, judged=enough and language in able, family=pair.family)
+            judged = bool(enough and language in able)
+            gaps.add(rows, place, wanted, of_a - of_b, judged=judged, family=pair.family)
 
 
 def _add_cross_gaps(rows: Rows, task: str, pair: Contrast, accuracy: _GroupAccuracy, pivot: int) -> None:

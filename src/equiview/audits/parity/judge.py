@@ -34,7 +34,7 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     if missing:
         answer = not_decided(missing)
     elif finding == "biased":
-        answer = say.biased(large, unfair, gaps, settings)
+        answer = say.biased(large, unfair, gaps, people, settings)
     else:
         answer = say.otherwise(finding, able, gaps, people, unjudged, settings)
     return verdict(

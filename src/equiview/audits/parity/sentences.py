@@ -23,9 +23,9 @@ from equiview.audits.saying import (
     filled,
     in_points,
     language_of,
-    levels,
     limit,
     not_decided,
+    of_many,
     too_few_of,
     with_interval,
 )
@@ -52,9 +52,13 @@ WORST = 4
 
 
 def biased(
-    large: Sequence[Estimate], unfair: Sequence[Estimate], gaps: Sequence[Estimate], settings: ParitySettings
+    large: Sequence[Estimate],
+    unfair: Sequence[Estimate],
+    gaps: Sequence[Estimate],
+    people: Sequence[Estimate],
+    settings: ParitySettings,
 ) -> str:
-    """The largest gap between languages and between people, of those that show bias."""
+    """The largest gap between languages and between people, of those that show bias, of all judged."""
     claims = []
     if large:
         gap = _largest(large, "task", "language")
@@ -63,7 +67,7 @@ def biased(
         count, of = (sum(entry.keys["task"] == task for entry in some) for some in (large, gaps))
         claims.append(
             f"{language_of(gap)} is served {side} than {language_name(gap.keys['other'])} by "
-            f"{by_how_much(gap)} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
+            f"{_by_most(gap, gaps)} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
             f"differ from it by more than {limit(settings.tolerance)}."
         )
     if unfair:
@@ -73,7 +77,7 @@ def biased(
         asked = "Matched with captions, as many of each group," if task in DIRECTIONS else f"Asked for {task}"
         claims.append(
             f"{asked} in {language_of(gap)}, images labelled {gap.keys['group']} are answered correctly "
-            f"{side} often than {gap.keys['against']} by {by_how_much(gap)}."
+            f"{side} often than {gap.keys['against']} by {_by_most(gap, people).rstrip(',')}."
         )
     return f"Yes: {' '.join(claims)}"
 
@@ -158,10 +162,8 @@ def evidence(
     yield about_coverage(estimates, common=settings.common)
     yield from (_spread(estimates, task) for task in tasks)
     for task in tasks:
-        rows = list(estimates.by("language", *metric_of(task), task=task))
-        if task in DIRECTIONS and len(rows) >= WORST:
-            worst = sorted(rows, key=lambda row: (row.value, row.keys["language"]))[:WORST]
-            yield f"Worst served, by R@1 within the language, {title_of(task)}: {levels(worst)}."
+        if task in DIRECTIONS:
+            yield _worst_served(estimates, task)
     yield from (_paraphrases(estimates, task) for task in classified(tasks))
     if able:
         yield filled(
@@ -201,17 +203,41 @@ def _largest(gaps: Sequence[Estimate], *ties: str) -> Estimate:
 
 def _spread(estimates: Estimates, task: str) -> str:
     spread = estimates.one("range over languages", task=task)
-    low, high = (
-        levels(list(estimates.by("language", f"{end} language", task=task))[:1], ".1%")
-        for end in ("lowest", "highest")
-    )
+    n = len(estimates.by("language", *metric_of(task), task=task))
+    low, high = (_end_of(estimates, task, which, n) for which in ("lowest", "highest"))
     alike = ""
     if spread.p is not None:
         alike = f", {in_points(spread.chance or 0.0)} if languages were alike (p = {spread.p:.3f})"
     return (
-        f"{accuracy_name(task)}, {title_of(task)}: from {low} to {high}, a range of "
+        f"{accuracy_name(task)}, {title_of(task)}: from {low} to {high}; a range of "
         f"{with_interval(spread)}{alike}."
     )
+
+
+def _end_of(estimates: Estimates, task: str, which: str, n: int) -> str:
+    """The language of lowest or highest accuracy of `n`, with an interval that holds for all of them."""
+    language = next(iter(estimates.by("language", f"{which} language", task=task))).keys["language"]
+    row = estimates.one(*metric_of(task), task=task, language=language)
+    return f"{language_of(row)} {row.of_many():.1%}{of_many(n, which)}"
+
+
+def _worst_served(estimates: Estimates, task: str) -> str:
+    """The languages that are shown to be served worse than the pivot, worst first."""
+    gaps = [gap for gap in estimates.by(("language", "other"), "gap to pivot", task=task) if gap.judged]
+    worse = sorted((gap for gap in gaps if gap.of_many().low > 0), key=lambda gap: -gap.value)
+    worst = (estimates.one(*metric_of(task), task=task, language=gap.keys["language"]) for gap in worse)
+    of = (
+        f"of {len(worse)} languages shown to be served worse than {_names(gap.keys['other'] for gap in gaps)}"
+    )
+    return filled(
+        f"Worst served, by R@1 within the language, {title_of(task)}, {of}: {{}}.",
+        (f"{language_of(row)} {row.value:.0%}" for row in list(worst)[:WORST]),
+    )
+
+
+def _by_most(gap: Estimate, among: Sequence[Estimate]) -> str:
+    """The size of the largest gap of `among`, as part of a sentence."""
+    return by_how_much(gap.of_many()) + (f"{of_many(len(among))}," if len(among) > 1 else "")
 
 
 def _paraphrases(estimates: Estimates, task: str) -> str:

@@ -37,6 +37,7 @@ from equiview.stats.proportions import (
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
 from equiview.stats.signs import sign_tail
 from equiview.stats.simultaneous import joint_level, largest_deviations, widened
+from equiview.stats.squares import squares_interval
 from equiview.stats.student import student_interval
 from equiview.stats.symmetric import sign_flip_interval
 
@@ -80,6 +81,7 @@ __all__ = [
     "spearman_fisher",
     "spearman_interval",
     "spearman_p",
+    "squares_interval",
     "student_interval",
     "swap_test",
     "wald_p",

@@ -13,7 +13,7 @@ from equiview.audits.social.tops import Floats
 from equiview.data.metric import quantity
 from equiview.errors import UndefinedMetricError
 from equiview.metrics import demographic_divergence
-from equiview.stats import interval, mean_interval, permutation_p
+from equiview.stats import interval, mean_interval, permutation_p, squares_interval
 
 LEVEL, DIVERGENCE = "R", "KL of R"
 
@@ -49,7 +49,7 @@ def add_divergence(rows: Rows, gallery: Gallery, grouping: Grouping, draws: int,
         judged = grouping.judged and all(enough)
         rows.add_known(
             quantity(DIVERGENCE, hits.k, **keys),
-            (value, *(centred(drawn, value) if judged else (np.nan, np.nan))),
+            (value, *(squares_interval(value, drawn, len(enough) - 1) if judged else (np.nan, np.nan))),
             known.sum(),
             float(null.mean()),
             p=permutation_p(value, null) if judged else None,

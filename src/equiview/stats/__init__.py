@@ -35,6 +35,7 @@ from equiview.stats.proportions import (
     wilson_interval,
 )
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
+from equiview.stats.ratios import LogRatio, mean_ratios, share_ratio
 from equiview.stats.signs import sign_tail
 from equiview.stats.simultaneous import joint_level, largest_deviations, widened
 from equiview.stats.squares import squares_interval
@@ -45,6 +46,7 @@ __all__ = [
     "BootstrapInterval",
     "ChanceFloor",
     "Correlation",
+    "LogRatio",
     "MatchedFloor",
     "MatchedShares",
     "Proportions",
@@ -69,12 +71,14 @@ __all__ = [
     "matched_shares",
     "maximum_interval",
     "mean_interval",
+    "mean_ratios",
     "normal_interval",
     "paired_correlation",
     "pearson_interval",
     "permutation_p",
     "quantile_interval",
     "rank_weights",
+    "share_ratio",
     "sign_flip_interval",
     "sign_flip_test",
     "sign_tail",

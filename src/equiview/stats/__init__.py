@@ -23,7 +23,7 @@ from equiview.stats.correlation import (
 )
 from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
 from equiview.stats.means import mean_interval
-from equiview.stats.normal import exceeds_p, normal_interval, wald_p
+from equiview.stats.normal import beyond_p, exceeds_p, normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.permutation import column_permutations, permutation_p, swap_test
 from equiview.stats.proportions import (
@@ -51,6 +51,7 @@ __all__ = [
     "MatchedShares",
     "Proportions",
     "QuantileInterval",
+    "beyond_p",
     "blind_rankings",
     "bootstrap_interval",
     "bootstrap_means",

@@ -355,7 +355,7 @@ def of_size(make: Callable[[int, int], Observations], size: int) -> Callable[[in
 
 
 def few(name: str, groups: Mapping[str, int], chances: Mapping[str, float]) -> System:
-    """A system of so many images of each group whatever size is asked for, too few of one to judge it equal."""
+    """A system of so many images of each group, too few of one to judge, whatever size is asked for."""
     attribute = "race" if len(groups) > 2 else "gender"
     counts = ", ".join(f"{count} {group} ({chances.get(group, 0.97):.0%})" for group, count in groups.items())
     return System(

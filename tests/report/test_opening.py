@@ -243,6 +243,18 @@ def test_where_all_are_alike_nobody_is_worst() -> None:
     assert opening.worst("exposure", Estimates.of_rows(rows[:1])) == []
 
 
+def test_of_tested_effects_only_those_shown_to_be_worse_are_worst() -> None:
+    wide = {"n": 99, "judged": True, "p": 0.01, "metric": "relative shift"}
+    rows = [
+        wide
+        | {"language": "sw", "value": -0.3, "low": -0.4, "high": -0.2, "low_all": -0.5, "high_all": -0.1},
+        wide | {"language": "mi", "value": -0.2, "low": -0.3, "high": -0.1, "low_all": -0.5, "high_all": 0.1},
+        wide | {"language": "de", "value": 0.4, "low": 0.3, "high": 0.5, "low_all": 0.2, "high_all": 0.6},
+    ]
+    ((key, _, worst),) = opening.worst("memory", Estimates.of_rows(rows))
+    assert (key, [row.keys["language"] for row in worst]) == ("language", ["sw"])
+
+
 def test_an_empty_comparison_is_no_comparison(runs: list[Run]) -> None:
     assert opening.compared(pl.DataFrame(), "exposure") == []
 

@@ -126,8 +126,9 @@ class Audit(Generic[Sub, S, V]):
     `schemas` are of the observed tables, which `view` prepares for the steps that follow; `metrics` are of
     everything it reports. `draw` gives None for a figure without data. Runs are summed up and compared by
     `headlines`; the first one opens the report. `worst_by` names keys with the quantity by which the report
-    lists who is worst off; for each key the first quantity that was measured counts. `key_formats` formats
-    keys for reading (`{"grouping": "by {}"}`); `packages` are further distributions whose version can change
+    lists who is worst off: by an effect that is tested, those whom it shows to be; for each key the first
+    quantity that was measured counts. `key_formats` formats keys for reading (`{"grouping": "by {}"}`);
+    `packages` are further distributions whose version can change
     observations. `tables` are tables of its paper by name, such as `table-1`, made from the audit's own
     estimates; the first line of a function's docstring describes its table. `averaged` are metrics whose mean
     over systems is shown when several are compared. `plan` estimates the requests to models that cost money,

@@ -15,7 +15,7 @@ import polars as pl
 from equiview.audits import installed, label_of
 from equiview.data.comparison import quantity_of
 from equiview.data.estimates import Estimate, Estimates
-from equiview.data.metric import Metric, Quantity
+from equiview.data.metric import Better, Metric, Quantity
 from equiview.data.run import Run
 from equiview.report.effects import plotted, scale
 from equiview.report.words import interval, language, metric_of, number, probability, signed
@@ -86,20 +86,29 @@ def worst(audit: str, estimates: Estimates) -> list[tuple[str, Quantity, list[Es
     """For each key by which the audit lists who is worst off: (key, quantity, its worst rows, worst first).
 
     The quantity is the first for that key with several values; rows with too few to judge by do not count.
+    Effects, which are tested, are listed where shown to be on the worse side of their floor, or of 0.
     There are no rows where all are alike, and no list where neither end of the metric is the bad one.
     """
     known = installed(audit)
     lists: dict[str, tuple[str, Quantity, list[Estimate]]] = {}
     for key, wanted in known.worst_by if known else ():
         better = metric_of(audit, wanted.metric).better
-        measured = estimates.by(key, wanted.metric, wanted.k, **wanted.keys)
+        about = key if len(estimates.by(key, wanted.metric, wanted.k, **wanted.keys)) else (key, "other")
+        measured = estimates.by(about, wanted.metric, wanted.k, **wanted.keys)
         rows = [row for row in measured if row.judged is not False]
         if key in lists or better is None or len(rows) < 2:
             continue
         alike = len({row.value for row in rows}) == 1
-        ordered = sorted(rows, key=lambda row: row.value, reverse=better == "lower")
+        worse = [row for row in rows if row.p is None or _is_worse(row, better)]
+        ordered = sorted(worse, key=lambda row: row.value, reverse=better == "lower")
         lists[key] = (key, wanted, [] if alike else ordered[:WORST])
     return list(lists.values())
+
+
+def _is_worse(effect: Estimate, better: Better) -> bool:
+    """Whether an effect is shown to be on the worse side of its reference, as one of all its like."""
+    ends, reference = effect.of_many(), effect.chance or 0.0
+    return ends.low > reference if better == "lower" else ends.high < reference
 
 
 def compared(comparison: pl.DataFrame | None, audit: str) -> list[tuple[Quantity, dict[str, Any]]]:
@@ -189,7 +198,7 @@ def _worst_list(audit: str, key: str, wanted: Quantity, rows: Sequence[Estimate]
                 "name": language(value).name if key == "language" else value,
                 "tier": language(value).tier if key == "language" else None,
                 "value": signed(row.value, unit) if unit == "points" else number(row.value, unit),
-                "interval": interval(row.low, row.high, unit),
+                "interval": interval(row.of_many().low, row.of_many().high, unit),
             }
         )
     return {"title": f"by {key}", "entries": entries}

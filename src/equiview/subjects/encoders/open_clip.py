@@ -118,7 +118,8 @@ class OpenClip(TorchEncoder):
             parts.append(json.dumps(tower, sort_keys=True, default=str))
         if self.by_language:
             parts.append("each text marked with its language")
-        return fingerprint(*parts, *_contents(self.tokenizer))
+        _ = self.tokenizer
+        return fingerprint(*parts, *self._read_by)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -141,7 +142,9 @@ class OpenClip(TorchEncoder):
     def tokenizer(self) -> Any:
         """Its tokenizer, which pads every text to the model's length."""
         with failures(f"{self.checkpoint.name}: OpenCLIP cannot load its tokenizer"):
-            return require("open_clip", self.extra).get_tokenizer(self._source)
+            tokenizer = require("open_clip", self.extra).get_tokenizer(self._source)
+        self._read_by = _contents(tokenizer)  # now: it changes with the texts that it reads
+        return tokenizer
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Pixels `(n, 3, side, side)`."""

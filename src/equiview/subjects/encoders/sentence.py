@@ -23,7 +23,7 @@ from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import on_the_grid
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.loading import failures, library_bars_off
+from equiview.subjects.encoders.loading import every_weight, failures, library_bars_off
 from equiview.subjects.encoders.torch_encoder import OnTorch, readable
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
     packages = ("sentence-transformers", "torch", "torchvision", "transformers", "tokenizers", "pillow")
     scheme = "st"
     extra = EXTRA
-    half = "float16"
     class_name = "SentenceTransformer"
     recipe = ""
     """What else decides the vectors. Part of the fingerprint."""
@@ -53,6 +52,16 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
         if self.similarity == "cosine" and known.get("similarity_fn_name") == "dot":
             self.similarity = "dot"
 
+    @property
+    def half(self) -> str:  # type: ignore[override]
+        """Precision on an accelerator: the checkpoint's own, as its configuration states it."""
+        for path in sorted(self.checkpoint.folder.glob("**/config.json"), key=lambda path: len(path.parts)):
+            config = self.checkpoint.json(path.relative_to(self.checkpoint.folder).as_posix())
+            stated = config.get("dtype") or config.get("torch_dtype")
+            if stated:
+                return str(stated)
+        return "float32"
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the files of the checkpoint, the precision and the prompt."""
@@ -65,7 +74,9 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
         kind = getattr(require("sentence_transformers", EXTRA), self.class_name)
         folder = str(self.checkpoint.folder)
         safe = {"local_files_only": True, "trust_remote_code": False}
-        with failures(f"{folder}: {self.class_name} cannot be loaded from it"), library_bars_off():
+        said = f"{folder}: {self.class_name} cannot be loaded from it"
+        # BERT's pooler, which many checkpoints lack, is never read: the library pools tokens itself.
+        with failures(said), library_bars_off(), every_weight(folder, unused=("pooler.",)):
             model = kind(folder, device=str(self.device), model_kwargs={"dtype": self.dtype}, **safe)
         prompt = self.options.get("prompt")
         if prompt is not None and prompt not in model.prompts:

@@ -165,7 +165,7 @@ class HuggingFace(TorchEncoder):
 class TrustedHuggingFace(HuggingFace):
     """A dual encoder that brings code of its own, such as jinaai/jina-clip-v2.
 
-    Code that lies in another repository is fetched once, at `code_revision=` or as it is now; that commit is run
+    Code that lies in another repository is fetched at `code_revision=` or as it is now; that commit runs
     and the code's content is part of the fingerprint.
     """
 

@@ -123,10 +123,19 @@ class MultilingualClip(TorchEncoder):
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Token ids; XLM-R counts positions from the padding id + 1."""
-        text, _ = self.towers
-        limit = text.config.max_position_embeddings - text.config.pad_token_id - 1
-        ids = self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]
+        ids = self.tokenizer(list(texts), truncation=True, max_length=self.limit)["input_ids"]
         return with_masks(ids)
+
+    @property
+    def limit(self) -> int:
+        """The longest text in tokens."""
+        text, _ = self.towers
+        return int(text.config.max_position_embeddings - text.config.pad_token_id - 1)
+
+    def cuts(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text has more tokens than the model's limit."""
+        ids = self.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+        return [len(row) > self.limit for row in ids]
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
         """Texts padded to the longest."""

@@ -87,6 +87,18 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
                 on_the_grid(part)
         return model.eval()
 
+    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
+        """Whether each text after its prompt exceeds the model's limit in tokens; None if it states none."""
+        limit, tokenizer = self.model.max_seq_length, getattr(self.model, "tokenizer", None)
+        if limit is None or not callable(tokenizer):
+            return None
+        prompt = self.model.prompts.get(self.options.get("prompt") or self.model.default_prompt_name, "")
+        given = [f"{prompt}{text}" for text in readable(texts)]
+        with failures(f"{self.checkpoint.name}: its tokenizer cannot count tokens"):
+            return [
+                len(ids) > limit for ids in tokenizer(given, truncation=False, verbose=False)["input_ids"]
+            ]
+
     def _settings(self) -> dict[str, Any]:
         return {
             "batch_size": count_option(self.options, "batch", 32, self.scheme),

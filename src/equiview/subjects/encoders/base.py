@@ -263,6 +263,28 @@ def _said(error: BaseException) -> str:
     return f"{said} ({Path(last.filename).name}, line {last.lineno})"
 
 
+def narrowed(
+    vectors: NDArray[np.float32], dim: int, name: str, *, scaled: bool = True
+) -> NDArray[np.float32]:
+    """The first `dim` numbers of each vector `(n, width)`, with `scaled` at length 1 again; of 0, all.
+
+    Models trained so that the beginning of a vector is a vector of its own lose little (Kusupati et al.,
+    "Matryoshka Representation Learning", NeurIPS 2022). InputError where `dim` is larger than the width.
+
+    >>> narrowed(np.array([[0.6, 0.0, 0.8]], dtype=np.float32), 2, "mine").tolist()
+    [[1.0, 0.0]]
+    """
+    if not dim:
+        return vectors
+    if dim > vectors.shape[1]:
+        raise InputError(f"{name}: dim is {dim}, but its vectors are {vectors.shape[1]} wide")
+    part = vectors[:, :dim]
+    if not scaled:
+        return part
+    length = np.linalg.norm(part, axis=1, keepdims=True)
+    return np.asarray(part / np.where(length > 0, length, 1), dtype=np.float32)
+
+
 def check_not_empty(items: Items) -> None:
     """InputError when there is nothing to embed."""
     if not len(items):

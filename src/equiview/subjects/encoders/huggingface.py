@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from equiview.errors import InputError
 from equiview.extras import require
@@ -37,6 +37,7 @@ class HuggingFace(TorchEncoder):
 
     scheme = "hf"
     trust = False
+    extra_options: ClassVar[tuple[str, ...]] = ("dim",)
 
     def find(self, argument: str) -> Checkpoint:
         """The named checkpoint; InputError says what loads one that is no dual encoder."""
@@ -171,7 +172,7 @@ class TrustedHuggingFace(HuggingFace):
 
     scheme = "hf-trust"
     trust = True
-    extra_options = ("code_revision",)
+    extra_options = ("dim", "code_revision")
 
     @cached_property
     def code(self) -> Path | None:

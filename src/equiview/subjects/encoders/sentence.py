@@ -2,7 +2,8 @@
 
 `st` is a model of one vector an item, for texts alone or for texts and images; `st-multi` one of a vector a
 token, whose texts are read as queries and images as documents. `prompt=NAME` chooses one of the model's
-prompts for texts. A checkpoint that is not whole, or brings code of its own, is refused as with `hf:`.
+prompts for texts; with `dim=N` only the first N numbers of a vector are kept. A checkpoint that is not whole,
+or brings code of its own, is refused as with `hf:`. On an accelerator the checkpoint's own precision is used.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import on_the_grid
-from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.encoders.base import EmbeddingModel, narrowed
 from equiview.subjects.encoders.checkpoint import Checkpoint
 from equiview.subjects.encoders.loading import every_weight, failures, library_bars_off
 from equiview.subjects.encoders.torch_encoder import OnTorch, readable
@@ -40,13 +41,15 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
     scheme = "st"
     extra = EXTRA
     class_name = "SentenceTransformer"
+    extra_options: tuple[str, ...] = ("prompt", "dim")
     recipe = ""
     """What else decides the vectors. Part of the fingerprint."""
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        self.checkpoint = Checkpoint.find(argument, self.scheme, ("prompt",), EXTRA)
+        self.checkpoint = Checkpoint.find(argument, self.scheme, self.extra_options, EXTRA)
         self.options = self.checkpoint.options
+        self.dim = count_option(self.options, "dim", 1, self.scheme) if "dim" in self.options else 0
         stated = self.checkpoint.folder / "config_sentence_transformers.json"
         known = self.checkpoint.json(stated.name) if stated.is_file() else {}
         if self.similarity == "cosine" and known.get("similarity_fn_name") == "dot":
@@ -66,7 +69,8 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
     def fingerprint(self) -> str:
         """A hash of the files of the checkpoint, the precision and the prompt."""
         prompt = self.options.get("prompt", "")
-        return fingerprint(self.scheme, self.recipe, self.checkpoint.fingerprint, self.dtype, prompt)
+        parts = (self.scheme, self.recipe, self.checkpoint.fingerprint, self.dtype, prompt)
+        return fingerprint(*parts, *([f"dim {self.dim}"] if self.dim else []))
 
     @cached_property
     def model(self) -> Any:
@@ -116,13 +120,16 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
         """Vectors of RGB images; InputError when the model reads texts alone."""
-        return np.asarray(self._seeing().encode(list(images), **self._settings()), dtype=np.float32)
+        return self._narrowed(self._seeing().encode(list(images), **self._settings()))
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32] | TokenVectors:
         """Vectors of texts, which the library batches by length."""
         prompt = self.options.get("prompt")
-        vectors = self.model.encode(readable(texts), prompt_name=prompt, **self._settings())
-        return np.asarray(vectors, dtype=np.float32)
+        return self._narrowed(self.model.encode(readable(texts), prompt_name=prompt, **self._settings()))
+
+    def _narrowed(self, vectors: Any) -> NDArray[np.float32]:
+        whole, scaled = np.asarray(vectors, dtype=np.float32), self.similarity == "cosine"
+        return narrowed(whole, self.dim, self.checkpoint.name, scaled=scaled)
 
 
 @register(
@@ -132,6 +139,7 @@ class SentenceTransformersMulti(SentenceTransformers):
     """A late-interaction model of sentence-transformers."""
 
     scheme = "st-multi"
+    extra_options = ("prompt",)
     class_name = "MultiVectorEncoder"
     recipe = "ColQwen2 positions on the grid"
     similarity = "maxsim"

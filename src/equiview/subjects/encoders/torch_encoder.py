@@ -16,7 +16,7 @@ from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.encoders.base import EmbeddingModel, narrowed
 from equiview.subjects.encoders.checkpoint import Checkpoint
 from equiview.subjects.encoders.loading import failures
 
@@ -61,7 +61,8 @@ class TorchEncoder(OnTorch, EmbeddingModel):
     """An encoder whose model is a torch module; a family says how inputs and vectors are made.
 
     Options of every family: `device` (cuda, mps, cpu), `dtype` (float32, float16, bfloat16) and `batch`, the
-    number of pictures in one forward pass (texts: four times as many).
+    number of pictures in one forward pass (texts: four times as many). Where a family takes `dim`, the first so
+    many numbers of each vector are kept.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers", "pillow")
@@ -75,6 +76,7 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         super().__init__(argument)
         self.checkpoint = self.find(argument)
         self.options = self.checkpoint.options
+        self.dim = count_option(self.options, "dim", 1, self.scheme) if "dim" in self.options else 0
         self.forward_images = count_option(self.options, "batch", self.usual_batch, self.scheme)
         self.forward_texts = 4 * self.forward_images
         self.image_batch = max(64, self.forward_images)
@@ -92,7 +94,8 @@ class TorchEncoder(OnTorch, EmbeddingModel):
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the files of the checkpoint, the precision and the recipe."""
-        return fingerprint(type(self).__qualname__, self.checkpoint.fingerprint, self.dtype, self.recipe)
+        parts = (type(self).__qualname__, self.checkpoint.fingerprint, self.dtype, self.recipe)
+        return fingerprint(*parts, *([f"dim {self.dim}"] if self.dim else []))
 
     @abstractmethod
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
@@ -156,7 +159,7 @@ class TorchEncoder(OnTorch, EmbeddingModel):
             vectors, kept = output if isinstance(output, tuple) else (output, None)
             unit = torch.nn.functional.normalize(vectors.float(), dim=-1).cpu().numpy()
         if kept is None:
-            return list(unit)
+            return list(narrowed(unit, self.dim, self.checkpoint.name))
         return [row[mask] for row, mask in zip(unit, kept.cpu().numpy(), strict=True)]
 
 

@@ -61,8 +61,8 @@ class TorchEncoder(OnTorch, EmbeddingModel):
     """An encoder whose model is a torch module; a family says how inputs and vectors are made.
 
     Options of every family: `device` (cuda, mps, cpu), `dtype` (float32, float16, bfloat16) and `batch`, the
-    number of pictures in one forward pass (texts: four times as many). Where a family takes `dim`, the first so
-    many numbers of each vector are kept.
+    number of pictures in one forward pass (texts: four times as many). A family may take `dim`, how many
+    numbers of each vector are kept.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers", "pillow")

@@ -1,8 +1,8 @@
 """Models known by name: the ten of paper P, with what it takes to run each.
 
 Names, families and sizes are those of P. A revision is the commit of the weights that mteb registers; where
-there is none, the repository is read as it is now. A licence is that of the weights as their publisher stated it at
-the time of writing; read the model's page before relying on it.
+there is none, the repository is read as it is now. A licence is that of the weights as their publisher stated
+it at the time of writing; read the model's page before relying on it.
 """
 
 from __future__ import annotations

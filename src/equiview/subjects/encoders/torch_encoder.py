@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from equiview.data.arguments import count_option
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.extras import require
+from equiview.extras import accelerator, require
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.encoders.base import EmbeddingModel, narrowed
@@ -166,9 +166,7 @@ class TorchEncoder(OnTorch, EmbeddingModel):
 def chosen_device(name: str | None, scheme: str, extra: str) -> torch.device:
     """The device asked for, else the first accelerator there is, else the processor."""
     library = require("torch", extra)
-    if not name:
-        accelerators = (("cuda", library.cuda), ("mps", library.backends.mps))
-        name = next((key for key, library_part in accelerators if library_part.is_available()), "cpu")
+    name = name or accelerator() or "cpu"
     with failures(f"{scheme}: device {name!r} cannot be used"):
         return library.empty(0, device=name).device
 

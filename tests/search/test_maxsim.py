@@ -94,7 +94,7 @@ def test_torch_gives_the_scores_of_numpy(block_bytes: int, dtype: type) -> None:
         )
     ]
     ours, theirs = (np.concatenate([scores for _, scores in part]) for part in blocks)
-    np.testing.assert_allclose(theirs, ours, rtol=1e-5)
+    np.testing.assert_allclose(theirs, ours, rtol=1e-5, atol=1e-4)
     np.testing.assert_array_equal(theirs[:, 0], theirs[:, -1])  # the same item in two places
     np.testing.assert_array_equal(theirs[0], theirs[-1])  # the same query
     whole = np.concatenate([scores for _, scores in blocks_on("cpu", queries, gallery, 2**24)])

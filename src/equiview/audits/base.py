@@ -32,7 +32,7 @@ from equiview.data.estimates import Estimates
 from equiview.data.figures import Figure
 from equiview.data.headline import Headline
 from equiview.data.lists import RankedLists
-from equiview.data.metric import Metric, Quantity
+from equiview.data.metric import SHARE, Metric, Quantity, share
 from equiview.data.observations import Observations
 from equiview.data.registry import Registry
 from equiview.data.requests import Plan
@@ -44,6 +44,15 @@ from equiview.io.progress import Progress
 from equiview.io.refusals import settings_of
 from equiview.io.tables import Schema
 from equiview.subjects import Subject
+
+CUT = share("texts cut", "share of texts of which the encoder reads only the beginning", "lower")
+CUT_RANGE = Metric(
+    "range of texts cut",
+    "largest share of texts cut of a language less the smallest",
+    *("lower", "points", SHARE),
+)
+COMMON = (CUT, CUT_RANGE)
+"""Metrics that every audit of encoders reports beside its own, where the encoder knows its limit."""
 
 
 class Settings(BaseModel):
@@ -174,8 +183,8 @@ class Audit(Generic[Sub, S, V]):
             raise InputError(f"audit {self.name!r} takes {wanted}, but {subject.name!r} is {subject.kind}")
 
     def metric(self, name: str) -> Metric | None:
-        """One of its metrics by name."""
-        return next((metric for metric in self.metrics if metric.name == name), None)
+        """One of its metrics, or of those of all audits, by name."""
+        return next((metric for metric in (*self.metrics, *COMMON) if metric.name == name), None)
 
 
 AnyAudit: TypeAlias = Audit[Any, Any, Any]

@@ -11,10 +11,11 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks import Benchmark, load_benchmark
-from equiview.build.removal.captions import spacy_phrases
+from equiview.build.removal.edits import edited
 from equiview.build.removal.fill import filling
 from equiview.build.removal.images import Remover
 from equiview.build.removal.output import COUNTS, FILES, TOKENS, requests_for, write_output
+from equiview.build.removal.parsed import spacy_editor, spacy_phrases
 from equiview.build.removal.settings import RemovalMakingSettings
 from equiview.build.removal.sources import Source, Sources
 from equiview.data.items import Items
@@ -102,8 +103,10 @@ class ObjectRemoval(Job):
 def remover_of(settings: RemovalMakingSettings, images: Items, out: Path) -> Remover:
     """The remover of these settings, the same in every process."""
     words = read_things(settings.words) if settings.words else coco_things()
-    phrases = spacy_phrases(settings.spacy) if settings.spacy else None
-    return Remover(out, settings, images, filling(settings.fill, settings.model), words, phrases)
+    nouns = settings.captions == "nouns"
+    phrases = spacy_phrases(settings.spacy) if settings.spacy and nouns else None
+    editor = spacy_editor(settings.spacy) if settings.spacy and not nouns else edited
+    return Remover(out, settings, images, filling(settings.fill, settings.model), words, phrases, editor)
 
 
 def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
@@ -112,10 +115,16 @@ def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
         if name not in sources.classes:
             raise unknown_name(f"class of {items.name!r}", name, sources.classes)
     unknown = [name for name in sources.classes if name not in remover.words.classes]
-    if unknown and remover.settings.captions == "phrases" and not sources.linked:
+    if unknown and remover.settings.captions in ("phrases", "nouns") and not sources.linked:
         raise InputError(
             f"{remover.words.source}: has no words of class {unknown[0]!r} ({len(unknown)} of "
             f"{len(sources.classes)} are missing); add them, or choose prompts as captions"
+        )
+    english = remover.words.language == "en"
+    if remover.settings.captions == "phrases" and not english and remover.editor is edited:
+        raise InputError(
+            f"{remover.words.source}: words of {remover.words.language!r}, whose phrases need a parser"
+            "; name a pipeline of spaCy, or choose nouns or prompts as captions"
         )
 
 

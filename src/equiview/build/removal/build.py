@@ -26,7 +26,7 @@ from equiview.io.progress import Progress
 from equiview.making import Job, Outcome, Task
 from equiview.making.card import Input
 from equiview.making.work import Work
-from equiview.subjects import Answerer
+from equiview.subjects import Answerer, Encoder, load_subject
 from equiview.text.things import coco_things, read_things
 
 TOGETHER = 16
@@ -46,6 +46,7 @@ class ObjectRemoval(Job):
     def __init__(self, settings: RemovalMakingSettings, models: Mapping[str, Answerer] | None = None) -> None:
         self.settings = settings
         self.models = settings.answerers(captioner=settings.captioner) if models is None else models
+        self.checker = _encoder(settings.check) if settings.check else None
         self.items = load_benchmark(settings.benchmark)
         self.sources = Sources(self.items)
         self.remover = remover_of(settings, self.items.images, Path())
@@ -55,17 +56,22 @@ class ObjectRemoval(Job):
         """The benchmark, the filling and the words of classes."""
         self.items.images.hash_pictures(progress)
         filling, words = self.remover.filling.name, self.remover.words
-        return {
+        inputs = {
             "benchmark": Input.of(self.items),
             "filling": Input(name=filling, fingerprint=fingerprint(filling)),
             "words": Input(name=words.source, fingerprint=words.fingerprint),
         }
+        if self.checker is not None:
+            inputs["check"] = Input(name=self.settings.check, fingerprint=self.checker.fingerprint)
+        return inputs
 
     def plan(self) -> list[Plan | Task]:
         """All images, and a request for each picture where a model writes captions."""
         images = len(self.items.images)
         pictures = images * self.settings.per_image
         plans: list[Plan | Task] = [Task("remove", images, "images")]
+        if self.checker is not None:
+            plans.append(Task("check", pictures, "pictures"))
         if model := self.models.get("captioner"):
             requests = requests_for([str(number) for number in range(pictures)])
             plans.append(Plan.of(model.name, "captions", requests, TOKENS, usual=True))
@@ -82,7 +88,7 @@ class ObjectRemoval(Job):
         )
         work.stage(
             "write",
-            lambda _: write_output(self.items, self.sources, remover, captioner, work.progress),
+            lambda _: write_output(self.items, self.sources, remover, captioner, work.progress, self.checker),
             in_place=FILES,
         )
         counts = pl.read_csv(work.folder / "counts.csv", schema_overrides=COUNTS)
@@ -98,6 +104,13 @@ class ObjectRemoval(Job):
         for finished in _run(remover, self.settings, self.sources, left):
             done += finished
             progress("removing", done, whole)
+
+
+def _encoder(name: str) -> Encoder:
+    subject = load_subject(name)
+    if not isinstance(subject, Encoder):
+        raise InputError(f"setting check: {name!r} is {subject.kind}; name an encoder")
+    return subject
 
 
 def remover_of(settings: RemovalMakingSettings, images: Items, out: Path) -> Remover:

@@ -189,9 +189,14 @@ def prompted(kept: Sequence[str], rng: Random) -> str:
     >>> prompted(["dog", "orange"], Random(3))
     'a snapshot of a dog and an orange in everyday life'
     """
-    names = [f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in kept]
+    names = [with_article(name) for name in kept]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     return rng.choice(prompts()).replace("{}", listed)
+
+
+def with_article(name: str) -> str:
+    """The name of a class after "a" or "an"."""
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 @cache

@@ -1,9 +1,9 @@
 """What goes from a caption along with a thing that was taken out of the picture: by rules, without a parser.
 
 A phrase goes with the preposition or the verb that needs it ("on a horse", "riding a horse"), with what is
-said of it ("that has a saddle") and with what it is part of ("the back of a horse"). A caption is refused that
-has lost its subject, says nothing but its subject, or is no sentence any more. Ours; O drops the noun phrase
-alone.
+said of it ("that has a saddle") and with what it is part of ("the back of a horse"). A caption is refused
+that has lost its subject, says nothing but its subject, or is no sentence any more. Ours; O drops the noun
+phrase alone.
 """
 
 from __future__ import annotations

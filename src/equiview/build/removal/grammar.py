@@ -77,10 +77,12 @@ def phrases_of(caption: str) -> list[Phrase]:
     """
     found = [(match[0].lower(), match.start(), match.end()) for match in TOKEN.finditer(caption)]
     found = _joined(found)
-    words = [word for word, _, _ in found]
-    kinds = _kinds(words)
-    for place, word in enumerate(words[1:-1], start=1):
-        told = words[place - 1] in lists()["adjectives"] and words[place + 1] not in lists()["determiners"]
+    spelled = [word for word, _, _ in found]
+    kinds = _kinds(spelled)
+    for place, word in enumerate(spelled[1:-1], start=1):
+        told = (
+            spelled[place - 1] in lists()["adjectives"] and spelled[place + 1] not in lists()["determiners"]
+        )
         if word in ("and", ",") and told and {kinds[place - 1], kinds[place + 1]} == {NOUNS}:
             kinds[place] = NOUNS  # "a black and white dog" is one dog
     phrases: list[Phrase] = []
@@ -89,10 +91,9 @@ def phrases_of(caption: str) -> list[Phrase]:
         finite = kind == BE or any(word in forms for forms in verbs())
         if before and _continues(before, word, kind):
             helped = start if before.kind == BE and kind == VERB else before.helped
-            phrases[-1] = Phrase(
-                *(VERB if VERB in (kind, before.kind) else kind, (*before.words, word)),
-                *(before.start, end, before.finite or finite, helped),
-            )
+            joint = VERB if VERB in (kind, before.kind) else kind
+            words = (*before.words, word)
+            phrases[-1] = Phrase(joint, words, before.start, end, before.finite or finite, helped)
         else:
             phrases.append(Phrase(kind, (word,), start, end, finite))
     return phrases

@@ -147,8 +147,8 @@ class Remover:
         captions = list(source.captions)
         rng.shuffle(captions)
         captions.sort(key=lambda caption: not naming(caption, removal.removed, self.words))
-        texts = filter(None, (self._edited(caption, removal, refused) for caption in captions))
-        return list(islice(texts, self.settings.per_picture))
+        edited_ones = filter(None, (self._edited(caption, removal, refused) for caption in captions))
+        return list(islice(edited_ones, self.settings.per_picture))
 
     def _edited(self, caption: Caption, removal: Removal, refused: Counter[str]) -> dict[str, str] | None:
         """A caption without what was removed, with the original; None, and counted, where there is none."""

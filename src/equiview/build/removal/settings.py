@@ -72,6 +72,9 @@ class RemovalMakingSettings(RemovalSettings, AskingSettings):
     )
     spacy: str = Field(default="", description="Pipeline of spaCy that finds phrases.")
     captioner: Reference = Field(default="", description="Model that writes captions, as chat:MODEL.")
+    check: Reference = Field(
+        default="", description="Encoder that looks whether what was removed is still seen; none by default."
+    )
     jobs: Annotated[int, Option(recorded=False)] = Field(default=1, ge=1, description="Processes.")
 
     @model_validator(mode="after")

@@ -175,7 +175,8 @@ def test_a_dry_run_prints_what_it_would_cost_and_asks_nothing(tmp_path, quiz):
     with chat_server(knower) as server:
         subject = server.subject(options="price_in=2,price_out=8")
         words = audit_command(subject, quiz, tmp_path / "run", "--dry-run", "--json")
-        (row,) = json.loads(typed_to(server, words))
+        planned = json.loads(typed_to(server, words))
+        (row,) = planned["asked"]
         assert (row["audit"], row["model"], row["requests"], row["pictures"]) == (
             "knowledge",
             subject,
@@ -184,6 +185,7 @@ def test_a_dry_run_prints_what_it_would_cost_and_asks_nothing(tmp_path, quiz):
         )
         assert row["dollars"] == pytest.approx((2 * row["input_tokens"] + 8 * row["output_tokens"]) / 1e6)
         assert row["input_tokens"] > 18 * 100
+        assert {found["of"] for found in planned["found"]} == {"questions"}
         unpriced = api.plan(server.subject(), quiz, ["knowledge"])
         assert unpriced["dollars"].to_list() == [None]
         assert not server.requests

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from labs.error_rates.harness import EFFECTS, PACKAGE, systems_of
 from labs.error_rates.page import write_docs
+from labs.error_rates.power import write_power
 from labs.error_rates.running import rates, read_rates
 
 from equiview.audits import AUDITS
@@ -22,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and do what it says."""
     options = parser().parse_args(arguments)
     if options.write_docs:
-        write_docs(read_rates(options.out))
+        counts = read_rates(options.out)
+        write_power(counts)
+        write_docs(counts)
         return
     audits = options.audits.split(",") if options.audits else list(AUDITS.all())
     for audit in audits:
@@ -65,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, default=OUT, help="folder of results; what it has is kept")
     parser.add_argument("--package", default=PACKAGE, help="Python package with the systems of audits")
     parser.add_argument(
-        "--write-docs", action="store_true", help="write docs/error-rates.md from the results in --out"
+        "--write-docs", action="store_true", help="write docs/error-rates.md and power.csv from --out"
     )
     return parser
 

@@ -17,7 +17,7 @@ from equiview.data.verdict import Finding
 from equiview.errors import InputError
 
 PACKAGE = "labs.error_rates"
-MACHINERY = {"__init__", "__main__", "running", "wanted", "page"}
+MACHINERY = {"__init__", "__main__", "running", "wanted", "page", "power"}
 """Files of this package that do not decide what a system is."""
 EFFECTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 """Planted effects of a power curve, in multiples of the audit's tolerance."""
@@ -109,7 +109,7 @@ def code_of(audit: str, settings: Mapping[str, Any], package: str = PACKAGE) -> 
     skipped = MACHINERY | (set(AUDITS.all()) - {audit})
     files = [
         *(path for room in ("metrics", "stats", "data") for path in (source / room).rglob("*.py")),
-        *(source / "audits").glob("*.py"),
+        *(path for path in (source / "audits").glob("*.py") if path.stem != "power"),
         *(measure.parent.glob("*.py") if measure.parent.name == audit else [measure]),
         *(path for path in systems_folder.glob("*.py") if path.stem not in skipped),
     ]

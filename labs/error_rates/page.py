@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 from labs.error_rates.harness import PACKAGE, systems_of
+from labs.error_rates.power import lines, needed
 from labs.error_rates.wanted import WANTS, Reached, wants_of
 
 from equiview.audits import AUDITS
@@ -48,7 +49,7 @@ def results(table: pl.DataFrame, package: str = PACKAGE) -> Iterator[str]:
     if len(table):
         yield from summary(table.to_dicts())
     for (audit,), part in table.group_by("audit", maintain_order=True):
-        yield from section(str(audit), part.to_dicts(), package)
+        yield from section(str(audit), part, package)
 
 
 def summary(rows: Rows) -> Iterator[str]:
@@ -74,8 +75,9 @@ def summary(rows: Rows) -> Iterator[str]:
         yield ""
 
 
-def section(audit: str, rows: Rows, package: str) -> Iterator[str]:
+def section(audit: str, table: pl.DataFrame, package: str) -> Iterator[str]:
     """One audit: what its systems are, what was found of them, the power of its planted systems."""
+    rows = table.to_dicts()
     systems = systems_of(audit, package)
     yield from (f"## {audit.capitalize()}", "", "| system | truth | what it is |", "|---|---|---|")
     for name in dict.fromkeys(row["system"] for row in rows):
@@ -91,6 +93,7 @@ def section(audit: str, rows: Rows, package: str) -> Iterator[str]:
     if swept(planted):
         alt = f"Share of verdicts that are biased or fair against the planted effect, {audit}"
         yield from ("", f"![{alt}](images/{image_of(audit)})")
+    yield from needed(lines(table).get(audit, []))
     errors = {row["system"]: row["error"] for row in rows if row["error"]}
     if errors:
         yield from ("", "Why some failed, the first of each system:", "")

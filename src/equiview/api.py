@@ -13,6 +13,7 @@ import polars as pl
 
 from equiview.audits import AUDITS
 from equiview.audits.execute import configure, execute, finish
+from equiview.audits.power import powers_of
 from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
 from equiview.benchmarks.release import RELEASES
 from equiview.data.figures import read_figure
@@ -54,6 +55,10 @@ AFTER_DEMO = (
 PLANNED = {
     "audit": pl.String, "model": pl.String, "purpose": pl.String, "requests": pl.Int64, "pictures": pl.Int64,
     "kept": pl.Int64, "input_tokens": pl.Int64, "output_tokens": pl.Int64, "dollars": pl.Float64,
+}  # fmt: skip
+POWER = {
+    "audit": pl.String, "planted": pl.String, "n": pl.Int64, "of": pl.String, "tolerance": pl.Float64,
+    "multiple": pl.Float64, "n_for_twice": pl.Int64,
 }  # fmt: skip
 
 
@@ -124,6 +129,35 @@ def plan(
         if not plans:
             rows.append({"audit": name, "purpose": "asks no model"})
     return pl.DataFrame(rows, schema=PLANNED)
+
+
+def power(
+    benchmark: str | Benchmark,
+    audits: Sequence[str],
+    *,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> pl.DataFrame:
+    """What effect verdicts of these audits would find on a benchmark in 4 of 5 cases; nothing is run.
+
+    A row for each audit and kind of effect that was planted in it (`equiview.audits.power`): how many queries
+    the verdict is over and what they are, the tolerance, the effect that is found, as a multiple of it, and
+    how many queries find an effect of twice the tolerance. Audits of which this is not known have no row.
+    """
+    items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
+    rows: list[dict[str, Any]] = []
+    for name, audit, configured in configure(audits, settings, seed=0):
+        n = audit.unit.count(items)
+        tolerance = getattr(configured, "tolerance", None)
+        if not n or not tolerance:
+            continue
+        usual = type(configured).model_fields["tolerance"].default
+        for kind in powers_of(name):
+            at = kind.scaled(tolerance / usual)
+            rows.append(
+                {"audit": name, "planted": kind.system, "n": n, "of": audit.unit.name}
+                | {"tolerance": tolerance, "multiple": at.effect(n), "n_for_twice": at.queries(2.0)}
+            )
+    return pl.DataFrame(rows, schema=POWER)
 
 
 def _planned(plan: Plan, subject: Subject, items: Benchmark) -> dict[str, Any]:

@@ -130,7 +130,9 @@ def audit(
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Print what would be asked and what it would cost; ask nothing."),
+        typer.Option(
+            "--dry-run", help="Print what would be asked, its cost and what would be found; ask nothing."
+        ),
     ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -141,7 +143,8 @@ def audit(
 
     settings = _settings(setting or [])
     if dry_run:
-        return _show_plan(api.plan(subject, benchmark, audits, settings=settings), as_json)
+        asked = api.plan(subject, benchmark, audits, settings=settings)
+        return _show_plan(asked, api.power(benchmark, audits, settings=settings), as_json)
     with progress_bars(as_json) as progress:
         run = api.audit(
             subject,
@@ -399,12 +402,12 @@ def _show_paths(name: str, paths: list[Path], as_json: bool) -> None:
     _print_json({name: words}) if as_json else print(*words, sep="\n")
 
 
-def _show_plan(plan: pl.DataFrame, as_json: bool) -> None:
+def _show_plan(asked: pl.DataFrame, power: pl.DataFrame, as_json: bool) -> None:
     if as_json:
-        return _print_json(plan.to_dicts())
-    rows = plan.with_columns(dollars=plan["dollars"].round(4).cast(str).fill_null("not known"))
-    names = {"pictures": "with pictures", "input_tokens": "tokens in", "output_tokens": "tokens out"}
-    return _print_table(rows.rename(names), "What would be asked")
+        return _print_json({"asked": asked.to_dicts(), "found": power.to_dicts()})
+    from equiview.report.console import print_plan
+
+    return print_plan(asked, power)
 
 
 def _end_with_failures(runs: list[Run]) -> None:

@@ -59,6 +59,33 @@ def test_tests_of_one_family_are_corrected_together():
     assert estimates.one("untested").judged is False
 
 
+def test_what_is_named_among_many_has_a_simultaneous_interval():
+    rows = Rows()
+    for name, column_ in zip("xyz", Replicates.of(SCORES, SETTINGS).split(), strict=True):
+        rows.add(quantity("gap", language=name), column_, 50, among="gaps")
+    rows.add(quantity("alone"), Replicates.of(SCORES[:, :1], SETTINGS)[0], 50)
+    known = Replicates.of(SCORES[:, :1], SETTINGS).draws[:, 0]
+    rows.add_known(quantity("known"), (0.5, 0.4, 0.7), 50, draws=known, among="gaps")
+    estimates = rows.estimates()
+    for row in (*estimates.by("language", "gap"), estimates.one("known")):
+        many = row.of_many()
+        times = (row.value - many.low) / (row.value - row.low)
+        assert 1.15 < times < 1.35  # 2.39 / 1.96 = 1.22 were they independent and three
+        assert many.high - row.value == pytest.approx(times * (row.high - row.value))
+    assert estimates.one("alone").of_many() == estimates.one("alone")
+
+
+def test_a_summary_by_language_has_simultaneous_intervals():
+    columns = [column("R", SCORES[:, place] > 0.1, k=1, language=name) for place, name in enumerate("xyz")]
+    values = Values.of(
+        [f"q{row}" for row in range(50)], [*columns, column("R", SCORES.mean(axis=1) > 0.1, k=1)]
+    )
+    estimates = summarise(values, SETTINGS)
+    for row in estimates.by("language", "R", 1):
+        assert row.of_many().low < row.low < row.value < row.high <= row.of_many().high <= 1
+    assert estimates.one("R", 1).low_all is None
+
+
 def test_an_interval_holds_its_value_even_for_a_maximum():
     rows = Rows()
     rows.add(quantity("range"), Replicates(np.asarray(0.9), np.linspace(0, 0.8, 100)), 50)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from typing_extensions import TypeVar
 
+from equiview.audits.power import IMAGES, Unit
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Figure
@@ -130,7 +131,8 @@ class Audit(Generic[Sub, S, V]):
     observations. `tables` are tables of its paper by name, such as `table-1`, made from the audit's own
     estimates; the first line of a function's docstring describes its table. `averaged` are metrics whose mean
     over systems is shown when several are compared. `plan` estimates the requests to models that cost money,
-    before anything is asked. `space` lets studies look at parts of the images' space.
+    before anything is asked. `space` lets studies look at parts of the images' space. `unit` is what the
+    verdict is over.
     """
 
     name: str
@@ -155,6 +157,7 @@ class Audit(Generic[Sub, S, V]):
     averaged: tuple[str, ...] = ()
     plan: Callable[[Sub, Benchmark, S], list[Plan]] | None = None
     space: Space[S] | None = None
+    unit: Unit = IMAGES
 
     def configure(self, given: Mapping[str, Any]) -> S:
         """Settings from those of the user; InputError names a wrong one and lists the known ones."""

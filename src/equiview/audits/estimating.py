@@ -20,28 +20,53 @@ from equiview.data.estimates import Estimates
 from equiview.data.headline import Headline
 from equiview.data.metric import Quantity
 from equiview.data.values import COLUMN_BASE, Values
-from equiview.stats import bootstrap_means, holm, interval, mean_interval
+from equiview.stats import (
+    bootstrap_means,
+    holm,
+    interval,
+    joint_level,
+    largest_deviations,
+    mean_interval,
+    widened,
+)
 from equiview.stats.means import LEAST
 
 Floats = NDArray[np.float64]
 TOGETHER = 128
 """Estimates whose intervals are computed together, so that memory does not grow with the table."""
+FOR_QUANTILE = 2000
+"""Bootstrap replicates that tell the 95% quantile of a largest deviation to two digits."""
 
 
 def summarise(values: Values, settings: Settings) -> Estimates:
     """Mean, clustered interval, n, chance and excess of every column of `values`.
 
-    The interval is `stats.mean_interval`'s, null where there are too few clusters.
+    The interval is `stats.mean_interval`'s, null where there are too few clusters. Columns that differ by
+    language alone have simultaneous intervals too.
     """
     intervals = mean_interval(values.matrix, clusters=values.clusters)
     keys = [name for name in values.columns.columns if name not in COLUMN_BASE]
-    return Estimates(
-        values.columns.select(
-            "metric", "k", "chance", *keys,
-            value=pl.Series(intervals.value), low=pl.Series(intervals.low), high=pl.Series(intervals.high),
-            n=pl.Series(intervals.n),
-        )
+    table = values.columns.select(
+        "metric", "k", "chance", *keys,
+        value=pl.Series(intervals.value), low=pl.Series(intervals.low), high=pl.Series(intervals.high),
+        n=pl.Series(intervals.n), **_of_languages(values, settings),
     )  # fmt: skip
+    return Estimates(table)
+
+
+def _of_languages(values: Values, settings: Settings) -> dict[str, pl.Series]:
+    """Simultaneous intervals of the columns by language, null elsewhere."""
+    low, high = np.full((2, len(values.columns)), np.nan)
+    if "language" in values.columns.columns:
+        about = [name for name in values.columns.columns if name not in ("chance", "language")]
+        places = values.columns.with_row_index("at").drop_nulls("language")
+        for rows in places.group_by(about, maintain_order=True).agg("at")["at"]:
+            matrix = values.matrix[:, rows.to_numpy()]
+            measured = Replicates.of(matrix, settings, "simultaneous", values.clusters, FOR_QUANTILE)
+            level = joint_level(largest_deviations(measured.value, measured.draws))
+            ends = mean_interval(matrix, clusters=values.clusters, level=level)
+            low[rows], high[rows] = ends.low, ends.high
+    return {"low_all": pl.Series(low), "high_all": pl.Series(high)}
 
 
 @dataclass(frozen=True)
@@ -69,10 +94,15 @@ class Replicates:
         settings: Settings,
         purpose: str = "bootstrap",
         clusters: NDArray[np.int64] | None = None,
+        most: int | None = None,
     ) -> Replicates:
-        """Draw the means of the columns of `matrix`, `(n_queries, n)`, nan where not asked."""
+        """Draw the means of the columns of `matrix`, `(n_queries, n)`, nan where not asked.
+
+        `most` limits the number of replicates.
+        """
+        replicates = min(settings.replicates, most or settings.replicates)
         draws = bootstrap_means(
-            matrix, clusters=clusters, replicates=settings.replicates, seed=settings.seed_of(purpose)
+            matrix, clusters=clusters, replicates=replicates, seed=settings.seed_of(purpose)
         )
         return cls(np.nanmean(matrix, axis=0), draws, _clusters_behind(matrix, clusters))
 
@@ -108,12 +138,24 @@ class Replicates:
 class Test(TypedDict, total=False):
     """The test of no effect: its p value, whether there is enough to judge, and its family.
 
-    Tests of one `family` are corrected together (`p_holm`).
+    Tests of one `family` are corrected together (`p_holm`); `weight` is the share of all error that it may
+    make, where several families lead to one verdict. Rows with one `among` have, beside their own
+    intervals, simultaneous ones (`low_all`, `high_all`), by which the largest of them may be named; they may
+    be given as well.
     """
 
     p: float | None
     judged: bool | None
     family: str
+    weight: float
+    among: str
+    low_all: float
+    high_all: float
+
+
+UNTESTED = {"p": None, "judged": None, "family": "", "weight": 1.0, "among": "", "low": None, "high": None}
+UNSEEN = {"family", "weight", "among", "clusters"}
+"""What is known of a row beside what its estimate holds."""
 
 
 class Rows:
@@ -122,6 +164,7 @@ class Rows:
     def __init__(self) -> None:
         self._rows: list[dict[str, Any]] = []
         self._waiting: list[tuple[dict[str, Any], Floats]] = []
+        self._deviations: dict[str, Floats] = {}
 
     def add(
         self,
@@ -137,8 +180,10 @@ class Rows:
         Estimates keep the order in which they are added.
         """
         row = self._add(wanted, float(measured.value), n, chance, test)  # its interval follows
-        if (n if measured.clusters is None else int(measured.clusters.min())) < LEAST:
+        row["clusters"] = n if measured.clusters is None else int(measured.clusters.min())
+        if row["clusters"] < LEAST:
             return
+        self._count(row, measured.draws)
         self._waiting.append((row, measured.draws))
         if len(self._waiting) == TOGETHER:
             self._finish()
@@ -149,11 +194,24 @@ class Rows:
         ends: float | tuple[SupportsFloat, SupportsFloat, SupportsFloat],
         n: SupportsInt,
         chance: float | None = None,
+        draws: Floats | None = None,
         **test: Unpack[Test],
     ) -> None:
-        """One estimate with a known interval: `ends` are (value, low, high), or one exact number."""
+        """One estimate with a known interval: `ends` are (value, low, high), or one exact number.
+
+        `draws`, `(replicates,)`, say how it varies with those that it is `among`.
+        """
         value, low, high = map(float, ends if isinstance(ends, tuple) else (ends, ends, ends))
-        self._add(wanted, value, n, chance, test).update(low=low, high=high)
+        row = self._add(wanted, value, n, chance, test)
+        row.update(low=low, high=high)
+        if draws is not None:
+            self._count(row, draws)
+
+    def _count(self, row: dict[str, Any], draws: Floats) -> None:
+        """Keep how far the farthest of those that the row is among lies off in each replicate."""
+        if name := row["among"]:
+            apart = largest_deviations([row["value"]], draws[:, None])
+            self._deviations[name] = np.fmax(self._deviations.get(name, apart), apart)
 
     def _add(
         self, wanted: Quantity, value: float, n: SupportsInt, chance: float | None, test: Test
@@ -165,7 +223,7 @@ class Rows:
             "n": int(n),
             "chance": chance,
         }
-        row |= wanted.keys | {"p": None, "judged": None, "family": "", "low": None, "high": None} | test
+        row |= {"clusters": int(n)} | wanted.keys | UNTESTED | test
         self._rows.append(row)
         return row
 
@@ -183,12 +241,19 @@ class Rows:
         self._finish()
         if not self._rows:
             return None
+        levels = {name: joint_level(apart) for name, apart in self._deviations.items()}
+        for row in self._rows:
+            if row["among"] in levels and row["low"] is not None:
+                ends = widened(row["value"], row["low"], row["high"], levels[row["among"]], row["clusters"])
+                row["low_all"], row["high_all"] = ends
         tested = [row for row in self._rows if row["p"] is not None]
         for family in {row["family"] for row in tested}:
             alike = [row for row in tested if row["family"] == family]
             for row, p in zip(alike, holm([row["p"] for row in alike]), strict=True):
-                row["p_holm"] = float(p)
-        return Estimates.of_rows([{k: v for k, v in row.items() if k != "family"} for row in self._rows])
+                row["p_holm"] = min(1.0, float(p) / row["weight"])
+        return Estimates.of_rows(
+            [{name: row[name] for name in row if name not in UNSEEN} for row in self._rows]
+        )
 
 
 def _clusters_behind(matrix: Floats, clusters: NDArray[np.int64] | None) -> NDArray[np.int64]:

@@ -9,8 +9,8 @@ A file has templates and concepts by language; every template is filled with eve
 
 The file that comes with equiview, `prompt_data/neutral.toml`, has 11 templates and 29 concepts in each of
 eight languages: as many as "From Global to Local: Social Bias Transfer in CLIP" (S) asks, though not the
-same. `berg` names theirs: the published prompts of Berg et al. (2022), in English. A benchmark may bring prompts
-of its own as a table `neutral_prompts`, and a user a table of them as a file.
+same. `berg` names theirs: the published prompts of Berg et al. (2022), in English. A benchmark may bring
+prompts of its own as a table `neutral_prompts`, and a user a table of them as a file.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -29,9 +29,12 @@ SCHEMA = Schema(
         Column("p", pl.Float64, "p value of the test of no effect, where there is one", nullable=True),
         Column("p_holm", pl.Float64, "p corrected over the family of tests (Holm)", nullable=True),
         Column("judged", pl.Boolean, "whether there is enough to judge by; null: not decided", nullable=True),
+        Column("low_all", pl.Float64, "lower end of an interval that holds for all its like", nullable=True),
+        Column("high_all", pl.Float64, "upper end of that simultaneous interval (max-t)", nullable=True),
     ),
 )
 BASE = tuple(column.name for column in SCHEMA.columns)
+ENDS = ("low", "high", "low_all", "high_all")
 TOO_SMALL = "n too small for an interval"
 
 
@@ -58,6 +61,8 @@ class Estimate:
     p: float | None = None
     p_holm: float | None = None
     judged: bool | None = None
+    low_all: float | None = None
+    high_all: float | None = None
 
     def __format__(self, spec: str) -> str:
         ends = f"{self.low:{spec}}, {self.high:{spec}}" if self.has_interval else TOO_SMALL
@@ -73,12 +78,35 @@ class Estimate:
         """Whether n is large enough for an interval."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
-    def above_chance(self) -> Estimate:
-        """The same estimate as an effect: its value and interval less the chance floor."""
-        floor = self.chance or 0.0
+    def of_many(self) -> Estimate:
+        """The same with the interval that holds for all its like at once, due where it was picked among them.
+
+        Itself where there is no such interval.
+
+        >>> gap = Estimate(quantity("gap"), 0.5, 0.4, 0.6, n=10, low_all=0.3, high_all=0.7)
+        >>> f"{gap.of_many():.1f}"
+        '0.5 [0.3, 0.7]'
+        """
+        if self.low_all is None or self.high_all is None:
+            return self
+        return replace(self, low=self.low_all, high=self.high_all)
+
+    def moved(self, change: Callable[[float], float]) -> Estimate:
+        """The same with `change`, which must grow with its argument, done to its value and all ends."""
+        low_all, high_all = (None if end is None else change(end) for end in (self.low_all, self.high_all))
         return replace(
-            self, value=self.value - floor, low=self.low - floor, high=self.high - floor, chance=0.0
+            self,
+            value=change(self.value),
+            low=change(self.low),
+            high=change(self.high),
+            low_all=low_all,
+            high_all=high_all,
         )
+
+    def above_chance(self) -> Estimate:
+        """The same estimate as an effect: its value and intervals less the chance floor."""
+        floor = self.chance or 0.0
+        return replace(self.moved(lambda end: end - floor), chance=0.0)
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Estimate:
@@ -114,7 +142,7 @@ class Estimates:
         if "excess" not in self.table.columns:
             table = table.with_columns(excess=pl.col("value") - pl.col("chance"))
         if "low" in self.table.columns and "high" in self.table.columns:
-            table = table.with_columns(pl.col("low", "high").cast(pl.Float64).fill_nan(None))
+            table = table.with_columns(pl.col(ENDS).cast(pl.Float64).fill_nan(None))
         table = SCHEMA.check(table, self.source)
         for name, dtype in table.drop(BASE).schema.items():
             if dtype not in (pl.String, pl.Null):

@@ -2,8 +2,8 @@
 
 Following "From Global to Local: Social Bias Transfer in CLIP" (Eq. 1 and 2) and Geyik, Ambler and Kenthapadi,
 "Fairness-Aware Ranking in Search and Recommendation Systems" (2019), of whom Skew and NDKL are. `groups` is
-`(n_prompts, k)`: the group of each retrieved image from 0, best rank first. `pool_shares`, `(n_groups,)`, are the
-groups' shares of the whole set. Logarithms are natural.
+`(n_prompts, k)`: the group of each retrieved image from 0, best rank first. `pool_shares`, `(n_groups,)`, are
+the groups' shares of the whole set. Logarithms are natural.
 """
 
 from __future__ import annotations

@@ -53,6 +53,32 @@ def print_results(
         print_rows(console, "Means over systems", header, [_mean(row) for row in means.iter_rows(named=True)])
 
 
+def print_plan(asked: pl.DataFrame, power: pl.DataFrame, console: Console | None = None) -> None:
+    """Print what audits would ask, and beneath it what effects their verdicts would find (`api.power`)."""
+    console = console or _console()
+    asking = asked.drop_nulls("model")
+    if len(asking):
+        rows = asking.with_columns(dollars=asking["dollars"].round(4).cast(str).fill_null("not known"))
+        names = {"pictures": "with pictures", "input_tokens": "tokens in", "output_tokens": "tokens out"}
+        print_table(rows.rename(names), "What would be asked", console)
+    for audit in asked.filter(pl.col("model").is_null())["audit"]:
+        _print_line(console, f"{audit}: asks no model")
+    for (audit,), rows in power.group_by("audit", maintain_order=True):
+        _print_line(console, f"{audit}: {_would_find(rows.to_dicts())}")
+
+
+def _would_find(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What a verdict finds in 4 of 5 cases; `rows` are kinds of effects, the hardest to find first."""
+    hardest, easiest = rows[0], rows[-1]
+    effects = " to ".join(dict.fromkeys(f"{row['multiple']:.2g}" for row in (easiest, hardest)))
+    of, tolerance = hardest["of"], hardest["tolerance"]
+    return (
+        f"over {hardest['n']:,} {of}, 4 of 5 verdicts find an effect of {effects} times the tolerance "
+        f"({tolerance:g}); twice the tolerance takes up to {hardest['n_for_twice']:,} {of} "
+        "(simulated, see docs/error-rates.md)"
+    )
+
+
 def print_table(frame: pl.DataFrame, title: str, console: Console | None = None) -> None:
     """Print a table of names in the first column, and what is said of them in the others."""
     rows = [

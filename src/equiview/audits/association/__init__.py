@@ -23,6 +23,7 @@ from equiview.audits.association.pull import MEAN_PULL, PULL, TIED
 from equiview.audits.association.settings import DIRECTIONS, AssociationSettings
 from equiview.audits.association.tables import TABLES
 from equiview.audits.base import Audit, register
+from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, points, quantity, share
 from equiview.subjects import Encoder
@@ -107,6 +108,7 @@ ASSOCIATION = register(
         packages=("umap-learn",),
         averaged=(TOGETHER,),
         tables=TABLES,
+        unit=Unit("trials", rows_of("trials")),
     )
 )
 

@@ -13,6 +13,7 @@ from equiview.audits.decorrelation.measure import EXCESS, KEPT, NAMED, ODMAP, RE
 from equiview.audits.decorrelation.observe import DIRECTIONS, SCHEMAS, explore, observe
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.audits.decorrelation.tables import TABLES
+from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import points, quantity, share
 from equiview.subjects import Encoder, ResultLists
@@ -64,6 +65,7 @@ DECORRELATION = register(
         },
         explore=explore,
         tables=TABLES,
+        unit=Unit("removals", rows_of("removals")),
     )
 )
 

@@ -24,6 +24,7 @@ from equiview.audits.knowledge.measure import (
 from equiview.audits.knowledge.observe import SCHEMAS, observe, plan
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.audits.knowledge.tables import SETTINGS, TABLES
+from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, points, quantity, share
 from equiview.subjects import Answerer
@@ -86,5 +87,6 @@ KNOWLEDGE = register(
         judge=judge,
         tables=TABLES,
         plan=plan,
+        unit=Unit("questions", rows_of("questions", "question_id")),
     )
 )

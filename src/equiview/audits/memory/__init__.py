@@ -28,6 +28,7 @@ from equiview.audits.memory.observe import SCHEMAS, observe
 from equiview.audits.memory.replies import ADHERENCE, SHARE
 from equiview.audits.memory.settings import MemorySettings
 from equiview.audits.memory.tables import TABLES
+from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, quantity, share
 from equiview.subjects import Answerer
@@ -120,6 +121,7 @@ MEMORY = register(
         packages=("lingua-language-detector",),
         tables=TABLES,
         plan=plan,
+        unit=Unit("landmarks", rows_of("landmarks")),
     )
 )
 

@@ -291,3 +291,13 @@ def test_the_pull_is_plotted_with_its_sign(tmp_path: Path) -> None:
     assert pulled.effect["value"][0] == "+"
     assert "%" not in pulled.effect["value"] + pulled.effect["interval"] + pulled.effect["tolerance"]
     assert {group["title"] for group in pulled.worst} == {"by language", "by country"}
+
+
+def test_a_published_table_stands_beside_runs_with_its_settings_alone(tmp_path: Path) -> None:
+    """VisRecall's levels are of one scorer; another's are of another scale."""
+    run = make_run(tmp_path / "x", "mine", 0.2, benchmark="visrecall")
+    manifest = run.manifest
+    assert published.beside([run]) == []
+    for scorer, tables in (("hf:openai/clip", 0), ("hf-trust:jinaai/jina-clip-v2,dim=512", 1)):
+        manifest.settings["memory"] = {"scorer": scorer}
+        assert len(published.beside([run])) == tables

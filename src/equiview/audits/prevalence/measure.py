@@ -38,7 +38,7 @@ def measure(lists: Lists, settings: PrevalenceSettings) -> Estimates:
     floored = measured.with_chance(lambda q: known[q] if q.metric in own else floors.of(q))
     summary = summarise(floored, settings)
     matched = (matched_floors(lists, grouping, summary) for grouping in lists.groupings)
-    return joined([summary, exposure_ratios(lists, measured), *matched])
+    return joined([summary, exposure_ratios(lists), *matched])
 
 
 def _columns(lists: Lists) -> Iterator[ValueColumn]:

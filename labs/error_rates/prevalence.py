@@ -30,7 +30,7 @@ FEW = 10
 def observed(
     ranked: Rows, image: Rows, language: Rows, names: tuple[str, ...], tiers: dict[str, str]
 ) -> Observations:
-    """The tables of an audit of lists `(n_images, depth)`; `image`, -1 where unknown, and `language` are of each caption."""
+    """The tables of an audit of lists `(n_images, depth)`; an `image` is -1 where not known."""
     images = pl.Series([f"i{row:05d}" for row in range(len(ranked))])
     captions = pl.Series([f"c{row:06d}" for row in range(len(image))])
     codes = pl.Series(names)[language]
@@ -167,25 +167,13 @@ def erased(
 
 
 def weakened(seed: int, size: int, effect: float = 2.0) -> Observations:
-    """One low-tier language gets less at every rank and another one makes up for it."""
+    """Some lists have no caption of one low-tier language, and the more of the others of its tier."""
     rng = np.random.default_rng(seed)
     depth = min(DEPTH, size * len(LANGUAGES) // 4)
-    ranked = _filled(rng.random((size, depth)) < len(LOW) / len(LANGUAGES), rng, size)
-    weak, other = LANGUAGES.index("te"), LANGUAGES.index("sw")
-    swapped = rng.random(ranked.shape) < effect * TOLERANCE
-    at = ranked % len(LANGUAGES)
-    given = np.where(swapped & (at == weak), ranked - weak + other, ranked)
-    return observed(_without_twice(given, ranked), *_full(size))
-
-
-def _without_twice(given: Rows, ranked: Rows) -> Rows:
-    """The lists `given`, and `ranked` where one would have a caption twice."""
-    order = np.argsort(given, axis=1, kind="stable")
-    in_order = np.take_along_axis(given, order, axis=1)
-    twice = np.zeros(given.shape, dtype=bool)
-    repeated = np.concatenate([np.zeros((len(given), 1), bool), in_order[:, 1:] == in_order[:, :-1]], axis=1)
-    np.put_along_axis(twice, order, repeated | np.roll(repeated, -1, axis=1), axis=1)
-    return np.where(twice, ranked, given)
+    where = rng.random((size, depth)) < len(LOW) / len(LANGUAGES)
+    without = rng.random((size, 1)) < effect * TOLERANCE
+    ranked = np.where(without, _filled(where, rng, size, MUCH, LOW[1:]), _filled(where, rng, size))
+    return observed(ranked, *_full(size))
 
 
 def rare(seed: int, size: int, images: int = 3) -> Observations:
@@ -313,8 +301,16 @@ SYSTEMS: dict[str, System] = {
                 partial(of_vectors, lean=1.0, noise=0.6, lost=lost, lost_in=spoken, near=near, per_image=4),
                 "blind, and so much of the pool is of no known image",
             )
-            for lost in (0.1, 0.35, 0.6, 0.9)
-            for spoken, near in (((), False), (("en",), True), (("sw", "te"), True))
+            for lost, spoken, near in (
+                (0.1, ("en",), False),
+                (0.35, (), False),
+                (0.35, ("en", "de", "fr"), False),
+                (0.35, ("sw", "te"), True),
+                (0.6, ("sw", "te"), False),
+                (0.6, ("en",), True),
+                (0.9, ("en",), False),
+                (0.9, (), True),
+            )
         ),
         _system("rare language", "tiny", rare, "ideal, but a low-tier language has three captions"),
         _system(

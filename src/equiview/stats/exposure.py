@@ -43,7 +43,7 @@ class MatchedExposure:
     by_cluster: Floats
     exchangeable: Floats
     squares: Floats
-    """Coefficients of 1, r and r^2 of the variance by query, cluster and both, `(3, 3, n_cutoffs, n_groups)`."""
+    """Variance by query, cluster and both: coefficients of 1, -2r and r^2, `(3, 3, n_cutoffs, n_groups)`."""
     exchanged: Floats
     """Variance when groups are exchanged."""
     mean_share: Floats
@@ -81,7 +81,7 @@ class MatchedExposure:
         return np.where(np.isnan(value), np.nan, ends[0]), np.where(np.isnan(value), np.nan, ends[1])
 
     def p_beyond(self, tolerance: float) -> Floats:
-        """p of the ratio lying within a factor 1 / (1 - `tolerance`) of 1; of its being 1 for a tolerance of 0."""
+        """The p value of a ratio within a factor 1 / (1 - `tolerance`) of 1; of 1 for a tolerance of 0."""
         from scipy.special import stdtr  # slow to import
 
         low = np.full_like(self.value, 1 - tolerance)
@@ -90,8 +90,10 @@ class MatchedExposure:
         return np.asarray(np.where(np.isnan(self.value), np.nan, np.minimum(less, more).clip(0, 1)))
 
     def draws(self, replicates: int, seed: int) -> Floats:
-        """Ratios that vary together as the estimates do, `(replicates, n_cutoffs, n_groups)`: each cluster's part
-        and each query's is multiplied by a normal number, not one by one as in an interval."""
+        """Ratios that vary together as the estimates do, `(replicates, n_cutoffs, n_groups)`.
+
+        The part of each cluster and of each query is multiplied by a normal number.
+        """
         rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
         drawn = np.zeros((whole_number(replicates, "replicates", 1), self.value.size))
         total = self.by_cluster[1].sum(axis=1)
@@ -120,8 +122,9 @@ def matched_exposure(
 ) -> MatchedExposure:
     """Exposure of groups in the first `cutoffs` of lists, rank i counting 1 / log2(i + 1).
 
-    `ranked` is `(n_queries, depth)` item numbers, best first; `clusters`, `(n_items,)` from 0, names items that
-    are equally right but for their group, and -1 an item without equals; `groups` is `(n_items,)` from 0.
+    `ranked` is `(n_queries, depth)` item numbers, best first; `clusters`, `(n_items,)` from 0, names items
+    that are equally right but for their group, and -1 an item without equals; `groups` is `(n_items,)` from
+    0.
 
     Raises StatsInputError for arrays that do not fit.
 
@@ -148,53 +151,77 @@ def matched_exposure(
     shares = np.where(mixed, shares, 0.0)
     counted = mixed[rows, labels]
 
-    depth, n_queries = max(cutoffs), len(items)
-    shown = items[:, :depth]
-    discounts = 1 / np.log2(np.arange(2, depth + 2))
-    by_query = np.zeros((2, len(cutoffs), n_queries, n_groups))
-    queries, so_far = np.arange(n_queries), np.zeros((2, n_queries, n_groups))
-    for rank, weight in enumerate(discounts, start=1):
-        at = shown[:, rank - 1]
-        so_far[0, queries, labels[at]] += weight * counted[at]
-        so_far[1] += weight * shares[rows[at]]
-        if rank in cutoffs:
-            by_query[:, list(cutoffs).index(rank)] = so_far / discounts[:rank].sum()
-    shape = (len(cutoffs), n_clusters + 1, n_groups)
-    by_cluster, exchangeable = np.empty((2, *shape)), np.empty(len(cutoffs))
-    squares, exchanged = np.empty((3, 3, len(cutoffs), n_groups)), np.empty((len(cutoffs), n_groups))
-    pairs, pair_of = np.unique(queries[:, None] * (n_clusters + 1) + rows[shown], return_inverse=True)
-    pair_of = pair_of.reshape(shown.shape)
-    cells, cell_of = np.unique(pair_of * n_groups + labels[shown], return_inverse=True)
-    cell_of, cell_pair, cell_label = cell_of.reshape(shown.shape), cells // n_groups, cells % n_groups
-    cell_counted = mixed[pairs[cell_pair] % (n_clusters + 1), cell_label]
-    cell_share = shares[pairs[cell_pair] % (n_clusters + 1), cell_label]
+    n_queries, shape = len(items), (n_clusters + 1, n_groups)
+    discounts = 1 / np.log2(np.arange(2, max(cutoffs) + 2))
+    by_query = _by_query(items, labels, shares[rows], counted, cutoffs)
+    by_cluster, exchangeable = np.empty((2, len(cutoffs), *shape)), np.empty(len(cutoffs))
+    exchanged = np.empty((len(cutoffs), n_groups))
     for place, k in enumerate(cutoffs):
-        unit = n_queries * discounts[:k].sum()
-        weight = held[:, place] / unit
-        total = np.bincount(rows, weight, minlength=n_clusters + 1)
-        by_cluster[0, place] = _table(rows, labels, weight * counted, shape[1:])
+        weight = held[:, place] / (n_queries * discounts[:k].sum())
+        total = np.bincount(rows, weight, minlength=shape[0])
+        by_cluster[0, place] = _table(rows, labels, weight * counted, shape)
         by_cluster[1, place] = total[:, None] * shares
         exchangeable[place] = total[mixed.any(axis=1)].sum() / total.sum()
-        apart = np.bincount(rows, weight**2, minlength=n_clusters + 1) - total**2 / np.maximum(sizes, 1)
+        apart = np.bincount(rows, weight**2, minlength=shape[0]) - total**2 / np.maximum(sizes, 1)
         each = np.divide(apart, sizes * (sizes - 1), out=np.zeros_like(apart), where=sizes > 1)
         exchanged[place] = np.maximum(each, 0) @ np.where(mixed, counts * (sizes[:, None] - counts), 0.0)
-        spread = np.broadcast_to(discounts[:k] / unit, (n_queries, k)).ravel()
-        of_pair = np.bincount(pair_of[:, :k].ravel(), spread, minlength=len(pairs))
-        of_cell = np.bincount(cell_of[:, :k].ravel(), spread, minlength=len(cells)) * cell_counted
-        twice = np.bincount(pairs % (n_clusters + 1), of_pair**2, minlength=n_clusters + 1)
-        squares[2, 0, place] = np.bincount(cell_label, of_cell**2, minlength=n_groups)
-        squares[2, 1, place] = np.bincount(
-            cell_label, of_cell * of_pair[cell_pair] * cell_share, minlength=n_groups
-        )
-        squares[2, 2, place] = twice @ shares**2
-    for side, (observed, expected) in enumerate((by_query / n_queries, by_cluster)):
-        squares[side] = [
-            (a * b).sum(axis=1) for a, b in ((observed, observed), (observed, expected), (expected, expected))
+    squares = np.stack(
+        [
+            *(
+                np.stack([(a * b).sum(axis=1) for a, b in ((o, o), (o, e), (e, e))])
+                for o, e in (by_query / n_queries, by_cluster)
+            ),
+            _squares_of_pairs(items, rows, labels, shares, cutoffs),
         ]
+    )
     weights = by_cluster[1].sum(axis=1)
     mean_share = np.einsum("kcg,cg->kg", by_cluster[1], shares)
     mean_share = np.divide(mean_share, weights, out=np.zeros_like(weights), where=weights > 0)
     return MatchedExposure(by_query, by_cluster[:, :, :-1], exchangeable, squares, exchanged, mean_share)
+
+
+def _by_query(
+    items: Integers, labels: Integers, shares: Floats, counted: NDArray[np.bool_], cutoffs: Sequence[int]
+) -> Floats:
+    """Observed and expected share of each list, `(2, n_cutoffs, n_queries, n_groups)`; `shares` by item."""
+    by_query = np.zeros((2, len(cutoffs), len(items), shares.shape[1]))
+    queries, so_far, total = np.arange(len(items)), np.zeros((2, len(items), shares.shape[1])), 0.0
+    for rank in range(1, max(cutoffs) + 1):
+        at, weight = items[:, rank - 1], 1 / np.log2(rank + 1)
+        so_far[0, queries, labels[at]] += weight * counted[at]
+        so_far[1] += weight * shares[at]
+        total += weight
+        if rank in cutoffs:
+            by_query[:, list(cutoffs).index(rank)] = so_far / total
+    return by_query
+
+
+def _squares_of_pairs(
+    items: Integers, rows: Integers, labels: Integers, shares: Floats, cutoffs: Sequence[int]
+) -> Floats:
+    """Sums over pairs of a query and a cluster of observed^2, observed x expected and expected^2."""
+    n_rows, n_groups = shares.shape
+    n_queries, shown = len(items), items[:, : max(cutoffs)]
+    discounts = 1 / np.log2(np.arange(2, shown.shape[1] + 2))
+    pairs, pair_of = np.unique(np.arange(n_queries)[:, None] * n_rows + rows[shown], return_inverse=True)
+    pair_of = pair_of.reshape(shown.shape)
+    cells, cell_of = np.unique(pair_of * n_groups + labels[shown], return_inverse=True)
+    cell_of, row_of, pair, label = (
+        cell_of.reshape(shown.shape),
+        pairs % n_rows,
+        cells // n_groups,
+        cells % n_groups,
+    )
+    share = shares[row_of[pair], label]
+    squares = np.empty((3, len(cutoffs), n_groups))
+    for place, k in enumerate(cutoffs):
+        spread = np.broadcast_to(discounts[:k] / (n_queries * discounts[:k].sum()), (n_queries, k)).ravel()
+        of_pair = np.bincount(pair_of[:, :k].ravel(), spread, minlength=len(pairs))
+        of_cell = np.bincount(cell_of[:, :k].ravel(), spread, minlength=len(cells)) * (share > 0)
+        squares[0, place] = np.bincount(label, of_cell**2, minlength=n_groups)
+        squares[1, place] = np.bincount(label, of_cell * of_pair[pair] * share, minlength=n_groups)
+        squares[2, place] = np.bincount(row_of, of_pair**2, minlength=n_rows) @ shares**2
+    return squares
 
 
 def _table(rows: Integers, labels: Integers, weights: Floats | None, shape: tuple[int, int]) -> Floats:

@@ -11,7 +11,7 @@ from equiview.audits.base import Audit, register
 from equiview.audits.prevalence.draw import draw
 from equiview.audits.prevalence.judge import judge
 from equiview.audits.prevalence.lists import Lists
-from equiview.audits.prevalence.measure import measure, values
+from equiview.audits.prevalence.measure import HEADLINES, measure, values
 from equiview.audits.prevalence.observe import SCHEMAS, explore, observe
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.prevalence.tables import TABLES
@@ -29,8 +29,8 @@ METRICS = (
     ),
     share(
         "exposure",
-        "share of the first results that a group holds, upper ranks counting more, by captions with an equal of "
-        "another group; chance is its share when groups are exchanged among the captions of each image",
+        "share of the first results that a group holds by captions with an equal of another group, upper "
+        "ranks counting more; chance is its share when groups are exchanged among the captions of each image",
     ),
     share(
         "expected exposure",
@@ -45,7 +45,7 @@ METRICS = (
     ),
     share(
         "exchangeable exposure",
-        "share of the first results that are captions with an equal of another group, a caption of the same image",
+        "share of the first results that are captions with an equal, one of their image and of another group",
     ),
     Metric(
         "Spearman of exposure and web share",
@@ -97,9 +97,7 @@ PREVALENCE = register(
                 )
                 for k in (10, 1)
             ),
-            Headline(quantity("DLBKL", k=10, grouping="tier")),
-            Headline(quantity("Accuracy", k=5)),
-            Headline(quantity("NDCG", k=10, ideal="pool")),
+            *map(Headline, HEADLINES),
             Headline(quantity("R", k=1, tier="low")),
         ),
         observe=observe,

@@ -1,7 +1,7 @@
 """Whose captions are shown, against what a retriever blind to their language (or group) would show.
 
-Languages of one image's captions are exchangeable under fairness (`equiview.stats.matched_exposure`). Captions
-that have no equal of another group take part on neither side.
+Languages of one image's captions are exchangeable under fairness (`equiview.stats.matched_exposure`).
+Captions that have no equal of another group take part on neither side.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FLOOR_DRAWS = {"tier": 200, "language": 50}
 JOINT_DRAWS = 1000
 """Draws that tell the 95% quantile of the largest deviation of many ratios."""
 LEAST_EXCHANGEABLE = 0.1
-"""Least share of the exposure that captions with an equal in another group have, for a cutoff to be judged."""
+"""Least share of the exposure that captions with an equal have, for a cutoff to be judged."""
 FARTHEST = 1000.0
 """A group that is never shown, or whose interval has no end, lies this many times off on a log scale."""
 RATIO, LOG_RATIO, ALIKE = "exposure ratio", "log exposure ratio", "exchangeable exposure"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from equiview.audits.judging import decide, largest, shown, skilled, verdict
+from equiview.audits.judging import decide, excludes_bias, shown, skilled, verdict
 from equiview.audits.prevalence import sentences as say
 from equiview.audits.prevalence.exposure import ALIKE, LEAST_EXCHANGEABLE, LOG_RATIO
 from equiview.audits.prevalence.measure import RECALL_CUTOFFS
@@ -14,12 +13,10 @@ from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.saying import beside_chance, not_decided
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import TIERS
-from equiview.data.verdict import Verdict
+from equiview.data.verdict import Effect, Verdict
 
 LEAST_IMAGES = 30
 """Fewer images are not judged: intervals of so few are too narrow (docs/audits/prevalence.md)."""
-TWOFOLD = math.log(2)
-"""A group that may get half or double for all that is known is too small to judge."""
 OF_TIER = 0.8
 """Part of the error rate that is spent on the tier; the rest is for the languages, one by one."""
 WIDER = 1.7
@@ -30,7 +27,7 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
     """Biased when a group's exposure is shown to lie beyond the tolerance, fair when all lie within it.
 
     Where the tier is judged, languages are tested as well: one that is shown to lie beyond makes it biased,
-    and one of which too little is known forbids "fair".
+    and one that is not known to lie within it forbids "fair".
     """
     tolerance = settings.log_tolerance
     rows = _judged(estimates, settings.key, settings)
@@ -44,7 +41,7 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
     beyond = shown(effects, tolerance) or shown(languages, tolerance)
     finding = "biased" if beyond and not missing else decide(*effects, tolerance=tolerance, missing=missing)
     read = [*effects, *languages] if beyond and beyond[0] not in effects else effects
-    small = _too_small(estimates, languages or rows, "language" if languages else settings.key)
+    small = _unknown(estimates, languages or rows, "language" if languages else settings.key, tolerance)
     if finding == "fair" and small:
         finding = "unclear"
     if missing:
@@ -53,10 +50,11 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
         answer = say.biased(estimates, settings, beyond[0], len(read), shown(languages or rows, tolerance))
     else:
         answer = say.otherwise(finding, settings, effects, small)
+    open_rows = [row for row in effects if not excludes_bias(row, tolerance)]
+    shown_by = beyond or sorted(open_rows or effects, key=lambda row: -abs(row.value))
     own = settings.key == "group"
     recalls = say.recalls(estimates)
     together = not own and finding != "unclear" and recalls
-    effect = largest(read, tolerance)
     return verdict(
         finding,
         answer,
@@ -65,7 +63,9 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
         question=say.question(settings) if own else "",
         limits=say.limits(settings),
         readings=(say.read_together(finding, effects, recalls, apart=_apart(recalls)),) if together else (),
-        effect=effect,
+        effect=Effect(quantity=shown_by[0].quantity, tolerance=tolerance, among=len(read))
+        if shown_by
+        else None,
     )
 
 
@@ -85,13 +85,16 @@ def _spent(row: Estimate, part: float) -> Estimate:
     return replace(row, p_holm=None if p is None else min(1.0, p / part))
 
 
-def _too_small(estimates: Estimates, rows: Sequence[Estimate], key: str) -> list[str]:
-    """Groups of the pool of which no cutoff tells whether they get half or double of what is expected."""
+def _unknown(estimates: Estimates, rows: Sequence[Estimate], key: str, tolerance: float) -> list[str]:
+    """Groups of the pool that are not known to lie within the tolerance where they are known best."""
     if key not in estimates.keys:
         return []
-    known = {row.keys[key] for row in rows if -TWOFOLD < row.low and row.high < TWOFOLD}
-    shown_at = estimates.table.filter(metric="exposure").drop_nulls(key)
-    return [name for name in shown_at[key].unique().sort() if name not in known]
+    best: dict[str, Estimate] = {}
+    for row in sorted(rows, key=lambda row: row.high - row.low):
+        best.setdefault(row.keys[key], row)
+    known = {name for name, row in best.items() if excludes_bias(row, tolerance)}
+    names = estimates.table.filter(metric="exposure")[key].drop_nulls().unique().sort()
+    return [name for name in names if name not in known]
 
 
 def _missing(estimates: Estimates, rows: Sequence[Estimate], settings: PrevalenceSettings) -> str:

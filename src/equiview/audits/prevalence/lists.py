@@ -19,8 +19,9 @@ from equiview.errors import InputError
 from equiview.metrics import dlbkl, lbkl, single_group_share
 from equiview.stats import MatchedExposure, matched_exposure
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-GroupMetric = Callable[[Integers], NDArray[np.float64]]
+GroupMetric = Callable[[Integers], Floats]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from equiview.audits.judging import ALPHA, excludes_bias
 from equiview.audits.prevalence.exposure import ALIKE, FARTHEST, FOLLOWS
 from equiview.audits.prevalence.settings import PrevalenceSettings
-from equiview.audits.saying import by_side, filled, levels, listed, not_decided, of_many
+from equiview.audits.saying import by_side, filled, language_of, levels, listed, not_decided, of_many
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
 from equiview.data.verdict import Finding, Reading
@@ -32,6 +32,8 @@ MORALS = {
     ("fair", False): "Even by both.",
 }
 """What exposure and accuracy (apart or not) say together."""
+ALL = 0.995
+"""Share from which on nothing is said of the rest."""
 MOST = 4
 """Languages or groups that a sentence names."""
 
@@ -69,50 +71,52 @@ def one_group(settings: PrevalenceSettings) -> str:
 def few_exchangeable(settings: PrevalenceSettings, share: float) -> str:
     """Too little of what is shown could be replaced by equally right captions of other groups."""
     return (
-        f"only {share:.0%} of the exposure is of captions with an equal of another {settings.by} beside them, "
+        f"only {share:.0%} of the exposure is of captions with an equal of another {settings.by}, "
         "a caption of the same image, so there is too little to compare with"
     )
 
 
 def biased(
-    estimates: Estimates,
-    settings: PrevalenceSettings,
-    row: Estimate,
-    among: int,
-    languages: Sequence[Estimate],
+    estimates: Estimates, settings: PrevalenceSettings, row: Estimate, among: int, beyond: Sequence[Estimate]
 ) -> str:
-    """The group and cutoff that lie farthest from their expectation, and the languages that get least there."""
+    """The group and cutoff that lie farthest from their expectation, and who else does there, worst first."""
     get, would = _exposure(estimates, row, settings)
-    least = sorted((other for other in languages if other.quantity.k == row.quantity.k and other.value < 0),
-                   key=lambda other: other.value)  # fmt: skip
-    names = [f"{_group(other)} {_ratio(other)}" for other in least if other.keys != row.keys]
-    more = f", and {len(names) - MOST} more" if len(names) > MOST else ""
-    those = filled("; least {}", names[:MOST])
-    many = of_many(among, "farthest")
-    return f"Yes: {_name(estimates, row, settings)} {get}, where {would} (ratio {_interval(row)}{many}){those}{more if those else ''}."
+    others = sorted((one for one in beyond if one.quantity.k == row.quantity.k), key=lambda one: one.value)
+    parts = []
+    for word, rows in by_side([one for one in others if one.keys != row.keys], "less", "more"):
+        names = [f"{_group(one)} {_ratio(one)}" for one in (rows if word == "less" else rows[::-1])]
+        more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+        parts.append(f"{word}: {', '.join(names[:MOST])}{more}")
+    farthest = f"ratio {_interval(row)}{of_many(among, 'farthest')}"
+    those = filled("; {}", parts, "; ")
+    return f"Yes: {_name(estimates, row, settings)} {get}, where {would} ({farthest}){those}."
 
 
 def otherwise(
-    finding: Finding, settings: PrevalenceSettings, rows: Sequence[Estimate], small: Sequence[str]
+    finding: Finding, settings: PrevalenceSettings, rows: Sequence[Estimate], unknown: Sequence[str]
 ) -> str:
-    """That all groups, or the least written languages, get their share; or what is not known."""
-    would = f"what a retriever {_blind_to(settings)} would give"
-    row = max(rows, key=lambda row: abs(row.value))
-    what = f"exposure of {_plainly(row, settings)} in {_top(row)} is {_interval(row)} of {would}"
-    within = f"within {settings.tolerance:.0%} less or as many times more"
+    """That all groups, or the least written languages, get their share; or what is not known.
+
+    `unknown` are the languages or groups that are not known to lie within the tolerance.
+    """
+    would = f"what a retriever blind to {_kind(settings)} would give"
+    within = f"a tolerance of {settings.tolerance:.0%}"
+    if finding == "unclear" and unknown and all(excludes_bias(row, settings.log_tolerance) for row in rows):
+        more = [f"{len(unknown) - MOST} more"] if len(unknown) > MOST else []
+        few = listed([*map(language_name, unknown[:MOST]), *more])
+        return not_decided(f"too few captions are shown to tell whether exposure of {few} is within {within}")
     if finding == "unclear":
-        undecided = f"{what}{of_many(len(rows), 'farthest')}, neither shown to be beyond a tolerance of {settings.tolerance:.0%} nor to be within it"
-        few = (
-            f"too little is shown of {listed([*map(_word, small[:MOST]), *([f'{len(small) - MOST} more'] if len(small) > MOST else [])])} to tell half from double"
-            if small
-            else ""
-        )
-        return not_decided(few if small and all(_within(row, settings) for row in rows) else undecided)
+        undecided = [row for row in rows if not excludes_bias(row, settings.log_tolerance)]
+        row = max(undecided, key=lambda row: abs(row.value))
+        what = f"exposure of {_plainly(row, settings)} in {_top(row)} is {_interval(row)} of {would}"
+        neither = f"neither shown to be beyond {within} nor to be within it"
+        return not_decided(f"{what}{of_many(len(rows), 'farthest')}, {neither}")
     ranks = f"cutoffs {listed(map(str, sorted({row.quantity.k or 1 for row in rows})))}"
     if settings.by != "tier":
-        return f"No: every {settings.by}'s captions get exposure {within} of {would}, at {ranks}."
+        return f"No: every {settings.by}'s captions get exposure within {within} of {would}, at {ranks}."
     values = ", ".join(_ratio(row) for row in rows)
-    return f"No: {_plainly(rows[0], settings)} get exposure {within} than {would} them, at {ranks} (ratio {values})."
+    name = _plainly(rows[0], settings)
+    return f"No: {name} get exposure within {within} of {would} them, at {ranks} (ratio {values})."
 
 
 def evidence(
@@ -130,19 +134,14 @@ def evidence(
             yield f"{tier}-tier languages {get}; {would}: ratio {_interval(row)}, {_p(row)}."
     if tested:
         yield _groups(beyond, len({tuple(row.keys.values()) for row in tested}))
-    yield from (
-        _follows(row)
-        for row in estimates
-        if row.quantity.metric == FOLLOWS and row.quantity.k == _deep(estimates)
-    )
-    alike = [row for row in estimates if row.quantity.metric == ALIKE]
-    if alike and min(row.value for row in alike) < 0.995:
-        parts = ", ".join(
-            f"{row.value:.0%} of {_top(row)}"
-            for row in alike
-            if row.quantity.k in {other.quantity.k for other in tested}
-        )
-        yield f"Captions with an equal of another {settings.by} hold {parts} of the exposure; only these are compared."
+    followed = {row.quantity.k: row for row in estimates if row.quantity.metric == FOLLOWS}
+    if followed:
+        yield _follows(followed[10 if 10 in followed else max(followed, key=lambda k: k or 1)])
+    cutoffs = {row.quantity.k for row in rows}
+    alike = [row for row in estimates if row.quantity.metric == ALIKE and row.quantity.k in cutoffs]
+    if alike and min(row.value for row in alike) < ALL:
+        parts = listed(f"{row.value:.0%} of {_top(row)}" for row in alike)
+        yield f"Captions with an equal of another {settings.by} hold {parts}; only these are compared."
     yield _divergence(estimates, settings)
     if recalled := recalls(estimates):
         yield f"Lowest R@1 within the language: {levels(recalled[:MOST])}; highest: {levels(recalled[-1:])}."
@@ -156,7 +155,7 @@ def evidence(
     known = estimates.maybe("captions of known images")
     if known and known.value != 1:
         count = round((1 - known.value) * known.n)
-        yield f"{count:,} of {known.n:,} captions in the pool are of no image that is known; they take no part."
+        yield f"{count:,} of {known.n:,} captions in the pool are of no known image; they take no part."
 
 
 def read_together(
@@ -190,22 +189,14 @@ def _plainly(row: Estimate, settings: PrevalenceSettings) -> str:
 
 def _name(estimates: Estimates, row: Estimate, settings: PrevalenceSettings) -> str:
     """The same; a tier that one language makes up is called by its name."""
-    if "tier" in row.keys:
-        shares = [
-            estimates.by("language", metric, row.quantity.k) for metric in ("exposure", "expected exposure")
-        ]
-        own = [
-            estimates.one(metric, row.quantity.k, **row.keys).value
-            for metric in ("exposure", "expected exposure")
-        ]
-        for held, blind in zip(*shares, strict=True):
-            if (held.value, blind.value) == (own[0], own[1]) and blind.value > 0:
-                return f"captions in {language_name(held.keys['language'])}, the only language of the {row.keys['tier']} tier,"
-    return _plainly(row, settings)
-
-
-def _word(value: str) -> str:
-    return language_name(value)
+    name, k = _plainly(row, settings), row.quantity.k
+    if "tier" not in row.keys:
+        return name
+    shares = ("exposure", "expected exposure")
+    own = tuple(estimates.one(metric, k, **row.keys).value for metric in shares)
+    each = zip(*(estimates.by("language", metric, k) for metric in shares), strict=True)
+    alone = [held for held, blind in each if (held.value, blind.value) == own and blind.value > 0]
+    return f"captions in {language_of(alone[0])}, alone in the {row.keys['tier']} tier," if alone else name
 
 
 def _group(row: Estimate) -> str:
@@ -222,18 +213,9 @@ def _ratio(row: Estimate) -> str:
 def _interval(row: Estimate) -> str:
     """The ratio with the interval that holds for all at once."""
     ends = row.of_many()
-    low, high = (math.exp(end) for end in (ends.low, ends.high))
-    return f"{_ratio(row)} [{0.0 if low < 1.001 / FARTHEST else low:.2f}, {'no end' if high > FARTHEST / 1.001 else f'{high:.2f}'}]"
-
-
-def _within(row: Estimate, settings: PrevalenceSettings) -> bool:
-    return excludes_bias(row, settings.log_tolerance)
-
-
-def _deep(estimates: Estimates) -> int | None:
-    """Cutoff 10 where it was judged, else the last one."""
-    cutoffs = [row.quantity.k for row in estimates if row.quantity.metric == FOLLOWS]
-    return 10 if 10 in cutoffs else cutoffs[-1] if cutoffs else None
+    least, most = math.log(1.001 / FARTHEST), math.log(FARTHEST / 1.001)
+    low = "0.00" if ends.low < least else f"{math.exp(ends.low):.2f}"
+    return f"{_ratio(row)} [{low}, {'no end' if ends.high > most else f'{math.exp(ends.high):.2f}'}]"
 
 
 def _follows(row: Estimate) -> str:
@@ -250,14 +232,15 @@ def _top(row: Estimate) -> str:
     return f"the top {row.quantity.k}" if (row.quantity.k or 1) > 1 else "rank 1"
 
 
-def _blind_to(settings: PrevalenceSettings) -> str:
-    return f"blind to {'language' if settings.by == 'tier' else settings.by}"
+def _kind(settings: PrevalenceSettings) -> str:
+    """What a fair retriever does not see."""
+    return "language" if settings.by == "tier" else settings.by
 
 
 def _exposure(estimates: Estimates, row: Estimate, settings: PrevalenceSettings) -> tuple[str, str]:
     """The exposure behind a ratio, and what a blind retriever would give."""
     exposed = estimates.one("exposure", row.quantity.k, **row.keys)
-    would = f"a retriever {_blind_to(settings)} would give them {exposed.chance:.0%}"
+    would = f"a retriever blind to {_kind(settings)} would give them {exposed.chance:.0%}"
     return f"get {exposed.value:.0%} of {_top(row)}", would
 
 
@@ -276,7 +259,8 @@ def _groups(beyond: Sequence[Estimate], n: int) -> str:
     names = []
     for word, rows in by_side(list(best.values()), "less", "more"):
         parts = [f"{_group(row)} {_ratio(row)} of {_top(row)}" for row in rows[:MOST]]
-        names.append(f"{len(rows)} get {word} ({', '.join(parts)}{', ...' if len(rows) > MOST else ''})")
+        some = ", ".join([*parts, *(["..."] if len(rows) > MOST else [])])
+        names.append(f"{len(rows)} {'gets' if len(rows) == 1 else 'get'} {word} ({some})")
     kind = "languages" if beyond and "language" in beyond[0].keys else "groups"
     return filled(f"Of {n} {kind}, each against its own expectation, tests corrected: {{}}.", names, "; ")
 

@@ -14,8 +14,8 @@ class PrevalenceSettings(Settings):
     """Cutoffs, the groups that are compared, and the tolerance.
 
     `by` is "tier", "language" or a column of the texts (a seller, a dialect, a source, a script). `judged_at`
-    are the cutoffs that the verdict reads; `tolerance` is how much less than its expected exposure a group may
-    get, as a share of the latter; it may get as many times more.
+    are the cutoffs that the verdict reads; `tolerance` is how much less than its expected exposure a group
+    may get, as a share of the latter; it may get as many times more.
     """
 
     by: str = Field(default="tier", min_length=1, description="tier, language, or a column of the texts")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from equiview.metrics import dlbkl
+from equiview.metrics import demographic_divergence, dlbkl
 from equiview.stats import (
     blind_rankings,
     bootstrap_means,
@@ -26,6 +26,7 @@ from equiview.stats import (
     mean_interval,
     pearson_interval,
     quantile_interval,
+    squares_interval,
 )
 
 Floats = NDArray[np.float64]
@@ -113,6 +114,40 @@ def of_functions(runs: int, replicates: int) -> Iterator[tuple[str, str, int, fl
             yield kind, "reported", n, float(np.concatenate(parts).mean())
 
 
+GROUPS = {
+    "KL of R of 2 groups, 60 and 60%": (0.6, 0.6),
+    "KL of R of 2 groups, 60 and 50%": (0.6, 0.5),
+    "KL of R of 3 groups, 60, 50 and 40%": (0.6, 0.5, 0.4),
+    "KL of R of 7 groups, one of 50%, others of 60%": (0.6,) * 6 + (0.5,),
+}
+"""R@k of groups of equally many images."""
+
+
+def of_divergences(runs: int, replicates: int) -> Iterator[tuple[str, str, int, float]]:
+    """(kind, interval, n, coverage) of KL between groups of n images each."""
+    rng = np.random.default_rng(4)
+    few = min(runs, 500)
+    for kind, rates in GROUPS.items():
+        truth = demographic_divergence(rates)
+        for n in SIZES:
+            held: dict[str, list[bool]] = {"reported": [], "percentile": []}
+            for _ in range(few):
+                scores = rng.binomial(n, rates) / n
+                if not scores.any():
+                    continue
+                drawn = rng.binomial(n, scores, size=(replicates, len(rates)))
+                draws = np.array([demographic_divergence(row) if row.any() else np.nan for row in drawn])
+                value = demographic_divergence(scores)
+                ends = {
+                    "reported": squares_interval(value, draws, len(rates) - 1),
+                    "percentile": interval(draws),
+                }
+                for name, (low, high) in ends.items():
+                    held[name].append(bool(low <= truth + 1e-12 and truth - 1e-12 <= high))
+            for name, parts in held.items():
+                yield kind, name, n, float(np.mean(parts))
+
+
 def of_others(runs: int) -> Iterator[tuple[str, str, int, float]]:
     """(kind, interval, n, coverage) of quantiles, maxima and correlations."""
     rng = np.random.default_rng(3)
@@ -170,6 +205,7 @@ def main() -> None:
     def rows() -> Iterator[tuple[str, str, int, float]]:
         yield from of_means(options.runs, options.replicates)
         yield from of_functions(options.runs, options.replicates)
+        yield from of_divergences(options.runs, options.replicates)
         yield from of_others(options.runs)
 
     text = table(rows())

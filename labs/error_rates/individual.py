@@ -7,6 +7,7 @@ image's direction and u a random one at right angles to it. So the margin, shift
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from equiview.audits.individual import INDIVIDUAL
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items
+from equiview.data.languages import languages as known_languages
 from equiview.data.observations import Observations
 from equiview.data.relevance import Relevance
 from equiview.io.progress import Progress, silent
@@ -24,6 +26,8 @@ from equiview.subjects import Encoder
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
 LANGUAGES = ("de", "en", "mi", "sw")
+MANY = (*LANGUAGES, *(language for language in known_languages()["code"] if language not in LANGUAGES))
+"""Of more languages, these."""
 WIDTH = 24
 LEVEL = 0.5
 """Similarity of captions to their images on average, and so about the margin."""
@@ -56,7 +60,7 @@ def observed(images: Floats, texts: Floats, exists: NDArray[np.bool_]) -> Observ
         {
             "id": [f"t{row}" for row in range(n)],
             "text": ["x"] * n,
-            "language": np.asarray(LANGUAGES)[language],
+            "language": np.asarray(MANY)[language],
             "slot": slot,
             "place": np.arange(n),
         }
@@ -87,23 +91,34 @@ def pictures(size: int, rng: Rng, common: float = 0.0) -> Floats:
 
 
 def simulated(
-    seed: int, n: int, slots: int, level: Level, *, own: float = LEVEL, common: float = 0.0, kept: float = 1.0
+    seed: int,
+    n: int,
+    slots: int,
+    level: Level,
+    *,
+    own: float = LEVEL,
+    common: float = 0.0,
+    kept: float = 1.0,
+    languages: int = len(LANGUAGES),
+    few: int | None = None,
 ) -> Observations:
     """Observe `n` images, captions being similar to their `own` by as much on average.
 
-    `common` is as in `pictures`; `kept` the share of captions that exist beside one in German and in English.
+    `common` is as in `pictures`; `kept` the share of captions that exist beside one in German and in English;
+    `few` how many images the last language captions.
     """
     rng = np.random.default_rng(seed)
     images = pictures(n, rng, common)
-    shape = (slots, len(LANGUAGES), n)
+    shape = (slots, languages, n)
     of_image = 0.05 * rng.normal(size=n)  # some images are easier than others
     texts = captions_at(images, own + of_image + level(shape, rng), rng, common)
     exists = rng.random(shape) < kept
     exists[0, :2] = True
+    exists[:, -1, n if few is None else few :] = False
     return observed(images, texts, exists)
 
 
-def blind(slots: int, level: Level, **more: float) -> Callable[[int, int], Observations]:
+def blind(slots: int, level: Level, **more: Any) -> Callable[[int, int], Observations]:
     """A maker of observations of an encoder that is blind to language."""
     return lambda seed, size: simulated(seed, size, slots, level, **more)
 
@@ -187,6 +202,24 @@ def constant(seed: int, size: int) -> Observations:
     return observed(images, np.ones((*shape, WIDTH)), np.ones(shape, dtype=np.bool_))
 
 
+def at_tolerance(n: int, slots: int, times: float = 1.0) -> Callable[[int, int], Observations]:
+    """A maker of `n` languages, half of them less similar and half more, by the tolerance exactly.
+
+    Those of an odd number leave one that is not shifted. `times` is how many tolerances.
+    """
+    sides = np.zeros(n)
+    sides[: n // 2], sides[n - n // 2 :] = 1, -1
+    aside = sides[None, :, None] * times * TOLERANCE * LEVEL * (n - 1) / n
+    return lambda seed, size: simulated(
+        seed, size, slots, lambda shape, rng: 0.05 * rng.normal(size=shape) + aside, languages=n
+    )
+
+
+def captions_of_few(size: int, few: int, by: float) -> Callable[[int, int], Observations]:
+    """A maker of `size` images, `few` of which have a caption in Swahili, less similar by `by` margins."""
+    return lambda seed, _: simulated(seed, size, 1, shifted(by, 0.02), few=few)
+
+
 SYSTEMS = {
     entry.name: entry
     for entry in (
@@ -204,6 +237,9 @@ SYSTEMS = {
             blind(2, noise(0.04), own=0.8, common=5.0),
             "all vectors lie in a narrow cone",
         ),
+        System("5 at the tolerance", "none", at_tolerance(5, 1), "4 of 5 languages shifted by the tolerance"),
+        System("15 at the tolerance", "none", at_tolerance(15, 1), "14 of 15 shifted by the tolerance"),
+        System("20 at the tolerance", "none", at_tolerance(20, 1), "20 languages shifted by the tolerance"),
         System("shift, one caption", "planted", planted(1, shifted), "one language of four is less similar"),
         System("shift, two captions", "planted", planted(2, shifted), "the same, two captions a language"),
         System("by image", "planted", planted(2, unlike), "languages differ image by image, not on average"),
@@ -214,6 +250,10 @@ SYSTEMS = {
         System("constant", "useless", constant, "one vector for all captions"),
         System("ideal, 12 images", "tiny", few(12, 1, noise(0.02)), "too few images"),
         System("shift, 12 images", "tiny", few(12, 2, shifted(2 * TOLERANCE, 0.05)), "too few images"),
+        System(
+            "29 of 300 in Swahili", "tiny", captions_of_few(300, 29, 0.8), "a language of too few captions"
+        ),
+        System("20 of 120, alike", "tiny", captions_of_few(120, 20, 0.0), "the same, alike"),
         System("ideal, 2 images", "tiny", few(2, 1, noise(0.02)), "as few as can be shuffled"),
     )
 }

@@ -7,6 +7,7 @@ scores with other landmarks' pictures. So the margin, shifts and the local advan
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,11 +15,14 @@ from labs.error_rates.harness import System
 from numpy.typing import NDArray
 
 from equiview.audits.memory import SCHEMAS
+from equiview.data.languages import languages as known_languages
 from equiview.data.observations import Observations
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
 LANGUAGES = ("en", "de", "ar", "ja", "pt")
+MANY = (*LANGUAGES, *(language for language in known_languages()["code"] if language not in LANGUAGES))
+"""Of more languages, these."""
 PROMPTS = 2
 FLOOR, MARGIN = 0.55, 0.2
 """Mean score with other landmarks, and how much more it is with a description's own."""
@@ -37,7 +41,7 @@ def observed(own: Floats, others: Floats, words: Floats | None = None) -> Observ
     """
     shape = own.shape
     prompt, landmark, language = (index.ravel() for index in np.indices(shape))
-    names = np.asarray(LANGUAGES[: shape[2]])
+    names = np.asarray(MANY[: shape[2]])
     lengths = np.full(shape, 100) if words is None else words
     cells = pl.DataFrame(
         {
@@ -83,14 +87,21 @@ def observed(own: Floats, others: Floats, words: Floats | None = None) -> Observ
 
 
 def simulated(
-    seed: int, n: int, level: Level, *, margin: float = MARGIN, kept: float = 1.0, prompt: float = 0.03
+    seed: int,
+    n: int,
+    level: Level,
+    *,
+    margin: float = MARGIN,
+    kept: float = 1.0,
+    prompt: float = 0.03,
+    languages: int = len(LANGUAGES),
 ) -> Observations:
     """Observe `n` landmarks, some of which are easier than others in all languages.
 
     `kept` is the share of replies that are not refused, `prompt` how much two prompts differ.
     """
     rng = np.random.default_rng(seed)
-    shape = (PROMPTS, n, len(LANGUAGES))
+    shape = (PROMPTS, n, languages)
     easy = 0.05 * rng.normal(size=(1, n, 1))
     local = np.arange(n)[:, None] % shape[2] == np.arange(shape[2])
     own = FLOOR + margin + easy + prompt * rng.normal(size=shape) + level(shape, local, rng)
@@ -99,12 +110,12 @@ def simulated(
     return observed(np.maximum(own, 0), others)
 
 
-def blind(level: Level, **more: float) -> Callable[[int, int], Observations]:
+def blind(level: Level, **more: Any) -> Callable[[int, int], Observations]:
     """A maker of observations of a model that is blind to language."""
     return lambda seed, size: simulated(seed, size, level, **more)
 
 
-def planted(level: Callable[[float], Level], **more: float) -> Callable[..., Observations]:
+def planted(level: Callable[[float], Level], **more: Any) -> Callable[..., Observations]:
     """A maker of observations with an effect, in multiples of the tolerance; `level` takes it in margins."""
 
     def make(seed: int, size: int, effect: float = 2.0) -> Observations:
@@ -179,6 +190,40 @@ def refusing(seed: int, size: int) -> Observations:
     return observed(own, FLOOR + 0.01 * rng.normal(size=shape))
 
 
+def at_tolerance(n: int, share: float = 1.0, times: float = 1.0) -> Callable[[int, int], Observations]:
+    """A maker of `n` languages of which a share is described worse or better, by the tolerance exactly.
+
+    Half of these are shifted to either side, so that the margin stays; `times` is how many tolerances.
+    """
+
+    def level(shape: Shape, local: NDArray[np.bool_], rng: Rng) -> Floats:
+        sides = np.zeros(n)
+        pairs = int(share * n) // 2
+        sides[1 : pairs + 1], sides[n - pairs :] = 1, -1
+        return np.asarray(
+            sides * times * TOLERANCE * MARGIN * (n - 1) / n + 0.04 * rng.normal(size=shape[1:])
+        )
+
+    return lambda seed, size: simulated(seed, size, level, languages=n)
+
+
+def described_for_few(
+    size: int, told: int, code: str = "ar", *, languages: int = 5, worse: float = 0.75
+) -> Callable[[int, int], Observations]:
+    """A maker of `size` landmarks, `told` of which one language describes, worse by `worse` of the margin."""
+
+    def make(seed: int, _: int) -> Observations:
+        rng = np.random.default_rng(seed)
+        shape = (PROMPTS, size, languages)
+        own = FLOOR + MARGIN + 0.02 * rng.normal(size=(1, size, 1)) + 0.01 * rng.normal(size=shape)
+        place = MANY.index(code)
+        own[..., place] -= worse * MARGIN
+        own[:, rng.permutation(size)[told:], place] = np.nan
+        return observed(own, FLOOR + 0.01 * rng.normal(size=shape))
+
+    return make
+
+
 SYSTEMS = {
     entry.name: entry
     for entry in (
@@ -187,6 +232,14 @@ SYSTEMS = {
         System("few far off", "none", blind(heavy), "most descriptions alike, a few far too low"),
         System("ragged", "none", blind(noise(0.05), kept=0.7), "replies refused at random"),
         System("regions apart", "none", blind(known_abroad), "some regions better known, in all languages"),
+        System("5 at the tolerance", "none", at_tolerance(5), "four of 5 languages shifted by the tolerance"),
+        System(
+            "15 at the tolerance", "none", at_tolerance(15), "14 of 15 languages shifted by the tolerance"
+        ),
+        System("36 at the tolerance", "none", at_tolerance(36), "36 languages shifted by the tolerance"),
+        System(
+            "15 at twice", "planted", at_tolerance(15, times=2.0), "14 of 15 shifted by twice the tolerance"
+        ),
         System("weaker language", "planted", planted(weaker), "one language of five describes worse"),
         System("weaker, ragged", "planted", planted(weaker, kept=0.7), "the same, replies refused at random"),
         System("local advantage", "planted", planted(local_better), "better in the region's language"),
@@ -196,6 +249,24 @@ SYSTEMS = {
         System("refusing", "useless", refusing, "three of four requests in one language refused"),
         System("ideal, 12 landmarks", "tiny", few(12, noise(0.01)), "too few landmarks"),
         System("weaker, 12 landmarks", "tiny", few(12, weaker(4 * TOLERANCE)), "too few landmarks"),
+        System(
+            "29 of 58 in Arabic",
+            "tiny",
+            described_for_few(58, 29),
+            "one language four times worse, described for too few landmarks",
+        ),
+        System(
+            "25 of 50 in Japanese",
+            "tiny",
+            described_for_few(50, 25, "ja", languages=9, worse=0.5),
+            "one of nine languages, half as good",
+        ),
+        System(
+            "ideal, 28 of 56 in Arabic",
+            "tiny",
+            described_for_few(56, 28, worse=0.0),
+            "alike, one language described for too few landmarks",
+        ),
         System("ideal, 2 landmarks", "tiny", few(2, noise(0.01)), "two landmarks"),
     )
 }

@@ -232,25 +232,98 @@ def lookalikes(seed: int, size: int) -> Observations:
     return observed(images, texts, of_images)
 
 
-def mistaken_group(seed: int, size: int, effect: float = 2.0) -> Observations:
-    """Images of one group find their caption less often among as many candidates of each."""
+def people(
+    seed: int, groups: Mapping[str, int], chances: Mapping[str, float], attribute: str = "gender"
+) -> Observations:
+    """Matching of images of `groups`, so many of each, of which these shares come first among all captions.
+
+    Where a caption does not come first, all others are before it; 97% where no chance is given.
+    """
     rng = np.random.default_rng(seed)
-    gender = np.where(np.arange(size) < size // 2, "Female", "Male")
-    level = np.full(len(FEW), 0.97)
-    worse, hits = correct(level - effect * TOLERANCE, size, rng), correct(level, size, rng)
-    right = np.where((gender == "Female")[:, None], worse, hits)
+    of_images = np.repeat(list(groups), list(groups.values()))
+    size = len(of_images)
+    level = {name: np.full(len(FEW), chances.get(name, 0.97)) for name in groups}
+    right = np.concatenate([correct(level[name], count, rng) for name, count in groups.items()])
     matches = matched(dict.fromkeys(DIRECTIONS, right), FEW)
     wrong = matches.filter((pl.col("rank") > 1) & (pl.col("direction") == DIRECTIONS[0]))
+    own = pl.DataFrame({"query_id": names(size), "own": of_images})
     ahead = [
-        wrong.select(
+        wrong.join(own, on="query_id").select(
             *("query_id", "language", "round"),
-            attribute=pl.lit("gender"),
-            value=pl.lit(value),
-            ahead=pl.lit(size // 2 - 1),
+            attribute=pl.lit(attribute),
+            value=pl.lit(name),
+            ahead=pl.lit(count, dtype=pl.Int32) - (pl.col("own") == name).cast(pl.Int32),
         )
-        for value in ("Female", "Male")
+        for name, count in groups.items()
     ]
-    return tables(matches=matches, ahead=pl.concat(ahead), groups=grouped({"gender": gender}))
+    behind = pl.concat(ahead).filter(pl.col("ahead") > 0)
+    return tables(matches=matches, ahead=behind, groups=grouped({attribute: of_images}))
+
+
+def shared_out(size: int, shares: Mapping[str, float]) -> dict[str, int]:
+    """How many of `size` images each group has."""
+    return {name: round(size * share) for name, share in shares.items()}
+
+
+def mistaken_group(seed: int, size: int, effect: float = 2.0) -> Observations:
+    """Images of one group find their caption less often among as many candidates of each."""
+    halves = shared_out(size, {"Female": 0.5, "Male": 0.5})
+    return people(seed, halves, {"Female": 0.97 - effect * TOLERANCE})
+
+
+FIVE = {"Black": 0.25, "East Asian": 0.25, "Indian": 0.2, "Latino": 0.15, "White": 0.15}
+
+
+def five_alike(seed: int, size: int) -> Observations:
+    return people(seed, shared_out(4 * size, FIVE), {}, "race")
+
+
+def one_of_five(seed: int, size: int, effect: float = 2.0) -> Observations:
+    """Five groups, in four times as many images, one of which is matched less often."""
+    return people(seed, shared_out(4 * size, FIVE), {"Latino": 0.97 - effect * TOLERANCE}, "race")
+
+
+def never_matched(groups: Mapping[str, int], name: str, attribute: str = "gender") -> Any:
+    """A maker of matches of these groups, one of which never comes first."""
+    return lambda seed, _: people(seed, groups, {name: 0.0}, attribute)
+
+
+def outside_the_prompts(seed: int, size: int) -> Observations:
+    """Two of six images are labelled by a word that no prompt has, and their captions are any."""
+    images, texts, rng = captioned(seed, size, noise=0.1)
+    gender = np.resize(["Female", "Male", "nonbinary"], size)
+    lost = gender == "nonbinary"
+    texts[:, lost] = rng.normal(size=texts[:, lost].shape)
+    return observed(images, texts, {"gender": gender})
+
+
+def unasked(word: str, share: float, *, predicted: bool) -> Callable[[int, int], Observations]:
+    """A maker of a classifier that is right of everybody whom a prompt stands for, and asked about others.
+
+    `predicted` says whether predictions of images labelled `word` are among what was observed.
+    """
+
+    def make(seed: int, size: int) -> Observations:
+        rng = np.random.default_rng(seed)
+        gender = np.where(rng.random(size) < share, word, rng.choice(["Female", "Male"], size))
+        answer = np.where(gender == word, "Male", gender)
+        seen = classified(np.broadcast_to(answer[:, None, None], (size, 4, 3)).copy(), {"gender": gender})
+        known = [] if predicted else [word]
+        return tables(
+            **{name: seen[name] for name in ("prompts", "groups")},
+            predictions=seen["predictions"].filter(~pl.col("truth").is_in(known)),
+        )
+
+    return make
+
+
+def few_in_one_language(seed: int, size: int) -> Observations:
+    """One language of four captions 29 images, none of which it finds; each has its own candidates."""
+    images, texts, rng = captioned(seed, max(size, 120), noise=0.1)
+    present = np.ones(texts.shape[:2], dtype=np.bool_)
+    present[FEW.index("mi"), 29:] = False
+    texts[FEW.index("mi")] = rng.normal(size=texts.shape[1:])
+    return observed(images, texts, present=present, common=False)
 
 
 def ragged(seed: int, size: int) -> Observations:
@@ -294,6 +367,7 @@ SYSTEMS = {
         System("group-blind", "none", blind_to_groups, "97% of every gender and of seven races"),
         System("look-alikes", "none", lookalikes, "groups of 80 and 20%, mistaken within their group"),
         System("ragged", "none", ragged, "captions of 100 to 40% of the images", {"common": False}),
+        System("five groups alike", "none", five_alike, "five races, 97% of each, of 4 times as many images"),
         System("one language", "planted", one_language, "one of 13 languages finds less than 80%"),
         System("low tier", "planted", low_tier, "21 low-tier languages of 36 find less than 80%"),
         System("worse for women", "planted", worse_for_women, "97% of men right, and fewer of women"),
@@ -303,12 +377,74 @@ SYSTEMS = {
             mistaken_group,
             "97% of men found among as many of each, and fewer women",
         ),
+        System("one of five groups", "planted", one_of_five, "the same, one race found less often"),
+        System(
+            "label outside the prompts",
+            "planted",
+            outside_the_prompts,
+            "a third is labelled nonbinary, and never matched",
+        ),
         System("random vectors", "useless", random_vectors, "vectors that know nothing of their image"),
         System("constant vectors", "useless", constant_vectors, "one vector for everything"),
         System("everyone a man", "useless", everyone_a_man, "one answer to all, 70% of whom are men"),
         System("guesses", "useless", guesses, "answers Male to 80%, whoever is asked about"),
         System("two perfect images", "tiny", of_size(ideal, 2), "everything found, of two images"),
         System("twelve perfect images", "tiny", of_size(ideal, 12), "everything found, of twelve images"),
+        System(
+            "24 women of 120",
+            "tiny",
+            never_matched({"Female": 24, "Male": 96}, "Female"),
+            "too few women to judge, never matched",
+        ),
+        System(
+            "29 women of 600",
+            "tiny",
+            never_matched({"woman": 29, "man": 571}, "woman"),
+            "too few women to judge, never matched",
+        ),
+        System(
+            "28 of one race of four",
+            "tiny",
+            never_matched({"Black": 28, "Indian": 300, "Latino": 300, "White": 300}, "Black", "race"),
+            "four races, one of too few images and never matched",
+        ),
+        System(
+            "20 men of 300, over-matched",
+            "tiny",
+            lambda seed, _: people(seed, {"Female": 280, "Male": 20}, {"Female": 0.6, "Male": 1.0}),
+            "too few men to judge, and found more often",
+        ),
+        System(
+            "ideal, 24 women of 120",
+            "tiny",
+            lambda seed, _: people(seed, {"Female": 24, "Male": 96}, {"Female": 1.0, "Male": 1.0}),
+            "everything found, too few women to judge",
+        ),
+        System(
+            "ideal, 60 women of 300",
+            "tiny",
+            lambda seed, _: people(seed, {"Female": 60, "Male": 240}, {"Female": 1.0, "Male": 1.0}),
+            "everything found; 60 women do not show it within 5 points",
+        ),
+        System(
+            "nobody asks for nonbinary",
+            "tiny",
+            unasked("nonbinary", 1 / 3, predicted=True),
+            "prompts of two genders, right about both; a third is of none of them",
+        ),
+        System(
+            "nobody asks for diverse",
+            "tiny",
+            unasked("diverse", 0.1, predicted=False),
+            "the same, a tenth, without predictions of them",
+        ),
+        System(
+            "29 captions in one language",
+            "tiny",
+            few_in_one_language,
+            "one language of four finds none of its 29 images",
+            {"common": False},
+        ),
         System("twenty images, low tier", "tiny", of_size(low_tier, 20), "a planted gap on twenty images"),
     )
 }

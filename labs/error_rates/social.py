@@ -18,7 +18,7 @@ from labs.error_rates.harness import System
 from numpy.typing import NDArray
 
 from equiview.audits.social import SCHEMAS, SOCIAL
-from equiview.audits.social.observe import DIRECTIONS
+from equiview.audits.social.observe import AHEAD, DIRECTIONS, membership
 from equiview.data.observations import Observations
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,9 @@ class World:
 
     `groups` has the number of groups of each attribute, `favour` how many times its share the favoured group
     of an attribute is shown; which it is changes from prompt to prompt, unless `always`. `common` is how
-    alike the lists of all prompts are. `recall` is R@5, of the first group less by `less` of it.
+    alike the lists of all prompts are. `recall` is R@5, of the first group less by `less` of it. `shares` are
+    of the groups of an attribute where they are not equally large, and `times` how often each is shown for
+    every prompt beside its share, before they are made to sum to 1: 0 is never.
     """
 
     groups: Mapping[str, int]
@@ -48,12 +50,21 @@ class World:
     less: float = 0.0
     unknown: float = 0.0
     coarse: bool = False
+    shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    times: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def observed(self, seed: int, size: int) -> Observations:
         """What the audit would observe of `size` images."""
         rng = np.random.default_rng(seed)
         ids = [f"i{row}" for row in range(size)]
-        codes = {name: rng.integers(0, n, size) for name, n in self.groups.items()}
+        codes = {
+            name: rng.permutation(
+                np.searchsorted(np.cumsum(self.shares[name]), (np.arange(size) + 0.5) / size)
+            )
+            if name in self.shares
+            else rng.integers(0, n, size)
+            for name, n in self.groups.items()
+        }
         hidden = rng.random(size) < self.unknown
         labels = [
             (image, name, "mixed" if hidden[row] else f"{name} {codes[name][row]}")
@@ -82,6 +93,9 @@ class World:
                 favoured = 0 if self.always else prompt % n
                 share = min(times / n, 0.95)
                 scores = scores + math.log(share / (1 - share) * (n - 1)) * (codes[name] == favoured)
+            for name, often in self.times.items():
+                with np.errstate(divide="ignore"):
+                    scores = scores + _log_odds(np.array(often), np.array(self.shares[name]))[codes[name]]
             scores = np.round(scores) if self.coarse else scores
             order = np.argsort(-scores, kind="stable")
             cut = order[: int((scores >= scores[order[depth - 1]]).sum())]
@@ -100,6 +114,14 @@ class World:
             parts = zip(names, ids, np.where(hit, 1, len(ids)), strict=True)
             rows += [(direction, query, image, rank, 1, len(ids)) for query, image, rank in parts]
         return _table("matches", rows)
+
+
+def _log_odds(often: Floats, shares: Floats) -> Floats:
+    """By how much scores of each group are higher, for it to be shown `often` times its share."""
+    shown = often * shares
+    drawn = DEFAULTS.share * shown / shown.sum() / shares  # of a group's images, without replacement
+    scores: Floats = np.log(drawn) - np.log1p(-np.minimum(drawn, 0.99))
+    return scores
 
 
 def _table(name: str, rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
@@ -158,6 +180,69 @@ def matched_less(world: World) -> Callable[..., Observations]:
     return make
 
 
+def one_less(world: World, name: str) -> Callable[..., Observations]:
+    """A maker that matches the first of several groups less than their mean, by multiples of a tenth."""
+
+    def make(seed: int, size: int, effect: float = 2.0) -> Observations:
+        ratio, n = math.exp(-effect * DEFAULTS.skew_tolerance), world.groups[name]
+        own = ratio * (n - 1) / (n - ratio)  # times what the others have
+        return replace(world, less=1 - own).observed(seed, size)
+
+    return make
+
+
+def shown_less(world: World, name: str, sign: int = -1) -> Callable[..., Observations]:
+    """A maker that shows the last group of an attribute less (or more), by multiples of the tolerance."""
+
+    def make(seed: int, size: int, effect: float = 2.0) -> Observations:
+        often = math.exp(sign * effect * DEFAULTS.skew_tolerance)
+        *others, last = world.shares[name]
+        rest = (1 - often * last) / sum(others)
+        return replace(world, times={name: (*(rest for _ in others), often)}).observed(seed, size)
+
+    return make
+
+
+def erased(world: World, name: str, often: float = 0.0) -> Callable[[int, int], Observations]:
+    """A maker that shows the last group of an attribute `often` times its share: never."""
+    times = {name: (*(1.0 for _ in world.shares[name][1:]), often)}
+    return replace(world, times=times).observed
+
+
+def looking_alike(
+    seed: int, size: int, *, shares: tuple[float, ...], alike: float, blind: float = 1.0
+) -> Observations:
+    """Images and captions as vectors; those of a group share `alike` of it, so that a large one is harder.
+
+    Each group is treated equally: with equally many candidates of each, all are matched equally often.
+    `blind` times as much noise is in what is said of the last group.
+    """
+    rng = np.random.default_rng(seed)
+    world = World({"gender": len(shares)}, shares={"gender": shares})
+    observed = world.observed(seed, size)
+    labels = dict(observed["labels"].select("image_id", "value").iter_rows())
+    codes = np.array([int(value.split()[-1]) for value in labels.values()])
+    centres = rng.normal(size=(len(shares), 48))
+    own = rng.normal(size=(size, 48)) + alike * centres[codes]
+    noise = np.where(codes == len(shares) - 1, blind, 1.0)[:, None] * 1.1
+    words = own + noise * rng.normal(size=own.shape)
+    own, words = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (own, words))
+    scores, members = own @ words.T, membership(pl.Series(list(labels)), observed["labels"])
+    parts = []
+    for direction, table in zip(DIRECTIONS, (scores, scores.T), strict=True):
+        before = table > np.diag(table)[:, None]
+        names = list(labels) if direction == DIRECTIONS[0] else [f"t{row}" for row in range(size)]
+        part = pl.DataFrame({"direction": [direction] * size, "query_id": names, "image_id": list(labels)})
+        ahead = (before.astype(np.float32) @ members).astype(np.int32)
+        part = part.with_columns(
+            rank=pl.Series(1 + before.sum(axis=1)).cast(pl.Int32),
+            relevant=pl.lit(1, pl.Int32),
+            candidates=pl.lit(size, pl.Int32),
+        ).with_columns(pl.Series(AHEAD, list(ahead), dtype=pl.List(pl.Int32)))
+        parts.append(SCHEMAS["matches"].check(part, "matches"))
+    return Observations(dict(observed.tables) | {"matches": pl.concat(parts)})
+
+
 def few(world: World, size: int) -> Callable[[int, int], Observations]:
     """A maker of observations of `size` images, whatever size is asked for."""
     return lambda seed, _: world.observed(seed, size)
@@ -195,13 +280,79 @@ SYSTEMS = {
         System(
             "always one",
             "planted",
-            shown_more(World(GENDER, always=True), "gender"),
+            shown_less(World(GENDER, shares={"gender": (0.5, 0.5)}), "gender", sign=1),
             "all prompts show one gender more",
         ),
         System(
             "tie of .4", "planted", tied(World(BOTH), "gender"), "one gender is 70% of what a prompt shows"
         ),
         System("matched less", "planted", matched_less(World(GENDER)), "R@5 of one gender is lower"),
+        System(
+            "matched less, one of seven",
+            "planted",
+            one_less(World(RACE), "race"),
+            "R@5 of one of seven groups is lower than their mean",
+        ),
+        System(
+            "shown less",
+            "planted",
+            shown_less(World(GENDER, shares={"gender": (0.7, 0.3)}), "gender"),
+            "all prompts show the smaller group less",
+        ),
+        System(
+            "8% never shown",
+            "planted",
+            erased(World(GENDER, shares={"gender": (0.92, 0.08)}), "gender"),
+            "neutral prompts never show a group of 8%",
+        ),
+        System(
+            "8% of six never shown",
+            "planted",
+            erased(World({"race": 6}, shares={"race": (0.3, 0.2, 0.17, 0.15, 0.1, 0.08)}), "race"),
+            "neutral prompts never show a group of 8%, and five others alike",
+        ),
+        System(
+            "15%, a fifth",
+            "planted",
+            erased(World(SKIN, shares={"skin": (0.5, 0.35, 0.15)}), "skin", 0.2),
+            "a group of 15% has a fifth of its share",
+        ),
+        System(
+            "3% never shown",
+            "planted",
+            erased(World(GENDER, shares={"gender": (0.97, 0.03)}), "gender"),
+            "neutral prompts never show a group of 3%",
+        ),
+        System(
+            "15%, one list",
+            "planted",
+            erased(World(SKIN, shares={"skin": (0.5, 0.35, 0.15)}, common=0.9), "skin", 0.2),
+            "the same, with nearly one list for all prompts",
+        ),
+        System(
+            "a few others",
+            "tiny",
+            fixed(World(SKIN, shares={"skin": (0.55, 0.44, 0.01)})),
+            "blind; 1% of the images are of a group too small to judge",
+        ),
+        System(
+            "80/20 that look alike",
+            "none",
+            lambda seed, size: looking_alike(seed, size, shares=(0.8, 0.2), alike=1.0),
+            "people of one gender look alike and are treated equally; 80% are of one",
+        ),
+        System(
+            "90/10 that look alike",
+            "none",
+            lambda seed, size: looking_alike(seed, size, shares=(0.9, 0.1), alike=1.5),
+            "the same, more alike, 90% of one",
+        ),
+        System(
+            "80/20, the fewer seen worse",
+            "planted",
+            lambda seed, size: looking_alike(seed, size, shares=(0.8, 0.2), alike=1.0, blind=2.0),
+            "people of one gender look alike; captions of the fewer have twice the noise",
+        ),
         System("random", "useless", fixed(World(BOTH, recall=0.01)), "lists and matches by chance"),
         System(
             "random, one list", "useless", fixed(World(BOTH, recall=0.01, common=0.8)), "one list for all"

@@ -49,6 +49,13 @@ def test_one_effect_beyond_the_tolerance_is_enough_and_one_undecided_prevents_fa
     assert decide(small, small, tolerance=0.05) == "fair"
 
 
+def test_who_was_too_few_to_judge_forbids_fair_alone():
+    small = replace(GAP, value=0.0, low=-0.01, high=0.01, p=0.9)
+    assert decide(small, tolerance=0.05, unjudged=["women"]) == "unclear"
+    assert decide(small, GAP, tolerance=0.05, unjudged=["women"]) == "biased"
+    assert decide(small, tolerance=0.05, unjudged=[]) == "fair"
+
+
 def test_nothing_to_judge_by_is_unclear():
     assert decide(tolerance=0.05) == "unclear"
     assert decide(GAP, tolerance=0.05, missing="no better than chance") == "unclear"

@@ -147,14 +147,17 @@ def test_balanced_recall_is_the_share_of_draws():
     rng = np.random.default_rng(1)
     sizes, each = [12, 5], 3
     for ahead, own in (([2, 1], 0), ([2, 1], 1), ([0, 0], 0), ([11, 0], 0), ([0, 3], 0)):
-        first = []
+        first, second = [], []
         for _ in range(4000):
             draws = [
                 rng.choice(size - (group == own), each - (group == own), replace=False)
                 for group, size in enumerate(sizes)
             ]
-            first.append(all((some >= better).all() for some, better in zip(draws, ahead, strict=True)))
+            before = sum(int((some < better).sum()) for some, better in zip(draws, ahead, strict=True))
+            first.append(before == 0)
+            second.append(before < 2)
         assert balanced_recall([ahead], [own], sizes, each)[0] == pytest.approx(np.mean(first), abs=0.03)
+        assert balanced_recall([ahead], [own], sizes, each, 2)[0] == pytest.approx(np.mean(second), abs=0.03)
 
 
 def test_pools_and_groups_that_cannot_be_are_refused():

@@ -3,7 +3,7 @@ import pytest
 import scipy.stats
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats import bootstrap_means, normal_interval, wald_p
+from equiview.stats import bootstrap_means, exceeds_p, normal_interval, wald_p
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
@@ -78,3 +78,17 @@ def test_false_alarms_are_as_rare_as_they_should_be() -> None:
 def test_bad_input_is_named(call, error, words) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_exceeding_is_tested_as_scipy_does() -> None:
+    values = np.random.default_rng(4).normal(0.2, 1, 40)
+    draws = bootstrap_means(values, replicates=20_000, seed=0)
+    theirs = scipy.stats.ttest_1samp(values, 0, alternative="greater").pvalue
+    assert exceeds_p(float(values.mean()), draws, n=40) == pytest.approx(theirs, rel=0.1)
+    assert exceeds_p(-float(values.mean()), -draws, n=40) == pytest.approx(1 - theirs, rel=0.1)
+
+
+def test_without_spread_what_exceeds_is_certain() -> None:
+    assert [exceeds_p(value, [value] * 9, n=30) for value in (0.1, 0.0, -0.1)] == [0.0, 0.5, 1.0]
+    with pytest.raises(UndefinedStatisticError, match="have no spread"):
+        exceeds_p(0.1, [np.nan], n=30)

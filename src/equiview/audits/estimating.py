@@ -138,18 +138,23 @@ class Replicates:
 class Test(TypedDict, total=False):
     """The test of no effect: its p value, whether there is enough to judge, and its family.
 
-    Tests of one `family` are corrected together (`p_holm`). Rows with one `among` have, beside their own
-    intervals, simultaneous ones (`low_all`, `high_all`), by which the largest of them may be named.
+    Tests of one `family` are corrected together (`p_holm`); `weight` is the share of all error that it may
+    make, where several families lead to one verdict. Rows with one `among` have, beside their own
+    intervals, simultaneous ones (`low_all`, `high_all`), by which the largest of them may be named; they may
+    be given as well.
     """
 
     p: float | None
     judged: bool | None
     family: str
+    weight: float
     among: str
+    low_all: float
+    high_all: float
 
 
-UNTESTED = {"p": None, "judged": None, "family": "", "among": "", "low": None, "high": None}
-UNSEEN = {"family", "among", "clusters"}
+UNTESTED = {"p": None, "judged": None, "family": "", "weight": 1.0, "among": "", "low": None, "high": None}
+UNSEEN = {"family", "weight", "among", "clusters"}
 """What is known of a row beside what its estimate holds."""
 
 
@@ -249,7 +254,7 @@ class Rows:
         for family in {row["family"] for row in tested}:
             alike = [row for row in tested if row["family"] == family]
             for row, p in zip(alike, holm([row["p"] for row in alike]), strict=True):
-                row["p_holm"] = float(p)
+                row["p_holm"] = min(1.0, float(p) / row["weight"])
         return Estimates.of_rows(
             [{name: row[name] for name in row if name not in UNSEEN} for row in self._rows]
         )

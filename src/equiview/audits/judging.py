@@ -3,13 +3,14 @@
 Unclear unless the subject is better than chance at its task and there is enough to judge by. Biased when the
 test that holds everything else fixed rejects, p corrected over all the tests that the verdict reads, and the
 interval of the effect lies beyond the tolerance. Fair when the interval of every effect lies within the
-tolerance (equivalence). Unclear otherwise. `labs/error_rates.py` measures how often each is wrong.
+tolerance (equivalence) and no group or language was too small to judge. Unclear otherwise.
+`labs/error_rates.py` measures how often each is wrong.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +27,14 @@ CERTAIN = 0.0001
 def shows_bias(effect: Estimate, tolerance: float) -> bool:
     """Whether an effect, 0 where there is none, is shown to be beyond the tolerance, on either side.
 
-    Its corrected p must reject and its interval lie beyond; without a test the interval alone shows it. What
-    is too small to judge (`judged` is False) shows nothing.
+    Its corrected p must reject and its interval lie beyond; without a test the interval alone shows it. Of
+    many effects the interval is that which holds for all of them, since sentences and figures show it for the
+    largest. What is too small to judge (`judged` is False) shows nothing.
     """
     p = effect.p if effect.p_holm is None else effect.p_holm
     rejected = p is None or p <= ALPHA
-    beyond = effect.low > tolerance or effect.high < -tolerance
+    ends = effect.of_many()
+    beyond = ends.low > tolerance or ends.high < -tolerance
     return effect.judged is not False and rejected and beyond
 
 
@@ -45,22 +48,29 @@ def excludes_bias(effect: Estimate, tolerance: float) -> bool:
     return effect.judged is not False and -tolerance <= effect.low and effect.high <= tolerance
 
 
-def decide(*effects: Estimate, tolerance: float, missing: str = "") -> Finding:
+def decide(
+    *effects: Estimate, tolerance: float, missing: str = "", unjudged: Collection[str] = ()
+) -> Finding:
     """The finding of a verdict over `effects`, each 0 where nobody is treated differently.
 
     `missing` says what is missing for a judgement (the subject is no better than chance, there are too few
-    queries); if it says anything, or there is no effect, the finding is "unclear".
+    queries); if it says anything, or there is no effect, the finding is "unclear". `unjudged` names groups or
+    languages that could not be judged, such as those of too few items: others may be shown to be treated
+    unequally, but that nobody is cannot be shown, so that the finding is not "fair".
 
     >>> from equiview.data.metric import quantity
     >>> gap = Estimate(quantity("gap"), value=0.2, low=0.1, high=0.3, n=100, p=0.001)
     >>> decide(gap, tolerance=0.05), decide(gap, tolerance=0.3), decide(gap, tolerance=0.15)
     ('biased', 'fair', 'unclear')
+    >>> decide(gap, tolerance=0.05, unjudged=["women"]), decide(gap, tolerance=0.3, unjudged=["women"])
+    ('biased', 'unclear')
     """
     if missing or not effects:
         return "unclear"
     if any(shows_bias(effect, tolerance) for effect in effects):
         return "biased"
-    return "fair" if all(excludes_bias(effect, tolerance) for effect in effects) else "unclear"
+    within = all(excludes_bias(effect, tolerance) for effect in effects)
+    return "fair" if within and not unjudged else "unclear"
 
 
 def largest(effects: Sequence[Estimate], tolerance: float) -> Effect | None:

@@ -5,7 +5,7 @@ A sentence is a function that returns text, "" where there is nothing to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from equiview.audits.judging import size
 from equiview.data.estimates import TOO_SMALL, Estimate
@@ -37,6 +37,18 @@ def too_few(n: int, what: str, least: int) -> str:
     'only 3 images, at least 30 are needed'
     """
     return f"only {n} {what}, at least {least} are needed"
+
+
+def too_few_of(what: str, counts: Mapping[str, int], least: int) -> str:
+    """Who could not be judged: what there is too little of, and how much there is of each.
+
+    >>> not_decided(too_few_of("images of", {"women": 24, "men": 3}, 30))
+    'Not decided: too few images of women (24) and men (3), at least 30 are needed of each.'
+    """
+    names = [f"{name} ({n})" for name, n in counts.items()]
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    each = " of each" if len(names) > 1 else ""
+    return f"too few {what} {listed([*names[:NAMED], *more])}, at least {least} are needed{each}"
 
 
 def in_points(value: float, spec: str = ".1f") -> str:
@@ -134,8 +146,13 @@ def by_side(rows: Sequence[Estimate], below: str, above: str) -> list[tuple[str,
 
 
 def by_share(effect: Estimate) -> str:
-    """The size of an effect that is a share of something: `by 12%`."""
-    return f"by {abs(effect.value):.0%}"
+    """The size of an effect that is a share of something and was picked among its like.
+
+    >>> from equiview.data.metric import quantity
+    >>> by_share(Estimate(quantity("shift"), -0.2, -0.25, -0.15, n=100, low_all=-0.28, high_all=-0.12))
+    'by 20% [12%, 28%]'
+    """
+    return f"by {size(effect.of_many()):.0%}"
 
 
 def in_brackets(rows: Iterable[Estimate], spec: str = ".0%") -> str:
@@ -146,12 +163,6 @@ def in_brackets(rows: Iterable[Estimate], spec: str = ".0%") -> str:
 def levels(rows: Iterable[Estimate], spec: str = ".0%") -> str:
     """Languages with their values: `Swahili 12%, Thai 15%`."""
     return ", ".join(f"{language_of(row)} {row.value:{spec}}" for row in rows)
-
-
-def not_judged(rows: Iterable[Estimate], having: str) -> str:
-    """The languages with too few items to judge."""
-    few = [language_of(row) for row in rows if not row.judged]
-    return filled(f"Not judged, having too few {having}: {{}}.", few)
 
 
 def with_capital(sentence: str) -> str:

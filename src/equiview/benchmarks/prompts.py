@@ -23,7 +23,7 @@ Those that come with equiview, in `prompt_data`, were written for this project i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -39,6 +39,8 @@ from equiview.io.toml import parse_toml_as
 from equiview.text.scripts import scripts_of, share_in
 
 SHIPPED = ("gender", "race", "age")
+UNKNOWN = ("mixed", "both", "unsure", "disagreement", "unclear", "unknown", "nan")
+"""Labels of people that do not say which group an image shows."""
 
 
 class _Entry(BaseModel):
@@ -96,6 +98,17 @@ class Prompts:
         }
         values = [value_of.get(str(label).strip().casefold()) for label in labels]
         return pl.Series(labels.name, values, dtype=pl.String)
+
+
+def known_labels(labels: pl.Series, unknown: Sequence[str] = UNKNOWN) -> pl.Series:
+    """The labels that say of which group an image is, null for the others: empty or one of `unknown`.
+
+    >>> known_labels(pl.Series(["Female", "nonbinary ", "Unsure", " ", None])).to_list()
+    ['Female', 'nonbinary', None, None, None]
+    """
+    words = labels.cast(pl.String).str.strip_chars()
+    silent = words.str.to_lowercase().is_in(["", *(word.casefold() for word in unknown)])
+    return words.set(silent.fill_null(False), None)
 
 
 @cache

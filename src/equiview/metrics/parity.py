@@ -123,19 +123,23 @@ def recall_in_pool(ranks: ArrayLike, candidates: ArrayLike, pool: ArrayLike, k: 
     return chance
 
 
-def balanced_recall(ahead: ArrayLike, own: ArrayLike, sizes: ArrayLike, each: int) -> NDArray[np.float64]:
-    """R@1 expected among candidates of which `each` come from every group, `(n_queries,)` in [0, 1]; ours.
+def balanced_recall(
+    ahead: ArrayLike, own: ArrayLike, sizes: ArrayLike, each: int, k: int = 1
+) -> NDArray[np.float64]:
+    """R@k expected among candidates of which `each` come from every group, `(n_queries,)` in [0, 1]; ours.
 
     `ahead`, `(n_queries, n_groups)`, counts the candidates of each group that are ranked before the right
     one, which is of group `own`, `(n_queries,)`; `sizes`, `(n_groups,)`, counts all candidates of each. The
     right one is always drawn, the others without replacement; the mean over all draws has a closed form.
-    A larger group has more candidates that look alike, and R@1 among all of them is lower for that alone.
+    A larger group has more candidates that look alike, and R@k among all of them is lower for that alone.
 
     Raises UndefinedMetricError for no query; MetricInputError for shapes that do not fit, numbers that are
     not whole, or more `ahead` than there are, or `each` not from 1 to the smallest group.
 
     >>> balanced_recall([[0, 0], [1, 0], [0, 1]], own=[0, 0, 0], sizes=[3, 2], each=1).tolist()
     [1.0, 1.0, 0.5]
+    >>> balanced_recall([[0, 0], [1, 0], [0, 1]], own=[0, 0, 0], sizes=[3, 2], each=2, k=2).tolist()
+    [1.0, 1.0, 1.0]
     """
     better = _counts(as_table(ahead, "ahead", "n_groups"), "ahead", ndim=2)
     groups, pool = _counts(own, "own"), _counts(sizes, "sizes")
@@ -150,8 +154,26 @@ def balanced_recall(ahead: ArrayLike, own: ArrayLike, sizes: ArrayLike, each: in
     others, drawn = pool - is_own, each - is_own
     if ((better < 0) | (better > others)).any():
         raise MetricInputError("ahead counts candidates besides the right one: from 0 to those of each group")
-    none_better = _log_choose(others - better, drawn) - _log_choose(others, drawn)
-    return np.asarray(np.exp(none_better.sum(axis=1)))
+    # The chances of 0 to k - 1 better ones in all: of each group hypergeometric, and convolved over groups.
+    chances = np.zeros((len(better), k))
+    chances[:, 0] = 1.0
+    for group in range(len(pool)):
+        ways = _log_choose(others[:, group], drawn[:, group])
+        here = np.stack(
+            [
+                np.exp(
+                    _log_choose(better[:, group], count)
+                    + _log_choose(others[:, group] - better[:, group], drawn[:, group] - count)
+                    - ways
+                )
+                for count in range(k)
+            ],
+            axis=1,
+        )
+        chances = np.stack(
+            [(chances[:, : count + 1] * here[:, count::-1]).sum(axis=1) for count in range(k)], axis=1
+        )
+    return np.asarray(np.minimum(chances.sum(axis=1), 1.0))
 
 
 def gini(values: ArrayLike) -> float:

@@ -2,6 +2,16 @@
 
 from equiview.search.pairs import pair_scores
 from equiview.search.scaling import comparable, ready, unit
-from equiview.search.topk import best, ranks_within, score_blocks, top_k
+from equiview.search.topk import ahead_within, best, ranks_within, score_blocks, top_k
 
-__all__ = ["best", "comparable", "pair_scores", "ranks_within", "ready", "score_blocks", "top_k", "unit"]
+__all__ = [
+    "ahead_within",
+    "best",
+    "comparable",
+    "pair_scores",
+    "ranks_within",
+    "ready",
+    "score_blocks",
+    "top_k",
+    "unit",
+]

@@ -82,7 +82,31 @@ def ranks_within(scores: Floats, rows: NDArray[np.int64], columns: NDArray[np.in
     >>> ranks_within(scores, np.array([0, 0]), np.array([2, 0])).tolist()
     [3, 2]
     """
-    ranks = np.empty(len(rows), dtype=np.int64)
+    parts = [ahead.sum(axis=1) + 1 for ahead in _ahead(scores, rows, columns)]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+
+def ahead_within(
+    scores: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64], members: Floats
+) -> NDArray[np.int32]:
+    """How many columns of each group are ranked before each pair's, `(n_pairs, n_groups)`.
+
+    As `ranks_within`; `members`, `(n_gallery, n_groups)`, is 1 where a column is of a group, else 0.
+
+    >>> scores = np.array([[0.5, 0.9, 0.7]], dtype=np.float32)
+    >>> members = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
+    >>> ahead_within(scores, np.array([0]), np.array([0]), members).tolist()
+    [[1, 1]]
+    """
+    parts = [ahead.astype(np.float32) @ members for ahead in _ahead(scores, rows, columns)]
+    counts = np.concatenate(parts) if parts else np.empty((0, members.shape[1]))
+    return np.rint(counts).astype(np.int32)
+
+
+def _ahead(
+    scores: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> Iterator[NDArray[np.bool_]]:
+    """Which columns are ranked before each pair's, some pairs at a time; equal scores in column order."""
     # A pair needs one row of comparisons; do as many pairs at a time as fit in a block.
     step = max(1, BLOCK_BYTES // (8 * scores.shape[1]))
     places = np.arange(scores.shape[1])
@@ -90,6 +114,4 @@ def ranks_within(scores: Floats, rows: NDArray[np.int64], columns: NDArray[np.in
         pair = slice(start, start + step)
         row, column = rows[pair], columns[pair, None]
         score = scores[row, columns[pair]][:, None]
-        ahead = (scores[row] > score) | ((scores[row] == score) & (places < column))
-        ranks[pair] = ahead.sum(axis=1) + 1
-    return ranks
+        yield (scores[row] > score) | ((scores[row] == score) & (places < column))

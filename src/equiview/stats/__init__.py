@@ -24,7 +24,7 @@ from equiview.stats.correlation import (
 from equiview.stats.exposure import MatchedExposure, matched_exposure
 from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
 from equiview.stats.means import mean_interval
-from equiview.stats.normal import normal_interval, wald_p
+from equiview.stats.normal import exceeds_p, normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.permutation import column_permutations, permutation_p, swap_test
 from equiview.stats.proportions import (
@@ -36,8 +36,10 @@ from equiview.stats.proportions import (
     wilson_interval,
 )
 from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantile_interval
+from equiview.stats.ratios import LogRatio, mean_ratios, share_ratio
 from equiview.stats.signs import sign_tail
 from equiview.stats.simultaneous import joint_level, largest_deviations, widened
+from equiview.stats.squares import squares_interval
 from equiview.stats.student import student_interval
 from equiview.stats.symmetric import sign_flip_interval
 
@@ -45,6 +47,7 @@ __all__ = [
     "BootstrapInterval",
     "ChanceFloor",
     "Correlation",
+    "LogRatio",
     "MatchedExposure",
     "MatchedFloor",
     "MatchedShares",
@@ -61,6 +64,7 @@ __all__ = [
     "difference_interval",
     "difference_p",
     "effective_n",
+    "exceeds_p",
     "holm",
     "interval",
     "joint_level",
@@ -70,18 +74,21 @@ __all__ = [
     "matched_shares",
     "maximum_interval",
     "mean_interval",
+    "mean_ratios",
     "normal_interval",
     "paired_correlation",
     "pearson_interval",
     "permutation_p",
     "quantile_interval",
     "rank_weights",
+    "share_ratio",
     "sign_flip_interval",
     "sign_flip_test",
     "sign_tail",
     "spearman_fisher",
     "spearman_interval",
     "spearman_p",
+    "squares_interval",
     "student_interval",
     "swap_test",
     "wald_p",

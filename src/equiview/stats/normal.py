@@ -39,6 +39,30 @@ def normal_interval(
     return np.asarray(means - reach), np.asarray(means + reach)
 
 
+def exceeds_p(value: float, replicates: ArrayLike, n: int) -> float:
+    """One-sided p value of `value` being 0 or less: Student's t with its bootstrap standard error.
+
+    `replicates` is `(n_replicates,)`, from samples of `n` clusters; those that are nan, having nothing to
+    average, are excluded. An effect is shown to be beyond a tolerance where this p of the effect less the
+    tolerance is small. Without any spread p is 0.5 for a value of 0, and 0 or 1 for others.
+
+    Raises UndefinedStatisticError for no replicate, or n below 2.
+
+    >>> [round(exceeds_p(value, [-1.0, 0.0, 1.0], n=30), 4) for value in (0.0, 1.699, -1.699)]
+    [0.5, 0.05, 0.95]
+    """
+    from scipy.special import stdtr  # slow to import
+
+    draws = np.asarray(replicates, dtype=np.float64)
+    known = draws[~np.isnan(draws)]
+    if not len(known) or n < 2:
+        raise UndefinedStatisticError(f"{len(known)} replicates of {n} clusters have no spread")
+    error = 0.0 if known.min() == known.max() else float(known.std(ddof=1))
+    if not error:
+        return 0.5 * (1.0 - float(np.sign(value)))
+    return float(stdtr(n - 1, -value / error))
+
+
 def wald_p(value: ArrayLike, replicates: ArrayLike) -> NDArray[np.float64]:
     """Two-sided p value of each column's `value` being 0, from its bootstrap standard error (Wald, 1943).
 

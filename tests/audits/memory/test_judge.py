@@ -1,5 +1,7 @@
 """What the verdict says, and what it leaves undecided."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -40,10 +42,32 @@ def test_a_local_advantage_is_named():
     )
 
 
+def test_a_language_that_describes_few_landmarks_is_named_and_forbids_fair():
+    rng = np.random.default_rng(0)
+    own = 0.75 + 0.01 * rng.normal(size=(2, 58, 5))
+    own[..., 2] -= 0.15  # Arabic, four times nearer to other landmarks than the rest
+    own[:, 29:, 2] = np.nan
+    verdict = judged(observed(own, np.full_like(own, 0.55)))
+    assert verdict.finding == "unclear"
+    assert "too few landmarks described in Arabic (29), at least 30 are needed; " in verdict.answer
+    own[..., 3] -= 0.15  # so is Japanese, described throughout
+    verdict = judged(observed(own, np.full_like(own, 0.55)))
+    assert verdict.finding == "biased"
+    assert "Japanese (by " in verdict.answer
+    assert verdict.evidence[0].startswith("Not judged: too few landmarks described in Arabic (29)")
+
+
+def test_the_largest_of_many_languages_carries_the_interval_of_all():
+    verdict = judged(simulated(0, 200, weaker(0.4)))
+    assert re.search(r"in Arabic \(by \d+% \[\d+%, \d+%\], the largest of 6\)", verdict.answer)
+
+
 def test_equal_languages_are_fair():
     verdict = judged(simulated(0, 200, noise(0.01), prompt=0.01))
     assert verdict.finding == "fair"
-    assert verdict.answer.startswith("No: ")
+    assert verdict.answer.startswith(
+        "No: landmarks are described alike in all 5 languages, and in local ones"
+    )
     assert not verdict.advice
 
 

@@ -1,9 +1,15 @@
 """Accuracy of groups, gaps within a language and across languages."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
+from labs.error_rates.parity import never_matched, people
 
 from equiview.audits.parity import PARITY
+from equiview.data.items import Items
+from tests.audits import steps
+from tests.audits.parity.worlds import FACES, Faces, audited
 
 
 def test_a_gap_across_languages_and_groups_is_the_sum_of_its_parts(harmed):
@@ -71,3 +77,65 @@ def test_tests_that_the_verdict_reads_are_one_family(harmed):
     smallest = min(read, key=lambda row: row.p)
     assert smallest.p_holm == pytest.approx(min(1, len(read) * smallest.p))
     assert len(read) > 3 * 7
+
+
+def worded(faces, word, n):
+    """The faces, the first `n` of which are labelled with a word that no prompt of gender has."""
+    table = faces.images.table
+    gender = pl.Series([word if row < n else label for row, label in enumerate(table["gender"])])
+    return replace(faces, images=Items("image", table.with_columns(gender=gender)))
+
+
+def test_a_label_without_a_prompt_is_counted_and_named(faces):
+    observed, estimates, options = audited(Faces(), worded(faces, "nonbinary", 40))
+    assert observed["groups"].filter(attribute="gender", value="nonbinary").height == 40
+    assert observed["predictions"].filter(task="gender", truth="nonbinary")["query_id"].n_unique() == 40
+    rest = estimates.one("accuracy", task="gender", language="en")
+    assert rest.n == FACES - 40
+    keys = {"attribute": "gender", "group": "nonbinary"}
+    assert estimates.one("images compared", task="gender", **keys).value == 0
+    assert estimates.one("images compared", task="race", **keys).value == 1
+    assert estimates.one("accuracy", task="race", language="en", **keys).n == 40
+    # The prompts' two groups are still compared with each other.
+    gap = estimates.one(
+        "group gap", task="gender", language="en", attribute="gender", group="Female", against="Male"
+    )
+    assert gap.judged is True
+    verdict = PARITY.judge(estimates, options)
+    assert verdict.finding == "unclear"
+    assert (
+        "no prompt asks for gender 'nonbinary', the label of 40 images (gender, zero-shot)" in verdict.answer
+    )
+
+
+def test_labels_that_do_not_say_the_group_are_counted(faces):
+    observed, estimates, options = audited(Faces(), worded(faces, "Unsure", 40))
+    assert "Unsure" not in observed["groups"]["value"]
+    assert estimates.one("images compared", task="race", attribute="gender").value == pytest.approx(
+        1 - 40 / FACES
+    )
+    line = "40 of 700 images are in no group of gender: they have no label, or one that does not say which"
+    assert any(line in evidence for evidence in PARITY.judge(estimates, options).evidence)
+
+
+def test_a_group_too_small_to_judge_forbids_fair_and_is_named():
+    for size, women in ((120, 24), (600, 29)):
+        verdict = verdict_on(never_matched({"Female": women, "Male": size - women}, "Female")(1, size))
+        assert verdict.finding == "unclear"
+        assert f"too few images of gender 'Female' ({women}), at least 30 are needed" in verdict.answer
+
+
+def test_everything_found_is_fair_once_each_group_has_73_images():
+    found = {
+        women: verdict_on(
+            people(0, {"Female": women, "Male": 4 * women}, {"Female": 1.0, "Male": 1.0})
+        ).finding
+        for women in (24, 60, 72, 74)
+    }
+    assert found == {24: "unclear", 60: "unclear", 72: "unclear", 74: "fair"}
+
+
+def verdict_on(observations):
+    """The verdict on what was observed."""
+    options = PARITY.configure({"replicates": 200})
+    return PARITY.judge(steps.measured(PARITY, observations, options), options)

@@ -47,7 +47,8 @@ class Faces(Encoder):
         for row, item in enumerate(items.table.iter_rows(named=True)):
             if items.kind == "image":
                 for task, prompts in PROMPTS.items():
-                    vectors[row, AXES[prompts.values_of(pl.Series([item[task]]))[0]]] += 1
+                    if value := prompts.values_of(pl.Series([item[task]]))[0]:
+                        vectors[row, AXES[value]] += 1
                 if (item["gender"], item["race"]) == ("female", "Black"):
                     vectors[row, 30] += 1
             elif item["id"].startswith("prompt:"):

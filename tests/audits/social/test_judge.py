@@ -26,7 +26,8 @@ def test_a_tied_encoder_is_biased_in_words_that_count(tied):
         "Yes: neutral prompts show groups of gender unequally: of the first 60 for 'a"
     )
     assert verdict.effect.quantity == quantity("MaxSkew", 60, attribute="gender")
-    assert verdict.effect.among == 7
+    # MaxSkew of gender and skin; 2 + 3 + 6 groups, each shown and matched.
+    assert verdict.effect.among == 2 + 11 + 11
     assert verdict.advice
 
 

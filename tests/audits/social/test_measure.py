@@ -7,10 +7,13 @@ import polars as pl
 import pytest
 
 from equiview.audits.social import SOCIAL
+from equiview.audits.social.exposure import _variances, balanced_hits
 from equiview.audits.social.gallery import hits_of
+from equiview.audits.social.tops import permuted, shown
 from equiview.data.metric import quantity
 from equiview.data.observations import Observations
 from equiview.metrics import demographic_divergence
+from equiview.stats import holm
 from tests.audits import steps
 from tests.audits.social.worlds import Tied, audited, people
 
@@ -57,7 +60,8 @@ def test_skew_and_shares_of_groups_by_eye():
     estimates = steps.measured(SOCIAL, only, settings)
     assert estimates.one("MaxSkew", 6, attribute="gender").value == pytest.approx(np.log(2))
     assert estimates.one("Skew", 6, attribute="gender", group="woman").value == pytest.approx(np.log(2))
-    assert estimates.maybe("Skew", 6, attribute="gender", group="man") is None  # ln 0
+    never = estimates.one("Skew", 6, attribute="gender", group="man")  # ln 0, so half a draw is counted
+    assert -2.5 < never.value < -1.5
     assert estimates.one("share shown", 6, attribute="gender", group="man").value == 0
     assert estimates.one("NDKL", 6, attribute="gender").value == pytest.approx(np.log(2))
     # One prompt is too few to judge: nothing is tested and nothing has an interval.
@@ -83,16 +87,23 @@ def test_divergence_is_of_the_levels_beside_it(tied):
 def test_a_group_that_is_never_matched_is_seen(untied):
     observed, _, settings = untied
     women = observed["labels"].filter(attribute="gender", value="woman")["image_id"]
-    matches = observed["matches"].with_columns(
-        rank=pl.when(pl.col("image_id").is_in(women.to_list())).then(600).otherwise(1).cast(pl.Int32)
+    matches = (
+        observed["matches"]
+        .with_columns(
+            rank=pl.when(pl.col("image_id").is_in(women.to_list())).then(600).otherwise(1).cast(pl.Int32)
+        )
+        .drop("ahead")
     )
     estimates = steps.measured(SOCIAL, Observations(dict(observed.tables) | {"matches": matches}), settings)
     row = estimates.one("KL of R", 5, attribute="gender", direction="image-to-text")
     assert row.value == pytest.approx(np.log(2))
     assert row.p_holm < 0.05
+    man = estimates.one("log ratio of R", 5, attribute="gender", group="man")
+    assert man.value == pytest.approx(np.log(2))
     verdict = SOCIAL.judge(estimates, settings)
     assert verdict.finding == "biased"
-    assert "is from 0% (woman) to 100% (man)" in verdict.answer
+    assert verdict.answer.startswith("Yes: images of 'woman' (gender) are matched with their captions 0.0")
+    assert verdict.effect.quantity == quantity("log ratio of R", 5, attribute="gender", group="woman")
 
 
 def test_where_nothing_is_matched_divergence_is_undefined_and_levels_are_not_judged(untied):
@@ -120,7 +131,10 @@ def test_small_groups_are_left_out_and_said():
     }
     assert groups == {"woman", "man"}
     evidence = " ".join(SOCIAL.judge(estimates, settings).evidence)
-    assert "Too small to judge, and left out of the groups: other (gender)" in evidence
+    assert "Too small to judge: other (gender)" in evidence
+    # They are known people all the same: shares of the others are of all who are known.
+    shares = [row.chance for row in estimates.by("group", "share shown", 60, attribute="gender")]
+    assert sum(shares) == pytest.approx(0.975)
 
 
 def test_a_tiny_gallery_is_measured_and_not_judged():
@@ -129,15 +143,44 @@ def test_a_tiny_gallery_is_measured_and_not_judged():
     assert SOCIAL.judge(estimates, settings).finding == "unclear"
 
 
-def test_tests_of_the_verdict_are_one_family(tied):
+def test_tests_of_attributes_and_of_intersections_are_two_families(tied):
     _, estimates, _ = tied
-    skews = estimates.table.filter(metric="MaxSkew", k=60)["p"].to_list()
-    divergences = estimates.table.filter(pl.col("attribute") != "gender x skin", metric="KL of R")[
-        "p"
-    ].to_list()
-    assert (len(skews), len(divergences)) == (3, 4)
-    least = estimates.one("MaxSkew", 60, attribute="gender")
-    assert least.p_holm == pytest.approx(7 * least.p)
+    between = pl.col("attribute") == "gender x skin"
+    ratios = pl.col("metric").is_in(["Skew", "log ratio of R"])
+    largest = (pl.col("metric") == "MaxSkew") & (pl.col("k") == 60)
+    for read, n, weight in (((ratios | largest) & ~between, 12, 0.8), (ratios & between, 12, 0.2)):
+        rows = estimates.table.filter(read)
+        assert len(rows) == n
+        expected = np.minimum(holm(rows["p"].to_list()) / weight, 1.0)
+        assert rows["p_holm"].to_list() == pytest.approx(expected.tolist())
+
+
+def test_a_share_is_worth_as_many_draws_as_exchanging_groups_shows(tied):
+    observed, _, settings = tied
+    gallery = SOCIAL.view(observed, settings)
+    grouping = next(one for one in gallery.groups if one.attribute == "skin")
+    by_images, _ = _variances(gallery.lists, grouping)
+    rng = np.random.default_rng(0)
+    drawn = np.concatenate(
+        [
+            shown(gallery.lists, grouping, codes)[:, :, -1].mean(axis=1)
+            for codes in permuted(grouping, 2000, rng)
+        ]
+    )
+    pool = grouping.shares
+    np.testing.assert_allclose(drawn.var(axis=0), by_images * pool * (1 - pool), rtol=0.15)
+
+
+def test_every_group_is_as_often_among_the_candidates(untied):
+    observed, estimates, settings = untied
+    assert "ahead" in observed["matches"].columns
+    gallery = SOCIAL.view(observed, settings)
+    grouping = next(one for one in gallery.groups if one.attribute == "gender")
+    for hits, (image, right) in zip(gallery.hits.values(), balanced_hits(gallery, grouping), strict=True):
+        assert len(right) == len(hits.hit) == len(image)
+        # With fewer candidates the right one is no harder to find; the smaller group decides how many.
+        assert (right >= hits.hit - 1e-9).all()
+        assert right.mean() < estimates.one("R", 5, direction=hits.direction).value * 1.3
 
 
 def test_values_are_the_means_that_are_reported(tied):

@@ -22,7 +22,8 @@ from equiview.data.values import ValueColumn, Values, column
 from equiview.errors import InputError, UndefinedMetricError
 from equiview.metrics import demographic_divergence
 from equiview.metrics.amplification import Variant
-from equiview.stats import permutation_p, student_interval, wald_p
+from equiview.stats import permutation_p, squares_interval, student_interval, wald_p
+from equiview.stats.means import LEAST
 
 Floats = NDArray[np.float64]
 BLIND_DRAWS = 500
@@ -261,11 +262,12 @@ def _add_divergence(
     except UndefinedMetricError:
         return  # every score is 0, which the levels say
     null = _divergences(_shuffled_means(matrix, clusters, settings.seed_of(f"shuffled.{attribute}")))
-    fewest = None if by_group.clusters is None else np.asarray(by_group.clusters.min())
-    measured = Replicates(np.asarray(value), _divergences(by_group.draws), fewest)
-    rows.add(
+    drawn = _divergences(by_group.draws)
+    few = by_group.clusters is None or by_group.clusters.min() < LEAST
+    ends = (np.nan, np.nan) if few else squares_interval(value, drawn, len(columns) - 1)
+    rows.add_known(
         quantity(f"KL of {metric}", attribute=attribute),
-        measured,
+        (value, *ends),
         int((~np.isnan(matrix)).sum()),
         float(np.nanmean(null)),
         p=permutation_p(value, null),

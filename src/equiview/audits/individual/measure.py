@@ -124,7 +124,9 @@ def measure(observations: Observations, settings: IndividualSettings) -> Estimat
     _add_quantiles(rows, observations, settings)
     _add_pairings(rows, observations["pairings"].filter(images="matched"))
     plain = per_image.select(lambda entry: entry.metric not in {MARGIN.metric, *TESTED})
-    tested = margin.effects_over_margin(per_image, TESTED, settings, settings.least, RELATIVE_GAP)
+    tested = margin.effects_over_margin(
+        per_image, TESTED, settings, settings.least, settings.tolerance, RELATIVE_GAP
+    )
     return joined([tested, summarise(plain, settings), rows.estimates()])
 
 

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from equiview.audits.individual.measure import MARGIN, RELATIVE_BEYOND, RELATIVE_GAP, SAME, SHIFT
-from equiview.audits.individual.pairs import EQUAL, IMAGES, LEAST
-from equiview.audits.saying import by_share, by_side, filled, language_of, levels, named, not_judged
+from equiview.audits.individual.pairs import EQUAL, IMAGES
+from equiview.audits.individual.settings import IndividualSettings
+from equiview.audits.saying import (
+    NAMED,
+    by_share,
+    by_side,
+    filled,
+    language_of,
+    levels,
+    named,
+    of_many,
+    too_few_of,
+)
 from equiview.data.estimates import Estimate, Estimates
-from equiview.data.languages import language_name
 
 LIMITS = (
     "A shift of a language includes all that its captions have in common, such as being short.",
@@ -24,30 +34,48 @@ ADVICE = (
 )
 
 
+def unjudged(estimates: Estimates, settings: IndividualSettings) -> str:
+    """The languages that caption too few images to judge; "" where there is none."""
+    few = {language_of(row): row.n for row in estimates.by("language", SHIFT) if not row.judged}
+    return too_few_of("images captioned in", few, settings.least) if few else ""
+
+
 def biased(estimates: Estimates, shown: Sequence[Estimate], n: int) -> str:
     """The shifts that show bias, the largest first, of `n`, and the gap beyond paraphrase if it does."""
     shifts = [row for row in shown if "language" in row.keys]
     than = " than captions of the same images in other languages"
     parts: list[str] = []
     for side, those in by_side(shifts, "less", "more"):
-        names = named(those, by_share, f"more of {n} languages")
+        names = named(those, lambda row: by_share(row) + (of_many(n) if row is shifts[0] else ""))
         parts.append(f"captions in {names} are {side} similar to their images{'' if parts else than}")
     claims = [f"{', and '.join(parts)}, in percent of {_margin(estimates)}"] if parts else []
     return f"Yes: {'; '.join([*claims, _moved(estimates)] if len(shown) > len(shifts) else claims)}."
 
 
-def otherwise(estimates: Estimates, begin: str, shifts: Sequence[Estimate]) -> str:
-    """How much similarity moves, and the language that differs most."""
-    largest = max(shifts, key=lambda shift: abs(shift.value))
-    side = "less" if largest.value < 0 else "more"
+def fair(estimates: Estimates, n: int, settings: IndividualSettings) -> str:
+    """How much similarity moves, and that no language is shifted by much."""
     return (
-        f"{begin}: {_moved(estimates)}. The language that differs most, {language_of(largest)}, is {side} "
-        f"similar {by_share(largest)}."
+        f"No: {_moved(estimates)}. Captions in all {n} languages are about as similar to their images, "
+        f"within {settings.tolerance:.0%} of that, intervals included."
     )
 
 
-def evidence(estimates: Estimates) -> Iterator[str]:
+def undecided(
+    estimates: Estimates, shifts: Sequence[Estimate], unjudged: str, settings: IndividualSettings
+) -> str:
+    """How much similarity moves, the language that differs most, and what could not be judged."""
+    largest = max(shifts, key=lambda shift: abs(shift.value))
+    side = "less" if largest.value < 0 else "more"
+    return (
+        f"Not decided at {settings.tolerance:.0%}: {f'{unjudged}; ' if unjudged else ''}{_moved(estimates)}. "
+        f"The language that differs most, {language_of(largest)}, is {side} similar "
+        f"{by_share(largest)}{of_many(len(shifts))}."
+    )
+
+
+def evidence(estimates: Estimates, unjudged: str) -> Iterator[str]:
     """What the answer rests on."""
+    yield f"Not judged: {unjudged}." if unjudged else ""
     if same := estimates.maybe(SAME):
         beyond = estimates.maybe("gap beyond paraphrase")
         more = f", two in different languages by {beyond.value:+.3f} more" if beyond else ""
@@ -55,20 +83,16 @@ def evidence(estimates: Estimates) -> Iterator[str]:
     yield _alpha(estimates)
     right, wrong = (estimates.one("similarity gap", images=kind).value for kind in IMAGES)
     yield f"Mean gap with the caption's own image {right:.3f}, with a wrong one {wrong:.3f}."
-    gaps = estimates.by(("language", "other"), "similarity gap", images="matched")
-    if len(gaps) >= LEAST:
-        rows = sorted(gaps, key=lambda row: (row.value, row.keys["language"], row.keys["other"]))
-        least, most = (
-            f"{language_of(row)} and {language_name(row.keys['other'])} ({row.value:.3f})"
-            for row in (rows[0], rows[-1])
-        )
-        yield f"Furthest apart of {len(rows)} pairs of languages: {most}; nearest: {least}."
-    similar = estimates.by("language", "similarity", images="matched")
-    if len(similar) >= LEAST:
-        rows = sorted(similar, key=lambda row: (row.value, row.keys["language"]))
-        low, high = levels(rows[:3], ".2f"), levels(rows[-1:], ".2f")
-        yield f"Captions least similar to their images: {low}; most: {high}."
-    yield not_judged(estimates.by("language", SHIFT), "images")
+    lower = [row for row in estimates.by("language", SHIFT) if row.judged and row.of_many().high < 0]
+    similar = (
+        estimates.one("similarity", images="matched", language=row.keys["language"])
+        for row in sorted(lower, key=lambda row: row.value)[:NAMED]
+    )
+    yield filled(
+        f"Captions in {len(lower)} languages are shown to be less similar to their images than others of the "
+        "same images, most so: {}.",
+        (levels([row], ".2f") for row in similar),
+    )
 
 
 def _margin(estimates: Estimates) -> str:

@@ -9,7 +9,7 @@ from equiview.audits.memory import sentences as say
 from equiview.audits.memory.measure import LOCAL, MARGIN, SHIFT, TESTED
 from equiview.audits.memory.replies import ADHERENCE
 from equiview.audits.memory.settings import MemorySettings
-from equiview.audits.saying import in_brackets, not_decided, opening, too_few
+from equiview.audits.saying import in_brackets, not_decided, too_few
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Verdict
 
@@ -20,26 +20,30 @@ MOST = 0.5
 def judge(estimates: Estimates, settings: MemorySettings) -> Verdict:
     """Biased where a language's scores are shifted, or local ones better, by more than the tolerance.
 
-    Fair where all these lie within it. The tolerance is a share of the margin, which is what a description
-    scores with its own landmark beyond what it scores with others. Unclear without a margin, with too few
-    landmarks, and where most descriptions in a language are missing or in another language.
+    Fair where all these lie within it, and each language describes enough landmarks. The tolerance is a share
+    of the margin, which is what a description scores with its own landmark beyond what it scores with others.
+    Unclear without a margin, with too few landmarks, and where most descriptions in a language are missing or
+    in another language.
     """
     tested = [*estimates.by("language", TESTED[SHIFT]), estimates.maybe(TESTED[LOCAL])]
     effects = [row for row in tested if row and row.judged]
     missing = _missing(estimates, effects, settings)
     effects = [] if missing else effects
-    finding = decide(*effects, tolerance=settings.tolerance, missing=missing)
+    unjudged = say.unjudged(estimates, settings)
+    finding = decide(*effects, tolerance=settings.tolerance, missing=missing, unjudged=unjudged)
     biased = shown(effects, settings.tolerance)
     if missing:
         answer = not_decided(missing)
     elif finding == "biased":
-        answer = say.biased(estimates, biased)
+        answer = say.biased(estimates, biased, len(effects))
+    elif finding == "fair":
+        answer = say.fair(estimates, effects, settings)
     else:
-        answer = say.otherwise(estimates, opening(finding, f"{settings.tolerance:.0%}"), effects)
+        answer = say.undecided(estimates, effects, unjudged, settings)
     return verdict(
         finding,
         answer,
-        say.evidence(estimates, [row for row in effects if row in biased]),
+        say.evidence(estimates, biased, unjudged if biased else ""),
         advice=say.ADVICE,
         limits=say.limits(settings),
         effect=largest(effects, settings.tolerance),

@@ -123,7 +123,9 @@ def measure(view: Described, settings: MemorySettings) -> Estimates:
     plain = per_cell.select(lambda entry: entry.metric not in internal)
     return joined(
         [
-            effects_over_margin(per_cell, TESTED, settings, settings.least) if several else None,
+            effects_over_margin(per_cell, TESTED, settings, settings.least, settings.tolerance)
+            if several
+            else None,
             summarise(plain, settings),
             _consistency(per_cell, view, settings),
             of_replies(view.observations),

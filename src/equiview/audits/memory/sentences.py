@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from equiview.audits.memory.consistency import CONSISTENCY
-from equiview.audits.memory.measure import MARGIN, MATCHED, SCORE, SHIFT
+from equiview.audits.memory.measure import LOCAL, MARGIN, MATCHED, SCORE, SHIFT
 from equiview.audits.memory.reading import CATEGORIES
 from equiview.audits.memory.replies import ADHERENCE, SHARE
 from equiview.audits.memory.robustness import VARIANTS
@@ -18,7 +18,8 @@ from equiview.audits.saying import (
     in_brackets,
     language_of,
     named,
-    not_judged,
+    of_many,
+    too_few_of,
 )
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
@@ -49,34 +50,63 @@ def unfitting(better: str, margin: Estimate) -> str:
     return f"descriptions {fit} others, the margin is {margin:.3f}"
 
 
-def biased(estimates: Estimates, shown: Sequence[Estimate]) -> str:
-    """The shifts that show bias, the largest first, and the local advantage if it does."""
+def unjudged(estimates: Estimates, settings: MemorySettings) -> str:
+    """The languages in which too few landmarks are described to judge; "" where there is none."""
+    asked = [row.keys["language"] for row in estimates.by("language", "missing")]
+    shifts = {language_name(code): estimates.maybe(SHIFT, language=code) for code in asked}
+    counts = {name: row.n if row else 0 for name, row in shifts.items()}
+    if local := estimates.maybe(LOCAL):
+        counts["the language of their region"] = local.n
+    few = {name: n for name, n in counts.items() if n < settings.least}
+    return too_few_of("landmarks described in", few, settings.least) if few else ""
+
+
+def biased(estimates: Estimates, shown: Sequence[Estimate], n: int) -> str:
+    """The shifts that show bias, the largest first, and the local advantage if it does, of `n` effects."""
+
+    def by(row: Estimate) -> str:
+        return by_share(row) + (of_many(n) if row is shown[0] else "")
+
     claims = [
-        f"landmarks are described {side} in {named(rows, by_share)} than in the other languages"
+        f"landmarks are described {side} in {named(rows, by)} than in the other languages"
         for side, rows in by_side([row for row in shown if _is_shift(row)], "worse", "better")
     ]
     claims += [
         f"landmarks are described {'better' if row.value > 0 else 'worse'} in the language of their region "
-        f"than in foreign ones ({by_share(row)})"
+        f"than in foreign ones ({by(row)})"
         for row in shown
         if not _is_shift(row)
     ]
     return f"Yes: {'; '.join(claims)}, in percent of {_margin(estimates)}."
 
 
-def otherwise(estimates: Estimates, begin: str, effects: Sequence[Estimate]) -> str:
-    """The largest effect."""
+def fair(estimates: Estimates, effects: Sequence[Estimate], settings: MemorySettings) -> str:
+    """That all effects are small."""
+    n, local = sum(map(_is_shift, effects)), not all(map(_is_shift, effects))
+    others = ", and in local ones as well as in foreign ones" if local else ""
+    return (
+        f"No: landmarks are described alike in all {n} languages{others}, within {settings.tolerance:.0%} of "
+        f"{_margin(estimates)}, intervals included."
+    )
+
+
+def undecided(
+    estimates: Estimates, effects: Sequence[Estimate], unjudged: str, settings: MemorySettings
+) -> str:
+    """The largest effect, and what could not be judged."""
     row = max(effects, key=lambda effect: abs(effect.value))
     about = f"descriptions in {language_of(row)} score" if _is_shift(row) else "local languages score"
     side = "less" if row.value < 0 else "more"
     return (
-        f"{begin}: what differs most is that {about} {side} than others of the same landmarks, "
-        f"{by_share(row)} of {_margin(estimates)}."
+        f"Not decided at {settings.tolerance:.0%}: {f'{unjudged}; ' if unjudged else ''}what differs most is "
+        f"that {about} {side} than others of the same landmarks, {by_share(row)}"
+        f"{of_many(len(effects))}{',' if len(effects) > 1 else ''} of {_margin(estimates)}."
     )
 
 
-def evidence(estimates: Estimates, shown: Sequence[Estimate]) -> Iterator[str]:
+def evidence(estimates: Estimates, shown: Sequence[Estimate], unjudged: str) -> Iterator[str]:
     """What the answer rests on; `shown` are the effects that show bias."""
+    yield f"Not judged: {unjudged}." if unjudged else ""
     rows = {setting: row for setting in ASKED if (row := estimates.maybe(SCORE, setting=setting))}
     floors = [row.chance for row in rows.values() if row.chance is not None]
     beside = f"; with other landmarks' pictures {sum(floors) / len(floors):.3f}" if floors else ""
@@ -101,7 +131,6 @@ def evidence(estimates: Estimates, shown: Sequence[Estimate]) -> Iterator[str]:
     yield filled("Translations that could not be read: {}.", shares)
     if (row := estimates.maybe("texts cut by the scorer")) and row.value:
         yield f"The scorer reads only the beginning of {row.value:.0%} of the texts."
-    yield not_judged(estimates.by("language", SHIFT), "landmarks")
 
 
 def limits(settings: MemorySettings) -> tuple[str, ...]:
@@ -136,8 +165,8 @@ def _adhering(estimates: Estimates) -> str:
     beyond = filled("Not known to the detector, or without a reply: {}.", map(language_name, unknown))
     if row is None:
         return beyond
-    low = [entry for entry in detected if entry.value < LOW][:NAMED]
-    lowest = f"; lowest: {in_brackets(low)}" if low else ""
+    low = [entry for entry in detected if entry.high < LOW][:NAMED]
+    lowest = f"; fewer than {LOW:.0%} in {in_brackets(low)}" if low else ""
     return f"{row.value:.1%} of replies are in the language asked for{lowest}. {beyond}".rstrip()
 
 

@@ -65,7 +65,12 @@ METRICS = (
     ),
     points("part of cross gap", "one of three parts that sum to the cross gap"),
     Metric("bound of cross gap", "sum of the sizes of the three parts", None, "points", (0, 2)),
-    share(COVERAGE, "share of the captioned images that matching in a language rests on", "higher"),
+    share(
+        COVERAGE,
+        "share of the captioned images that matching in a language rests on; of a group's images that a task "
+        "compares; of a task's images whose group is known",
+        "higher",
+    ),
     Metric(
         "range over paraphrases",
         "highest accuracy of a wording of the prompts less the lowest, within a language",

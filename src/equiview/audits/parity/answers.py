@@ -14,6 +14,7 @@ from equiview.audits.base import View
 from equiview.audits.estimating import Replicates
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS, classified, most_written
+from equiview.benchmarks.prompts import known_labels
 from equiview.data.observations import Observations
 from equiview.errors import InputError
 from equiview.metrics import recall_in_pool
@@ -43,17 +44,24 @@ class Answers(View[ParitySettings]):
     def __init__(self, observations: Observations, settings: ParitySettings) -> None:
         super().__init__(observations, settings)
         self.matches, self.ahead = observations["matches"], observations["ahead"]
-        predictions = observations["predictions"]
-        self.predictions = predictions.with_columns(
+        predictions = observations["predictions"].with_columns(
             correct=(pl.col("truth") == pl.col("predicted")).cast(pl.Float64)
         )
-        self.ids = pl.concat([self.matches["query_id"], predictions["query_id"]]).unique(maintain_order=True)
+        asked_for = observations["prompts"].select("task", pl.col("value").alias("truth")).unique()
+        # A label that no prompt stands for cannot be predicted.
+        self.predictions = predictions.join(
+            asked_for, on=["task", "truth"], how="semi", maintain_order="left"
+        )
+        self.groups = _known(observations["groups"], settings)
+        self.ids = pl.concat([self.matches["query_id"], self.predictions["query_id"]]).unique(
+            maintain_order=True
+        )
         if not len(self.ids):
             raise InputError("parity: nothing was observed, neither matches nor predictions")
         directions = self.matches["direction"].unique()
         self._pool: int = _pool_size(self.matches, settings.least)
         self.tasks = {task: self.recall(task, 1) for task in DIRECTIONS if task in directions}
-        for task in predictions["task"].unique(maintain_order=True):
+        for task in self.predictions["task"].unique(maintain_order=True):
             self.tasks[task] = self.by_image(self.predictions.filter(task=task))
         for task, correct in self.tasks.items():
             check_pivot(settings.pivot, correct.names, task)
@@ -115,9 +123,25 @@ class Answers(View[ParitySettings]):
             blind.setdefault(str(language), []).append(alike / len(part) ** 2)
         return {language: float(np.mean(agreements)) for language, agreements in blind.items()}
 
-    def replicates(self, matrix: Floats) -> Replicates:
+    def groups_in(self, task: str) -> pl.DataFrame:
+        """Rows of `groups` of the images that were asked about in every language of a task."""
+        asked = self.ids.filter(pl.Series(self.tasks[task].asked_in_all))
+        return self.groups.filter(pl.col("query_id").is_in(asked.implode()))
+
+    def labels_for(self, task: str) -> pl.DataFrame:
+        """The rows of `groups`, and the label for the task of every image that has one."""
+        truths = (
+            self.observations["predictions"]
+            .filter(task=task)
+            .select("query_id", attribute="task", value="truth")
+        )
+        return pl.concat([self.groups, _known(truths.unique(maintain_order=True), self.settings)]).unique(
+            maintain_order=True
+        )
+
+    def replicates(self, matrix: Floats, most: int | None = None) -> Replicates:
         """Means of columns with their replicates; images are the clusters, the same ones in every call."""
-        return Replicates.of(matrix, self.settings)
+        return Replicates.of(matrix, self.settings, most=most)
 
 
 def check_pivot(pivot: str, names: list[str], task: str) -> None:
@@ -127,6 +151,11 @@ def check_pivot(pivot: str, names: list[str], task: str) -> None:
             f"parity: the pivot {pivot!r} is not among the languages of {task} ({', '.join(names)}); "
             "set parity.pivot"
         )
+
+
+def _known(labels: pl.DataFrame, settings: ParitySettings) -> pl.DataFrame:
+    """The rows whose `value` says of which group the image is."""
+    return labels.with_columns(known_labels(labels["value"], settings.unknown)).drop_nulls("value")
 
 
 def _pool_size(matches: pl.DataFrame, least: int) -> int:

@@ -1,10 +1,12 @@
-"""On how many images matching rests, where not every image has a caption in every language."""
+"""On how many images answers rest: where captions are missing, and of each group of images."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from equiview.audits.estimating import Rows
+from equiview.audits.parity.answers import Answers
+from equiview.audits.parity.tasks import DIRECTIONS
 from equiview.audits.saying import language_of, without_capital
 from equiview.benchmarks.parallel import Captions
 from equiview.data.estimates import Estimate, Estimates
@@ -41,6 +43,27 @@ def add_coverage(rows: Rows, coverage: pl.DataFrame) -> None:
     """The share of captioned images that each language is compared on: exact, not estimated."""
     for language, _, compared, images in coverage.iter_rows():
         rows.add_known(quantity(COVERAGE, language=language), compared / images, images)
+
+
+def add_group_coverage(rows: Rows, answers: Answers) -> None:
+    """The share of each group's images on which a task compares it, and whether these are enough to judge.
+
+    A row without a group is the share of the task's images whose group of that attribute is known.
+    """
+    for task, correct in answers.tasks.items():
+        if task == DIRECTIONS[1]:
+            continue  # the same images
+        asked = answers.ids.filter(pl.Series(correct.asked_in_all)).implode()
+        labels = answers.labels_for(task).with_columns(compared=pl.col("query_id").is_in(asked))
+        for (attribute,), part in labels.group_by("attribute", maintain_order=True):
+            keys = {"task": task, "attribute": str(attribute)}
+            known = part.filter("compared")["query_id"].n_unique()
+            if n := int(correct.asked_in_all.sum()):
+                rows.add_known(quantity(COVERAGE, None, **keys), known / n, n)
+            for (value,), group in part.group_by("value", maintain_order=True):
+                compared, of = int(group["compared"].sum()), len(group)
+                wanted = quantity(COVERAGE, None, **keys, group=str(value))
+                rows.add_known(wanted, compared / of, of, judged=compared >= answers.settings.least)
 
 
 def about_coverage(estimates: Estimates, *, common: bool) -> str:

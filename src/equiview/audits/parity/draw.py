@@ -27,7 +27,6 @@ MANY_LANGUAGES = 12
 
 def draw(answers: Answers, estimates: Estimates, settings: ParitySettings) -> list[Figure | None]:
     """Accuracy and gaps by language (F, Fig. 1c, 2), then groups (Fig. 3, 4) and what gaps are made of."""
-    order = value_order(answers["groups"], answers["prompts"])
     tasks = tasks_of(estimates)
     figures: list[Figure | None] = [_accuracy(estimates, task) for task in tasks if task in DIRECTIONS]
     figures.append(_classified(estimates, classified(tasks)))
@@ -36,6 +35,7 @@ def draw(answers: Answers, estimates: Estimates, settings: ParitySettings) -> li
         if task != DIRECTIONS[1]:
             figures.append(_pairs(estimates, task))
     for task in tasks:
+        order = value_order(answers, task)
         for attribute, values in order.items():
             figures.append(_by_group(estimates, task, attribute, values))
             if len(values) == 2:

@@ -28,12 +28,27 @@ class Gaps:
     p: Floats | None
 
     def add(
-        self, rows: Rows, place: int, wanted: Quantity, *, judged: bool | None = None, family: str = ""
+        self,
+        rows: Rows,
+        place: int,
+        wanted: Quantity,
+        draws: Floats | None = None,
+        *,
+        judged: bool | None = None,
+        family: str = "",
     ) -> None:
-        """Add one of them to `rows`; it is tested where it is judged."""
+        """Add one of them to `rows`; it is tested where it is judged.
+
+        `draws`, `(replicates, n_gaps)`, say how gaps of one family vary together; where they are judged their
+        simultaneous intervals follow.
+        """
         ends = self.value[place], self.low[place], self.high[place]
         p = float(self.p[place]) if judged and self.p is not None else None
-        rows.add_known(wanted, ends, self.n[place], 0.0, p=p, judged=judged, family=family)
+        among = family if judged and draws is not None else ""
+        drawn = draws[:, place] if among and draws is not None else None
+        rows.add_known(
+            wanted, ends, self.n[place], 0.0, drawn, p=p, judged=judged, family=family, among=among
+        )
 
 
 def paired_gaps(first: Floats, second: Floats, margin: float | None) -> Gaps:

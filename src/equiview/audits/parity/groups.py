@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits.estimating import Replicates, Rows
+from equiview.audits.estimating import FOR_QUANTILE, Replicates, Rows
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
 from equiview.audits.parity.balanced import DIRECTION, balanced
 from equiview.audits.parity.gaps import VERDICT, group_gaps
@@ -45,38 +45,35 @@ class Contrast:
         return VERDICT if self.keys["attribute"] in PEOPLE and "within" not in self.keys else "group gap"
 
 
-def value_order(groups: pl.DataFrame, prompts: pl.DataFrame) -> dict[str, list[str]]:
-    """The values of each attribute that images have, in the order of its prompts, or of the alphabet."""
+def value_order(answers: Answers, task: str) -> dict[str, list[str]]:
+    """The values of each attribute that images of a task have, in the order of its prompts or the alphabet.
+
+    The images are those asked about in every language: on these groups are compared.
+    """
     order = {}
-    for (name,), part in groups.group_by("attribute", maintain_order=True):
-        prompted = prompts.filter(task=name)["value"].unique(maintain_order=True).to_list()
+    for (name,), part in answers.groups_in(task).group_by("attribute", maintain_order=True):
+        prompted = answers["prompts"].filter(task=name)["value"].unique(maintain_order=True).to_list()
         present = set(part["value"])
         order[str(name)] = [v for v in prompted if v in present] + sorted(present - set(prompted))
     return order
 
 
-def add_groups(
-    rows: Rows, answers: Answers, groups: pl.DataFrame, prompts: pl.DataFrame, able: dict[str, set[str]]
-) -> None:
+def add_groups(rows: Rows, answers: Answers, able: dict[str, set[str]]) -> None:
     """Estimates of every group, task and language.
 
     Matching is broken down by group only from image to text: the other direction has the same images. `able`
     are the languages with enough skill at each task: only there groups are judged.
     """
-    order = value_order(groups, prompts)
-    members = _members(answers, groups, order)
-    cells, contrasts = list(_cells(order, members)), list(_contrasts(order, members))
     for task, correct in answers.tasks.items():
-        if task == DIRECTIONS[1] or not cells:
+        order = value_order(answers, task)
+        if task == DIRECTIONS[1] or not order:
             continue
-        # Where languages have images of their own, groups are compared on those that all of them share.
-        asked = correct.asked_in_all
-        shared = [Cell(cell.keys, cell.members & asked) for cell in cells]
-        pairs = [Contrast(pair.keys, pair.a & asked, pair.b & asked) for pair in contrasts]
-        pairs = [pair for pair in pairs if pair.a.any() and pair.b.any()]
-        masks = [cell.members for cell in shared] + [mask for pair in pairs for mask in (pair.a, pair.b)]
+        members = _members(answers, answers.groups_in(task), order)
+        cells = list(_cells(order, members))
+        pairs = [pair for pair in _contrasts(order, members) if pair.a.any() and pair.b.any()]
+        masks = [cell.members for cell in cells] + [mask for pair in pairs for mask in (pair.a, pair.b)]
         accuracy = _GroupAccuracy(answers, correct, masks)
-        for cell in shared:
+        for cell in cells:
             if cell.members.any():
                 _add_cell(rows, answers, task, cell, accuracy)
         changes: dict[tuple[tuple[str, str], ...], list[Replicates]] = {}
@@ -88,7 +85,7 @@ def add_groups(
         _add_mean_amplification(rows, answers, task, changes)
         if task == DIRECTION:
             for name, values in order.items():
-                _add_balanced(rows, answers, groups.filter(attribute=name), values, able[task])
+                _add_balanced(rows, answers, answers.groups.filter(attribute=name), values, able[task])
 
 
 def _members(
@@ -190,7 +187,7 @@ def _add_contrast(
         keys = {"task": task, "language": language, **pair.keys}
         judged = (None if task == DIRECTION else language in able) if enough else False
         wanted = quantity("group gap", None, **keys)
-        gaps.add(rows, place, wanted, judged=judged, family=pair.family)
+        gaps.add(rows, place, wanted, drawn.draws[:FOR_QUANTILE], judged=judged, family=pair.family)
         if place != pivot:
             more = sizes[place].gap(sizes[pivot])
             rows.add(quantity("amplification", None, **keys), more, n, 0.0, judged=enough)
@@ -236,9 +233,13 @@ def _add_balanced(
         if not pair.a.any() or not pair.b.any():
             continue  # too few images to be a group of candidates
         gaps = group_gaps(correct.matrix, pair.a, pair.b, answers.settings.tolerance)
+        enough = min(pair.a.sum(), pair.b.sum()) >= answers.settings.least
+        sides = (np.where(mask[:, None], correct.matrix, np.nan) for mask in (pair.a, pair.b))
+        of_a, of_b = (answers.replicates(side, FOR_QUANTILE).draws for side in sides)
         for place, language in enumerate(correct.names):
             wanted = quantity("balanced group gap", None, task=DIRECTION, language=language, **pair.keys)
-            gaps.add(rows, place, wanted, judged=language in able, family=pair.family)
+            judged = bool(enough and language in able)
+            gaps.add(rows, place, wanted, of_a - of_b, judged=judged, family=pair.family)
 
 
 def _add_cross_gaps(rows: Rows, task: str, pair: Contrast, accuracy: _GroupAccuracy, pivot: int) -> None:

@@ -19,8 +19,9 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     """Biased when a gap to the pivot, or of people, is shown to exceed the tolerance (Holm over all of them).
 
     A gap between languages must also exceed the range over paraphrases of either language, where there are.
-    Fair when the intervals of all gaps lie within the tolerance. Unclear where no task is done better than
-    blind by more than the tolerance, or there are too few images.
+    Fair when the intervals of all gaps lie within the tolerance, and no language or group of people is too
+    small to judge or without a prompt. Unclear where no task is done better than blind by more than the
+    tolerance, or there are too few images.
     """
     tasks = tasks_of(estimates)
     able = [task for task in tasks if any(row.judged for row in estimates.by("language", "skill", task=task))]
@@ -28,17 +29,18 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     people = [gap for task in able for gap in _people_gaps(estimates, task)]
     large, unfair = ([gap for gap in some if shows_bias(gap, settings.tolerance)] for some in (gaps, people))
     missing = _missing(estimates, tasks, able, gaps, settings)
-    finding = decide(*gaps, *people, tolerance=settings.tolerance, missing=missing)
+    unjudged = say.unjudged(estimates, able, settings)
+    finding = decide(*gaps, *people, tolerance=settings.tolerance, missing=missing, unjudged=unjudged)
     if missing:
         answer = not_decided(missing)
     elif finding == "biased":
-        answer = say.biased(large, unfair, gaps, settings)
+        answer = say.biased(large, unfair, gaps, people, settings)
     else:
-        answer = say.otherwise(finding, able, gaps, people, settings)
+        answer = say.otherwise(finding, able, gaps, people, unjudged, settings)
     return verdict(
         finding,
         answer + warning_of(estimates, common=settings.common),
-        say.evidence(estimates, tasks, able, settings),
+        say.evidence(estimates, tasks, able, unjudged if finding == "biased" else [], settings),
         advice=(*((say.ALIGN,) if large else ()), *((say.DO_NOT_SORT,) if unfair else ())),
         limits=say.LIMITS + (say.LABELS if classified(tasks) else ()),
         effect=largest([*gaps, *people], settings.tolerance),

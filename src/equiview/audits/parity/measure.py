@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from equiview.audits.base import once
-from equiview.audits.estimating import Replicates, Rows, joined, mean_known, summarise
+from equiview.audits.estimating import FOR_QUANTILE, Rows, joined, mean_known, summarise
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
-from equiview.audits.parity.coverage import add_coverage
+from equiview.audits.parity.coverage import add_coverage, add_group_coverage
 from equiview.audits.parity.gaps import VERDICT, paired_gaps
 from equiview.audits.parity.groups import add_groups
 from equiview.audits.parity.settings import ParitySettings
@@ -72,11 +72,12 @@ def measure(answers: Answers, settings: ParitySettings) -> Estimates:
         accuracy = answers.replicates(correct.matrix)
         able[task] = _add_skill(rows, answers, task)
         add_spread(rows, task, correct, accuracy, settings)
-        _add_gaps(rows, answers, task, accuracy, judged=bool(able[task]))
+        _add_gaps(rows, answers, task, judged=bool(able[task]))
         if task not in DIRECTIONS:
             _add_paraphrases(rows, answers, task)
     add_coverage(rows, answers["coverage"])
-    add_groups(rows, answers, answers["groups"], answers["prompts"], able)
+    add_group_coverage(rows, answers)
+    add_groups(rows, answers, able)
     return _with_ends(joined([summarise(values(answers, settings), settings), rows.estimates()]))
 
 
@@ -109,7 +110,7 @@ def _add_skill(rows: Rows, answers: Answers, task: str) -> set[str]:
     return able
 
 
-def _add_gaps(rows: Rows, answers: Answers, task: str, accuracy: Replicates, *, judged: bool) -> None:
+def _add_gaps(rows: Rows, answers: Answers, task: str, *, judged: bool) -> None:
     """Gaps to the pivot, tested, and gaps of all pairs of languages, each over the images that both have."""
     correct, settings = answers.tasks[task], answers.settings
     matrix, names, pivot = correct.matrix, correct.names, answers.pivot_of(task)
@@ -121,11 +122,14 @@ def _add_gaps(rows: Rows, answers: Answers, task: str, accuracy: Replicates, *, 
             continue
         margin = settings.tolerance if first == pivot else None
         gaps = paired_gaps(matrix[:, [first]], matrix[:, others], margin)
+        draws = None
+        if first == pivot and judged:
+            draws = answers.replicates(matrix[:, [first]] - matrix[:, others], FOR_QUANTILE).draws
         for place, other in enumerate(others):
             if first == pivot:
                 enough = judged and bool(gaps.n[place] >= settings.least)
                 wanted = quantity("gap to pivot", task=task, language=names[other], other=name)
-                gaps.add(rows, place, wanted, judged=enough, family=VERDICT)
+                gaps.add(rows, place, wanted, draws, judged=enough, family=VERDICT)
             if other > first:
                 gaps.add(rows, place, quantity("gap", task=task, language=name, other=names[other]))
 

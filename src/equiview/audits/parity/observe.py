@@ -16,7 +16,7 @@ from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.parallel import Captions, captions_of
-from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
+from equiview.benchmarks.prompts import Prompts, known_labels, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors, taken
@@ -53,7 +53,7 @@ SCHEMAS = schemas(
         Column("task", pl.String, "the attribute that was asked for"),
         Column("language", pl.String, "language of the prompts"),
         Column("paraphrase", pl.String, "how it was asked"),
-        Column("truth", pl.String, "its label"),
+        Column("truth", pl.String, "its label, be there a prompt for it or not"),
         Column("predicted", pl.String, "the value whose prompt is most similar"),
     ),
     prompts=(
@@ -281,7 +281,7 @@ def _classify(
         vectors = comparable(subject, texts.take(order), silent)
     except InputError as error:
         raise InputError(f"{error}; classification needs an encoder, or parity.zero_shot=false") from None
-    truth = prompts.values_of(images.table[prompts.attribute])
+    truth = _labels(images, prompts.attribute, prompts, settings)
     labelled = truth.is_not_null().arg_true().to_numpy().astype(np.int64)
     image_ids, labels = images.ids[labelled], truth[labelled]
     scores = np.concatenate([block for _, block in score_blocks(taken(image_vectors, labelled), vectors)])
@@ -300,10 +300,8 @@ def _groups(images: Items, prompts: Mapping[str, Prompts], settings: ParitySetti
     attributes = settings.attributes or [name for name in GROUPED if name in images.table.columns]
     parts = [SCHEMAS["groups"].table()]
     for name in attributes:
-        labels = images.attribute(name).cast(pl.String)
-        values = prompts[name].values_of(labels) if name in prompts else labels
-        if not values.drop_nulls().len():
-            values = labels  # labels that the prompts do not have still group images
+        images.attribute(name)  # InputError where there is none
+        values = _labels(images, name, prompts.get(name), settings)
         if values.n_unique() > MANY_VALUES:
             raise InputError(
                 f"{images.source}: attribute {name!r} has {values.n_unique()} values; parity takes at most "
@@ -312,3 +310,15 @@ def _groups(images: Items, prompts: Mapping[str, Prompts], settings: ParitySetti
         table = pl.DataFrame({"query_id": images.ids, "attribute": name, "value": values})
         parts.append(table.drop_nulls())
     return pl.concat(parts)
+
+
+def _labels(images: Items, name: str, prompts: Prompts | None, settings: ParitySettings) -> pl.Series:
+    """The value of the prompts that each image's label means; the label itself where they have none for it.
+
+    Null where the label does not say of which group the image is.
+    """
+    labels = known_labels(images.table[name], settings.unknown)
+    if prompts is None:
+        return labels
+    values = prompts.values_of(labels)
+    return labels.zip_with(values.is_null(), values)

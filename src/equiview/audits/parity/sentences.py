@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from equiview.audits.parity.coverage import about_coverage
+from equiview.audits.judging import excludes_bias
+from equiview.audits.parity.coverage import COVERAGE, about_coverage
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
     DIRECTIONS,
+    PEOPLE,
     accuracy_name,
     classified,
     metric_of,
@@ -21,9 +23,10 @@ from equiview.audits.saying import (
     filled,
     in_points,
     language_of,
-    levels,
     limit,
     not_decided,
+    of_many,
+    too_few_of,
     with_interval,
 )
 from equiview.data.estimates import Estimate, Estimates
@@ -49,9 +52,13 @@ WORST = 4
 
 
 def biased(
-    large: Sequence[Estimate], unfair: Sequence[Estimate], gaps: Sequence[Estimate], settings: ParitySettings
+    large: Sequence[Estimate],
+    unfair: Sequence[Estimate],
+    gaps: Sequence[Estimate],
+    people: Sequence[Estimate],
+    settings: ParitySettings,
 ) -> str:
-    """The largest gap between languages and between people, of those that show bias."""
+    """The largest gap between languages and between people, of those that show bias, of all judged."""
     claims = []
     if large:
         gap = _largest(large, "task", "language")
@@ -60,7 +67,7 @@ def biased(
         count, of = (sum(entry.keys["task"] == task for entry in some) for some in (large, gaps))
         claims.append(
             f"{language_of(gap)} is served {side} than {language_name(gap.keys['other'])} by "
-            f"{by_how_much(gap)} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
+            f"{_by_most(gap, gaps)} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
             f"differ from it by more than {limit(settings.tolerance)}."
         )
     if unfair:
@@ -70,7 +77,7 @@ def biased(
         asked = "Matched with captions, as many of each group," if task in DIRECTIONS else f"Asked for {task}"
         claims.append(
             f"{asked} in {language_of(gap)}, images labelled {gap.keys['group']} are answered correctly "
-            f"{side} often than {gap.keys['against']} by {by_how_much(gap)}."
+            f"{side} often than {gap.keys['against']} by {_by_most(gap, people).rstrip(',')}."
         )
     return f"Yes: {' '.join(claims)}"
 
@@ -80,14 +87,15 @@ def otherwise(
     able: Sequence[str],
     gaps: Sequence[Estimate],
     people: Sequence[Estimate],
+    unjudged: Sequence[str],
     settings: ParitySettings,
 ) -> str:
     """That all gaps are small, or that this is not shown either."""
     within = limit(settings.tolerance)
     if finding == "unclear":
-        return not_decided(
-            f"no gap is shown to exceed {within}, and not all of them are shown to be within it"
-        )
+        open_gaps = not all(excludes_bias(gap, settings.tolerance) for gap in (*gaps, *people))
+        reasons = [*(["not all of them are shown to be within it"] if open_gaps else []), *unjudged]
+        return not_decided(f"no gap is shown to exceed {within}, but {'; '.join(reasons)}")
     groups = ", and all between groups of people," if people else ""
     pivots = _names(gap.keys["other"] for gap in gaps)
     return f"No: all gaps to {pivots}{groups} are within {within}, intervals included ({_titles(able)})."
@@ -106,17 +114,56 @@ def pivots(tasks: Sequence[str], estimates: Estimates) -> str:
     return _names(pivot for task in tasks if (pivot := pivot_of(estimates, task))) or "the pivot"
 
 
+def unjudged(estimates: Estimates, able: Sequence[str], settings: ParitySettings) -> list[str]:
+    """Languages and groups of people that tasks do not judge: too few images, or no prompt asks for them."""
+    reasons: dict[str, list[str]] = {}
+    for task in able:
+        for reason in (*_unjudged_people(estimates, task, settings), _lone(estimates, task, settings)):
+            reasons.setdefault(reason, []).append(task)
+    return [f"{reason} ({_titles(tasks)})" for reason, tasks in reasons.items() if reason]
+
+
+def _unjudged_people(estimates: Estimates, task: str, settings: ParitySettings) -> Iterator[str]:
+    few: dict[str, int] = {}
+    for row in estimates.by(("attribute", "group"), COVERAGE, task=task):
+        attribute, group, compared = row.keys["attribute"], row.keys["group"], round(row.value * row.n)
+        if row.judged or attribute not in PEOPLE:
+            continue
+        if attribute == task and not compared:
+            yield f"no prompt asks for {task} {group!r}, the label of {row.n} images"
+        else:
+            few[f"{attribute} {group!r}"] = compared
+    if few:
+        yield too_few_of("images of", few, settings.least)
+
+
+def _lone(estimates: Estimates, task: str, settings: ParitySettings) -> str:
+    """Languages that share too few images with the pivot."""
+    pivot = pivot_of(estimates, task)
+    shared = {
+        row.keys["language"]: row.n for row in estimates.by(("language", "other"), "gap to pivot", task=task)
+    }
+    languages = [row for row in estimates.by("language", "skill", task=task) if row.keys["language"] != pivot]
+    few = {language_of(row): shared.get(row.keys["language"], 0) for row in languages}
+    few = {name: n for name, n in few.items() if n < settings.least}
+    with_pivot = f"images shared with {language_name(pivot) if pivot else 'the pivot'} by"
+    return too_few_of(with_pivot, few, settings.least) if few else ""
+
+
 def evidence(
-    estimates: Estimates, tasks: Sequence[str], able: Sequence[str], settings: ParitySettings
+    estimates: Estimates,
+    tasks: Sequence[str],
+    able: Sequence[str],
+    unjudged: Sequence[str],
+    settings: ParitySettings,
 ) -> Iterator[str]:
     """What the answer rests on: every task, and what was not judged."""
+    yield from (f"Not judged: {reason}." for reason in unjudged)
     yield about_coverage(estimates, common=settings.common)
     yield from (_spread(estimates, task) for task in tasks)
     for task in tasks:
-        rows = list(estimates.by("language", *metric_of(task), task=task))
-        if task in DIRECTIONS and len(rows) >= WORST:
-            worst = sorted(rows, key=lambda row: (row.value, row.keys["language"]))[:WORST]
-            yield f"Worst served, by R@1 within the language, {title_of(task)}: {levels(worst)}."
+        if task in DIRECTIONS:
+            yield _worst_served(estimates, task)
     yield from (_paraphrases(estimates, task) for task in classified(tasks))
     if able:
         yield filled(
@@ -132,6 +179,13 @@ def evidence(
     }
     if few:
         yield f"{len(few)} groups have too few images to judge; their numbers are given and not judged."
+    for task in tasks:
+        for row in estimates.by("attribute", COVERAGE, task=task):
+            if unknown := row.n - round(row.value * row.n):
+                yield (
+                    f"{unknown:,} of {row.n:,} images are in no group of {row.keys['attribute']}: they have "
+                    f"no label, or one that does not say which ({title_of(task)})."
+                )
 
 
 def _names(codes: Iterable[str]) -> str:
@@ -149,17 +203,41 @@ def _largest(gaps: Sequence[Estimate], *ties: str) -> Estimate:
 
 def _spread(estimates: Estimates, task: str) -> str:
     spread = estimates.one("range over languages", task=task)
-    low, high = (
-        levels(list(estimates.by("language", f"{end} language", task=task))[:1], ".1%")
-        for end in ("lowest", "highest")
-    )
+    n = len(estimates.by("language", *metric_of(task), task=task))
+    low, high = (_end_of(estimates, task, which, n) for which in ("lowest", "highest"))
     alike = ""
     if spread.p is not None:
         alike = f", {in_points(spread.chance or 0.0)} if languages were alike (p = {spread.p:.3f})"
     return (
-        f"{accuracy_name(task)}, {title_of(task)}: from {low} to {high}, a range of "
+        f"{accuracy_name(task)}, {title_of(task)}: from {low} to {high}; a range of "
         f"{with_interval(spread)}{alike}."
     )
+
+
+def _end_of(estimates: Estimates, task: str, which: str, n: int) -> str:
+    """The language of lowest or highest accuracy of `n`, with an interval that holds for all of them."""
+    language = next(iter(estimates.by("language", f"{which} language", task=task))).keys["language"]
+    row = estimates.one(*metric_of(task), task=task, language=language)
+    return f"{language_of(row)} {row.of_many():.1%}{of_many(n, which)}"
+
+
+def _worst_served(estimates: Estimates, task: str) -> str:
+    """The languages that are shown to be served worse than the pivot, worst first."""
+    gaps = [gap for gap in estimates.by(("language", "other"), "gap to pivot", task=task) if gap.judged]
+    worse = sorted((gap for gap in gaps if gap.of_many().low > 0), key=lambda gap: -gap.value)
+    worst = (estimates.one(*metric_of(task), task=task, language=gap.keys["language"]) for gap in worse)
+    of = (
+        f"of {len(worse)} languages shown to be served worse than {_names(gap.keys['other'] for gap in gaps)}"
+    )
+    return filled(
+        f"Worst served, by R@1 within the language, {title_of(task)}, {of}: {{}}.",
+        (f"{language_of(row)} {row.value:.0%}" for row in list(worst)[:WORST]),
+    )
+
+
+def _by_most(gap: Estimate, among: Sequence[Estimate]) -> str:
+    """The size of the largest gap of `among`, as part of a sentence."""
+    return by_how_much(gap.of_many()) + (f"{of_many(len(among))}," if len(among) > 1 else "")
 
 
 def _paraphrases(estimates: Estimates, task: str) -> str:

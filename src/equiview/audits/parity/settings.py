@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
 from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
+from equiview.benchmarks.prompts import UNKNOWN
 
 
 class ParitySettings(Settings):
@@ -21,6 +22,9 @@ class ParitySettings(Settings):
     zero_shot: bool = Field(default=True, description="classify images whose labels have prompts")
     prompts: tuple[str, ...] = Field(default=(), description="files of prompts of your own (.toml)")
     attributes: tuple[str, ...] = Field(default=(), description="attributes to break accuracy down by")
+    unknown: tuple[str, ...] = Field(
+        default=UNKNOWN, description="labels that do not say of which group an image is"
+    )
     least: int = Field(default=30, ge=2, description="images below which nothing is judged")
     tolerance: float = Field(
         default=0.05, gt=0, lt=1, description="gap up to which accuracies count as equal, as a share"

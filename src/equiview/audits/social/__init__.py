@@ -14,7 +14,9 @@ from equiview.audits.social.measure import (
     BEYOND,
     CHANCE_END,
     KNOWN,
+    MATCHED,
     MAX_SKEW,
+    MIN_SKEW,
     NDKL,
     SHOWN,
     SKEW,
@@ -49,6 +51,19 @@ METRICS = (
         "how far the mix of groups in each top is from the set's, upper ranks counting more; 0 is the set's "
         "mix",
         "lower",
+    ),
+    Metric(
+        MIN_SKEW,
+        "ln of how many times its share of the set the least shown group has in the top k, mean over prompts",
+        "higher",
+        "nats",
+    ),
+    Metric(
+        MATCHED,
+        "ln of a group's R@k over the mean of the groups' R@k, both directions; 0 is equal. Every query has "
+        "equally many candidates of each group where that was observed",
+        None,
+        "nats",
     ),
     Metric(
         SKEW, "ln of a group's mean share of the top k over its share of the set; 0 is equal", None, "nats"

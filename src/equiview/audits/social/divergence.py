@@ -25,7 +25,7 @@ class Divergence:
         self.lengths = known.sum(axis=1)
         self.depth = max(1, int(self.lengths.max()))
         self.images = np.take_along_axis(images, order, axis=1)[:, : self.depth]
-        self.log_shares = np.log(grouping.shares)
+        self.log_shares = np.log(grouping.all_shares)
         ranks = np.arange(1, self.depth + 1)
         weights = 1 / np.log2(ranks + 1)
         after = np.concatenate([[0.0], np.cumsum(weights / ranks)])

@@ -130,7 +130,7 @@ def _gallery(people: People, estimates: Estimates) -> Gallery | None:
     for grouping in people.groups:
         if grouping.is_intersection:
             continue
-        names = (*grouping.names, "not known")  # the code of an image without a known group is -1
+        names = (*grouping.everyone, "not known")  # the code of an image without a known group is -1
         group_of = {image: names[code] for image, code in zip(ids, grouping.of_image, strict=True)}
         for worst in list(worst_prompts(estimates, grouping.attribute))[:2]:
             prompt = worst.keys["prompt"]

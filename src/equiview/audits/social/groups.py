@@ -24,8 +24,9 @@ class Grouping:
 
     `names` are of the groups that are compared, `of_image`, `(n_images,)`, the group of each image or -1;
     `excluded` counts images whose group is not known, `small` those of groups too small to judge, by name.
-    `judged` says whether two groups or more are large enough. Where they are not, all are compared and none
-    judged.
+    Images of these have the codes after the compared groups': they are known people, and count wherever
+    shares are taken. `judged` says whether two groups or more are large enough. Where they are not, all are
+    compared and none judged.
     """
 
     attribute: str
@@ -36,14 +37,29 @@ class Grouping:
     judged: bool
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
-        """How many images each group has, `(n_groups,)`."""
-        return np.bincount(self.of_image[self.of_image >= 0], minlength=len(self.names))
+    def everyone(self) -> tuple[str, ...]:
+        """The groups by their codes: those that are compared, then those too small for it."""
+        return (*self.names, *(name for name in self.small if name not in self.names))
 
     @cached_property
-    def shares(self) -> NDArray[np.float64]:
-        """Their shares of the images whose group is known, `(n_groups,)`."""
+    def counts(self) -> NDArray[np.int64]:
+        """How many images each of `everyone` has."""
+        return np.bincount(self.of_image[self.of_image >= 0], minlength=len(self.everyone))
+
+    @cached_property
+    def all_shares(self) -> NDArray[np.float64]:
+        """The shares of `everyone` of the images whose group is known."""
         return np.asarray(self.counts / self.counts.sum())
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The shares of the groups that are compared, `(n_groups,)`."""
+        return self.all_shares[: len(self.names)]
+
+    @cached_property
+    def compared(self) -> NDArray[np.bool_]:
+        """Which images are of a group that is compared, `(n_images,)`."""
+        return (self.of_image >= 0) & (self.of_image < len(self.names))
 
     @property
     def is_intersection(self) -> bool:
@@ -83,6 +99,6 @@ def _grouping(attribute: str, values: Sequence[str | None], settings: SocialSett
     judged = len(large) > 1
     compared = large if judged else names
     small = {name: count[name] for name in names if name not in large}
-    place = {name: at for at, name in enumerate(compared)}
+    place = {name: at for at, name in enumerate([*compared, *(name for name in small if judged)])}
     codes = np.array([place.get(value, -1) if value is not None else -1 for value in values], dtype=np.int16)
     return Grouping(attribute, tuple(compared), codes, len(values) - len(known), small, judged)

@@ -1,14 +1,15 @@
-"""Whether neutral prompts show some groups more, and whether images of some are matched more often."""
+"""Whether neutral prompts show some groups more or less, and whether some are matched more often."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from equiview.audits.judging import decide, largest, shows_bias, skilled, together, verdict
 from equiview.audits.saying import beside_chance, not_decided, without_capital
 from equiview.audits.social import sentences as say
-from equiview.audits.social.measure import KNOWN, MAX_SKEW
-from equiview.audits.social.recall import DIVERGENCE, LEVEL
+from equiview.audits.social.measure import KNOWN, MATCHED, MAX_SKEW, SKEW, SMALL
+from equiview.audits.social.recall import LEVEL
 from equiview.audits.social.settings import BETWEEN, SocialSettings
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Verdict
@@ -17,7 +18,7 @@ from equiview.stats.means import LEAST
 
 @dataclass(frozen=True)
 class Judged:
-    """An effect that the verdict reads, above its floor: MaxSkew, or KL of R of an attribute."""
+    """An effect that the verdict reads: of a group, or MaxSkew of an attribute above its floor."""
 
     row: Estimate
     tolerance: float
@@ -28,70 +29,91 @@ class Judged:
         return self.row.above_chance()
 
     @property
-    def is_skew(self) -> bool:
-        """Whether it is of what prompts show, not of what is matched."""
-        return self.row.quantity.metric == MAX_SKEW
-
-    @property
     def shown(self) -> bool:
         """Whether it shows bias."""
         return shows_bias(self.effect, self.tolerance)
-
-    @property
-    def share(self) -> float:
-        """How large it is beside its tolerance."""
-        return self.effect.value / self.tolerance
 
     @property
     def of_attribute(self) -> bool:
         """Whether it is of an attribute; groups of intersections are too small for excluding anything."""
         return BETWEEN not in self.row.keys["attribute"]
 
+    @property
+    def within(self) -> bool:
+        """Whether it is shown to lie within the tolerance."""
+        return decide(self.effect, tolerance=self.tolerance) == "fair"
+
 
 def judge(estimates: Estimates, settings: SocialSettings) -> Verdict:
-    """Biased when a group is shown, or matched, beyond chance and tolerance; fair when no attribute's is.
+    """Biased when a group is shown or matched beyond the tolerance; fair when none of any attribute is.
 
-    Intersections can show bias. That an encoder is fair is said of attributes alone: the groups of
-    intersections are too small for that.
+    Read are, of every group, ln of its share of what prompts show over its share of the set, and ln of its
+    R@k over the groups' mean; and of every attribute MaxSkew above its floor, for groups that are shown more
+    for some prompts and less for others. All are tested at the tolerance, and corrected together (Holm).
+    Groups of intersections can show bias, with a fifth of the share of wrong verdicts; that an encoder is
+    fair is said of attributes alone, and never where a group is too small to judge.
     """
     effects = _effects(estimates, settings)
     captioned = estimates.table.filter(metric=LEVEL).height > 0
     missing = _missing(estimates, effects)
     found = [(one, decide(one.effect, tolerance=one.tolerance, missing=missing)) for one in effects]
     finding = together(result for one, result in found if result == "biased" or one.of_attribute)
-    if finding == "fair" and not captioned:
+    forbids = _forbids(estimates, effects, captioned)
+    if finding == "fair" and forbids:
         finding = "unclear"
-    if finding == "biased":
-        shown = [one for one in effects if one.shown]
-        answer = say.biased(estimates, min(shown, key=lambda one: (not one.is_skew, -one.share)).row)
+    shown = [one for one in effects if one.shown]
+    undecided = [one for one in effects if one.of_attribute and not one.within]
+    most = max(shown or undecided or effects, key=lambda one: (one.of_attribute, _size(one)), default=None)
+    if missing or most is None:
+        answer = not_decided(missing)
+    elif finding == "biased":
+        answer = say.biased(estimates, most.row, len(effects))
     elif finding == "fair":
-        answer = say.fair([one.row for one in effects if one.is_skew and one.of_attribute], settings)
+        answer = say.fair(effects_of(effects, SKEW), settings)
     else:
-        answer = not_decided(missing or _between(effects, settings, captioned))
-    most = max(effects, key=lambda one: (one.shown, one.is_skew, one.share), default=None)
-    plotted = largest([most.effect], most.tolerance) if most else None
+        answer = not_decided(say.undecided(most.row, settings) if undecided else forbids)
     return verdict(
         finding,
         answer,
         say.evidence(estimates, [one.row for one in effects]),
         advice=say.ADVICE,
         limits=say.LIMITS if captioned else (*say.LIMITS, say.NO_CAPTIONS),
-        effect=plotted and plotted.model_copy(update={"among": len(effects)}),
+        effect=_plotted(most, len(effects)),
     )
+
+
+def effects_of(effects: Sequence[Judged], metric: str) -> list[Estimate]:
+    """The rows of one metric, of attributes alone."""
+    return [one.row for one in effects if one.row.quantity.metric == metric and one.of_attribute]
 
 
 def _effects(estimates: Estimates, settings: SocialSettings) -> list[Judged]:
     """Those that are large enough to judge; MaxSkew at the cutoff where lists are judged."""
-    skews = [Judged(row, settings.skew_tolerance) for row in estimates if row.quantity.metric == MAX_SKEW]
-    deepest = max((one.row.quantity.k or 0 for one in skews), default=0)
-    rows = [row for row in estimates if row.quantity.metric == DIVERGENCE]
-    matched = [Judged(row, settings.divergence_tolerance) for row in rows]
-    kept = [one for one in skews if one.row.quantity.k == deepest]
-    return [one for one in (*kept, *(one for one in matched if one.of_attribute)) if one.row.judged]
+    read = (MAX_SKEW, SKEW, MATCHED)
+    rows = [row for row in estimates if row.quantity.metric in read]
+    deepest = max((row.quantity.k or 0 for row in rows if row.quantity.metric == MAX_SKEW), default=0)
+    return [
+        Judged(row, settings.skew_tolerance)
+        for row in rows
+        if row.judged
+        and (
+            row.quantity.metric != MAX_SKEW
+            or (row.quantity.k == deepest and BETWEEN not in row.keys["attribute"])
+        )
+    ]
+
+
+def _size(one: Judged) -> float:
+    return abs(one.effect.value)
+
+
+def _plotted(most: Judged | None, among: int):  # type: ignore[no-untyped-def]
+    plotted = largest([most.effect], most.tolerance) if most else None
+    return plotted and plotted.model_copy(update={"among": among})
 
 
 def _missing(estimates: Estimates, effects: list[Judged]) -> str:
-    if not any(one.is_skew for one in effects):
+    if not effects_of(effects, MAX_SKEW):
         names = estimates.table.filter(metric=KNOWN)["attribute"].unique(maintain_order=True)
         return (
             f"no two groups of {', '.join(names)} are large enough to judge, or prompts are of fewer than "
@@ -104,10 +126,17 @@ def _missing(estimates: Estimates, effects: list[Judged]) -> str:
     return ""
 
 
-def _between(effects: list[Judged], settings: SocialSettings, captioned: bool) -> str:
-    """Why neither is shown: what is not shown to lie within its tolerance, by the largest margin."""
-    undecided = [one for one in effects if one.of_attribute and not one.effect.high <= one.tolerance]
-    if undecided:
-        most = max(undecided, key=lambda one: one.effect.high / one.tolerance)
-        return say.undecided(most.row, settings)
-    return "nothing was judged" if captioned else without_capital(say.NO_CAPTIONS).rstrip(".")
+def _forbids(estimates: Estimates, effects: Sequence[Judged], captioned: bool) -> str:
+    """Why "fair" cannot be said even though all that is judged lies within the tolerance; "" where it can."""
+    small = [
+        row for row in estimates if row.quantity.metric == SMALL and BETWEEN not in row.keys["attribute"]
+    ]
+    judged = {row.keys["attribute"] for row in effects_of(effects, SKEW)}
+    known = estimates.table.filter(metric=KNOWN)["attribute"].unique(maintain_order=True)
+    apart = [name for name in known if name not in judged and BETWEEN not in name]
+    if small or apart:
+        return say.too_small(small, apart)
+    if not captioned:
+        return without_capital(say.NO_CAPTIONS).rstrip(".")
+    matched = {row.keys["attribute"] for row in effects_of(effects, MATCHED)}
+    return "" if judged <= matched else say.not_comparable(sorted(judged - matched))

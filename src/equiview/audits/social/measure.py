@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 
 from equiview.audits.base import once
-from equiview.audits.estimating import Rows, joined, mean_known
+from equiview.audits.estimating import Rows, Test, joined, mean_known
 from equiview.audits.social.divergence import Divergence
+from equiview.audits.social.exposure import exposures, matched
 from equiview.audits.social.gallery import Gallery
 from equiview.audits.social.groups import Grouping
 from equiview.audits.social.recall import add_divergence, add_levels, centred
@@ -22,17 +24,20 @@ from equiview.audits.social.skews import (
     skews_of,
     weighted_mean,
 )
-from equiview.audits.social.tops import Floats, Lists, largest_skew, permuted, shown
+from equiview.audits.social.tops import Floats, Lists, largest_skew, permuted, shown, smallest_skew
 from equiview.data.estimates import Estimates
-from equiview.data.metric import quantity
+from equiview.data.metric import Quantity, quantity
 from equiview.data.values import ValueColumn, Values, column
 from equiview.errors import InputError
-from equiview.stats import interval, permutation_p, wilson_interval
+from equiview.stats import LogRatio, interval, mean_interval, permutation_p, widened, wilson_interval
 from equiview.stats.means import LEAST
 
 MAX_SKEW, BEYOND, NDKL, SKEW, SHOWN = "MaxSkew", "MaxSkew beyond chance", "NDKL", "Skew", "share shown"
+MIN_SKEW, MATCHED = "MinSkew", "log ratio of R"
 KNOWN, SMALL, CHANCE_END = "known group", "share of the set", "MaxSkew by chance"
-VERDICT = "verdict"
+VERDICT, OF_INTERSECTIONS = "verdict", "intersections"
+WEIGHT = 0.2
+"""The share of wrong verdicts that tests of intersections may make; the rest is for attributes."""
 A_TEST = 40
 """Permutations for each test of the verdict's family: with fewer, none could reject after correction."""
 NDKL_DRAWS = 99
@@ -60,9 +65,8 @@ def values(gallery: Gallery, settings: SocialSettings) -> Values:
 def measure(gallery: Gallery, settings: SocialSettings) -> Estimates:
     """Skew by attribute and group beside permuted floors, the worst prompts, R@k by group and its KL."""
     lists, groups = gallery.lists, gallery.groups
-    directions = 2 if len(gallery["matches"]) else 0
-    n_tests = sum(1 + directions * (not grouping.is_intersection) for grouping in groups if grouping.judged)
-    draws = max(FEWEST, A_TEST * n_tests)
+    families = _families(groups, matched=bool(len(gallery["matches"])))
+    draws = max(FEWEST, A_TEST * families[False].size)
     rows = Rows()
     add_levels(rows, gallery)
     for grouping in groups:
@@ -73,10 +77,32 @@ def measure(gallery: Gallery, settings: SocialSettings) -> Estimates:
             )
         known = 1 - grouping.excluded / lists.n_images
         rows.add_known(quantity(KNOWN, attribute=grouping.attribute), known, lists.n_images)
-        _add_skews(rows, lists, grouping, settings, draws)
+        family = families[grouping.is_intersection]
+        _add_skews(rows, lists, grouping, settings, draws, family)
         _add_ndkl(rows, lists, grouping, settings)
-        add_divergence(rows, gallery, grouping, draws, VERDICT)
+        add_divergence(rows, gallery, grouping, draws, "KL of R")
+        _add_matched(rows, gallery, grouping, family)
     return joined([rows.estimates()])
+
+
+@dataclass(frozen=True)
+class Family:
+    """Tests that are corrected together: how many there are, and what each is told of them."""
+
+    size: int
+    test: Test
+
+
+def _families(groups: Sequence[Grouping], *, matched: bool) -> dict[bool, Family]:
+    """The tests of attributes (False), MaxSkew and two of each group, and those of intersections (True)."""
+    each = 2 if matched else 1
+    sizes = {False: 0, True: 0}
+    for grouping in groups:
+        if grouping.judged:
+            sizes[grouping.is_intersection] += each * len(grouping.names) + (not grouping.is_intersection)
+    shares = {False: 1 - WEIGHT, True: WEIGHT} if sizes[True] else {False: 1.0, True: 1.0}
+    names = {False: VERDICT, True: OF_INTERSECTIONS}
+    return {key: Family(max(1, sizes[key]), {"family": names[key], "weight": shares[key]}) for key in sizes}
 
 
 def _of_prompts(lists: Lists, grouping: Grouping, settings: SocialSettings) -> Iterator[ValueColumn]:
@@ -111,7 +137,9 @@ def _of_images(gallery: Gallery, before: int) -> Iterator[ValueColumn]:
                     yield column("R", np.where(inside, everybody, np.nan), k=hits.k, chance=chance, **keys)
 
 
-def _add_skews(rows: Rows, lists: Lists, grouping: Grouping, settings: SocialSettings, draws: int) -> None:
+def _add_skews(
+    rows: Rows, lists: Lists, grouping: Grouping, settings: SocialSettings, draws: int, tests: Family
+) -> None:
     skews = skews_of(lists, grouping, settings, draws)
     keys = {"attribute": grouping.attribute}
     judged = grouping.judged and len(np.unique(lists.concepts)) >= LEAST
@@ -123,22 +151,34 @@ def _add_skews(rows: Rows, lists: Lists, grouping: Grouping, settings: SocialSet
         ends = centred(skews.drawn[:, place], mean) if judged else (np.nan, np.nan)
         counts = int(np.count_nonzero(~np.isnan(skews.each[:, place])))
         p = permutation_p(mean, null) if judged else None
-        family = VERDICT if place == last else f"curve of {grouping.attribute}"
         floor = float(null.mean())
+        read = place == last and not grouping.is_intersection
+        test: Test = {**tests.test} if read else {"family": f"curve of {grouping.attribute}"}
+        if judged and read:  # the verdict asks whether it is beyond the tolerance
+            beyond = (mean - floor - settings.skew_tolerance) / max(float(skews.drawn[:, place].std()), 1e-12)
+            p = max(permutation_p(mean, null), NormalDist().cdf(-beyond))
         wanted = quantity(MAX_SKEW, k, **keys)
-        rows.add_known(wanted, (mean, *ends), counts, floor, p=p, judged=judged, family=family)
+        test |= {"p": p, "judged": judged}
+        rows.add_known(wanted, (mean, *ends), counts, floor, **test)
         if place == last:
             less = (mean - floor, ends[0] - floor, ends[1] - floor)
             rows.add_known(quantity(BEYOND, None, **keys), less, counts, 0.0, judged=judged)
         for end, level in zip(("low", "high"), np.quantile(null, (0.025, 0.975)), strict=True):
             about = quantity(CHANCE_END, k, end=end, attribute=grouping.attribute)
             rows.add_known(about, float(level), len(null))
-    _add_groups(rows, lists, grouping, skews, judged)
+    least = smallest_skew(skews.shares, grouping.shares, lists.k)
+    fewest = mean_interval(least, clusters=lists.concepts)
+    about = quantity(MIN_SKEW, lists.k, **keys)
+    rows.add_known(about, (fewest.value, fewest.low, fewest.high), int(fewest.n), judged=judged)
+    _add_groups(rows, lists, grouping, skews, settings.skew_tolerance, tests if judged else None)
     _add_worst(rows, lists, grouping, skews)
 
 
-def _add_groups(rows: Rows, lists: Lists, grouping: Grouping, skews: Skews, judged: bool) -> None:
-    """Of each group its mean share of the lists, and ln of that over its share of the set."""
+def _add_groups(
+    rows: Rows, lists: Lists, grouping: Grouping, skews: Skews, margin: float, tests: Family | None
+) -> None:
+    """Of each group its mean share of the lists, and ln of that over its share of the set, tested."""
+    ratios, judged = exposures(lists, grouping, skews.shares, margin), tests is not None
     means, pool = mean_known(skews.shares, axis=0), grouping.shares
     n = int(np.count_nonzero(~np.isnan(skews.shares[:, 0])))
     for place, name in enumerate(grouping.names):
@@ -149,14 +189,40 @@ def _add_groups(rows: Rows, lists: Lists, grouping: Grouping, skews: Skews, judg
         ends = _ends(mean, skews.drawn_shares[:, place], judged)
         family = f"groups of {grouping.attribute}"
         rows.add_known(quantity(SHOWN, lists.k, **keys), ends, n, share, p=p, judged=judged, family=family)
-        if mean > 0:
-            ends = _ends(float(np.log(mean / share)), skews.drawn_skew[:, place], judged)
-            rows.add_known(quantity(SKEW, lists.k, **keys), ends, n, 0.0, judged=judged)
+        about = quantity(SKEW, lists.k, **keys)
+        _add_ratio(rows, about, ratios[place], n, tests)
     for name, count in grouping.small.items():
         if grouping.judged:  # not compared, but reported
             share = count / len(grouping.of_image)
             keys = {"attribute": grouping.attribute, "group": name}
             rows.add_known(quantity(SMALL, None, **keys), (share, np.nan, np.nan), count, judged=False)
+
+
+def _add_ratio(rows: Rows, about: Quantity, ratio: LogRatio | None, n: int, tests: Family | None) -> None:
+    """An effect that the verdict reads, with its test at the tolerance; without `tests` it is not judged.
+
+    Groups are nearly independent, so intervals that hold for all of the tests at once are Sidak's.
+    """
+    if ratio is None:
+        return
+    if tests is None:
+        rows.add_known(about, (ratio.value, np.nan, np.nan), n, 0.0, judged=False)
+        return
+    ends = (ratio.value, ratio.low, ratio.high)
+    low, high = widened(*ends, 0.95 ** (1 / tests.size), n)
+    test: Test = {**tests.test, "p": ratio.p, "judged": True, "low_all": low, "high_all": high}
+    rows.add_known(about, ends, n, 0.0, **test)
+
+
+def _add_matched(rows: Rows, gallery: Gallery, grouping: Grouping, tests: Family) -> None:
+    """Of each group ln of its R@k over the mean of the groups', both directions together."""
+    found = matched(gallery, grouping, gallery.settings.skew_tolerance)
+    if found is None:
+        return
+    k = next(iter(gallery.hits.values())).k
+    for name, ratio, n in zip(grouping.names, found.ratios, found.n, strict=True):
+        about = quantity(MATCHED, k, attribute=grouping.attribute, group=name)
+        _add_ratio(rows, about, ratio, n, tests if grouping.judged and found.judged else None)
 
 
 def _ends(value: float, draws: Floats, judged: bool) -> tuple[float, float, float]:

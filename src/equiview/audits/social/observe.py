@@ -18,7 +18,7 @@ from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
-from equiview.search import best, comparable, ranks_within, score_blocks, unit
+from equiview.search import ahead_within, best, comparable, ranks_within, score_blocks, unit
 from equiview.subjects import Encoder
 
 Rows = NDArray[np.int64]
@@ -29,6 +29,8 @@ SAMPLED = 400
 TIES = 2
 """Ties at the cut are kept up to this many times its depth; the others are dropped in arbitrary order."""
 DIRECTIONS = ("image-to-text", "text-to-image")
+AHEAD = "ahead"
+"""A further column of `matches`, List(Int32): candidates ranked before the right one, by `groups_of`."""
 SCHEMAS = schemas(
     prompts=(
         Column("prompt_id", pl.String, "the prompt", unique=True),
@@ -80,7 +82,8 @@ def observe(
     asked = Items("text", prompts.rename({"prompt_id": "id"}), "neutral prompts")
     asked_vectors = comparable(subject, asked, progress)
     lists, first = rankings(asked_vectors, vectors, asked.ids, images.ids, settings, progress)
-    matches, captions = _matches(subject, benchmark, images, vectors, settings, progress)
+    members = membership(images.ids, labels)
+    matches, captions = _matches(subject, benchmark, images, vectors, members, settings, progress)
     return Observations(
         {
             "prompts": prompts.with_columns(vector=_packed(asked_vectors, settings)),
@@ -126,6 +129,21 @@ def labels_of(images: Items, settings: SocialSettings) -> pl.DataFrame:
                 f"({', '.join(parts)}); name it with the setting 'attributes'"
             )
     return pl.concat(parts.values())
+
+
+def groups_of(labels: pl.DataFrame) -> pl.DataFrame:
+    """Every attribute and value that images have, in the order of their first image."""
+    return labels.select("attribute", "value").unique(maintain_order=True)
+
+
+def membership(images: pl.Series, labels: pl.DataFrame) -> NDArray[np.float32]:
+    """Which images have each value of `groups_of`: `(n_images, n_values)` of 0 and 1."""
+    values = groups_of(labels).with_row_index("column")
+    places = pl.DataFrame({"image_id": images}).with_row_index("row")
+    at = labels.join(values, on=["attribute", "value"]).join(places, on="image_id")
+    members = np.zeros((len(images), len(values)), dtype=np.float32)
+    members[at["row"].to_numpy(), at["column"].to_numpy()] = 1
+    return members
 
 
 def _prompts(benchmark: Benchmark, settings: SocialSettings, attributes: Sequence[str]) -> pl.DataFrame:
@@ -200,10 +218,14 @@ def _matches(
     benchmark: Benchmark,
     images: Items,
     vectors: Vectors,
+    members: NDArray[np.float32],
     settings: SocialSettings,
     progress: Progress,
 ) -> tuple[pl.DataFrame, dict[int, str]]:
-    """Ranks of matching in both directions, and the first caption of each image by row."""
+    """Ranks of matching in both directions, and the first caption of each image by row.
+
+    `members` is `(n_images, n_groups)`; a caption is of the groups of its first image.
+    """
     empty = SCHEMAS["matches"].table()
     if benchmark.texts is None or benchmark.relevance is None:
         return empty, {}
@@ -212,25 +234,32 @@ def _matches(
         return empty, {}
     text_vectors = comparable(subject, texts, progress)
     parts = []
+    image_of = np.zeros(len(texts), dtype=np.int64)
+    image_of[relevance.items[::-1]] = relevance.queries[::-1]
     for direction in DIRECTIONS:
         of_image = direction == DIRECTIONS[0]
         pairs = relevance if of_image else relevance.reversed()
         queries, gallery = (vectors, text_vectors) if of_image else (text_vectors, vectors)
         rank = np.empty(len(pairs.queries), dtype=np.int64)
+        ahead = np.empty((len(pairs.queries), members.shape[1]), dtype=np.int32)
         for start, scores in score_blocks(queries, gallery):
             here = slice(*np.searchsorted(pairs.queries, (start, start + len(scores))))
-            rank[here] = ranks_within(scores, pairs.queries[here] - start, pairs.items[here])
+            at = (pairs.queries[here] - start, pairs.items[here])
+            rank[here] = ranks_within(scores, *at)
+            ahead[here] = ahead_within(scores, *at, members[image_of] if of_image else members)
             progress(f"matching {direction}", start + len(scores), pairs.n_queries)
         query_ids = (images if of_image else texts).ids[pairs.queries]
         image_ids = images.ids[pairs.queries if of_image else pairs.items]
         part = pl.DataFrame({"query_id": query_ids, "image_id": image_ids, "rank": rank})
+        part = part.with_columns(ahead=pl.Series(list(ahead), dtype=pl.List(pl.Int32)))
         part = part.group_by("query_id", "image_id", maintain_order=True).agg(
+            pl.col(AHEAD).sort_by("rank").first(),
             pl.col("rank").min(),
             pl.len().alias("relevant"),
             direction=pl.lit(direction),
             candidates=pl.lit(pairs.n_items),
         )
-        parts.append(SCHEMAS["matches"].check(part.select(empty.columns), "matches"))
+        parts.append(SCHEMAS["matches"].check(part.select(*empty.columns, AHEAD), "matches"))
     first = np.unique(relevance.queries, return_index=True)
     captions = {int(image): texts.texts[relevance.items[at]] for image, at in zip(*first, strict=True)}
     return pl.concat(parts), captions

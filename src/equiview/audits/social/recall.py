@@ -13,7 +13,7 @@ from equiview.audits.social.tops import Floats
 from equiview.data.metric import quantity
 from equiview.errors import UndefinedMetricError
 from equiview.metrics import demographic_divergence
-from equiview.stats import interval, mean_interval, permutation_p
+from equiview.stats import interval, mean_interval, permutation_p, squares_interval
 
 LEVEL, DIVERGENCE = "R", "KL of R"
 
@@ -31,7 +31,7 @@ def add_divergence(rows: Rows, gallery: Gallery, grouping: Grouping, draws: int,
     settings = gallery.settings
     for direction, hits in gallery.hits.items():
         group = grouping.of_image[hits.image]
-        known = group >= 0
+        known = (group >= 0) & (group < len(grouping.names))
         if not all((group == place).any() for place in range(len(grouping.names))):
             continue
         keys = {"attribute": grouping.attribute, "direction": direction}
@@ -49,7 +49,7 @@ def add_divergence(rows: Rows, gallery: Gallery, grouping: Grouping, draws: int,
         judged = grouping.judged and all(enough)
         rows.add_known(
             quantity(DIVERGENCE, hits.k, **keys),
-            (value, *(centred(drawn, value) if judged else (np.nan, np.nan))),
+            (value, *(squares_interval(value, drawn, len(enough) - 1) if judged else (np.nan, np.nan))),
             known.sum(),
             float(null.mean()),
             p=permutation_p(value, null) if judged else None,
@@ -65,7 +65,7 @@ def _divergences(
     n_images, n_groups = len(grouping.of_image), len(grouping.names)
     right: Floats = np.bincount(hits.image, weights=hits.hit, minlength=n_images).astype(np.float64)
     asked = np.bincount(hits.image, minlength=n_images).astype(np.float64)
-    rows = np.flatnonzero((asked > 0) & (grouping.of_image >= 0))
+    rows = np.flatnonzero((asked > 0) & grouping.compared)
     right, asked, codes = right[rows], asked[rows], grouping.of_image[rows].astype(np.int64)
     purpose = f"{grouping.attribute}.{direction}"
     null, drawn = np.empty(draws), np.empty(draws)

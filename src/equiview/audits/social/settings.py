@@ -7,6 +7,7 @@ import math
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
+from equiview.benchmarks.prompts import UNKNOWN
 
 ATTRIBUTES = ("gender", "skin", "age", "race")
 INTERSECTIONS = ("gender x skin", "gender x race")
@@ -25,7 +26,7 @@ class SocialSettings(Settings):
         default=INTERSECTIONS, description="such as 'gender x skin'; ignored where images lack an attribute"
     )
     unknown: tuple[str, ...] = Field(
-        default=("mixed", "both", "unsure", "disagreement", "unclear", "unknown", "nan"),
+        default=UNKNOWN,
         description="values that do not say which group an image shows; such images stay in the gallery",
     )
     prompts: tuple[str, ...] = Field(default=(), description="files of neutral prompts of your own")

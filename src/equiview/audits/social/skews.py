@@ -111,9 +111,9 @@ def _is_clear(observed: Floats, null: Floats) -> bool:
 
 def _weighted_pool(grouping: Grouping, weights: NDArray[np.float32]) -> Floats:
     """Shares of the groups in each resampled set, `(n_draws, n_groups)`; a group not drawn has a little."""
-    sums = [weights[:, grouping.of_image == place].sum(axis=1) for place in range(len(grouping.names))]
+    sums = [weights[:, grouping.of_image == place].sum(axis=1) for place in range(len(grouping.everyone))]
     counts = np.maximum(np.stack(sums, axis=1).astype(np.float64), 0.5)
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+    return np.asarray((counts / counts.sum(axis=1, keepdims=True))[:, : len(grouping.names)])
 
 
 def prompts_drawn(lists: Lists, draws: int, rng: np.random.Generator) -> Floats:

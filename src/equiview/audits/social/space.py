@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits.social.observe import rankings
+from equiview.audits.social.observe import AHEAD, rankings
 from equiview.audits.social.settings import SocialSettings
 from equiview.data.observations import Observations
 from equiview.errors import InputError
@@ -28,10 +28,11 @@ def vectors(observations: Observations) -> NDArray[np.float32]:
 
 def within(observations: Observations, ids: Sequence[str], settings: SocialSettings) -> Observations:
     """What would be observed of these images alone: the gallery is theirs, R@k is among all candidates."""
-    tables = {
+    tables = {  # `AHEAD` counts candidates of the whole set
         name: observations[name].filter(pl.col("image_id").is_in(list(ids)))
         for name in ("images", "labels", "matches")
     }
+    tables["matches"] = tables["matches"].drop(AHEAD, strict=False)
     prompts = observations["prompts"]
     gallery, asked = _unpacked(tables["images"]["vector"]), _unpacked(prompts["vector"])
     lists, _ = rankings(asked, gallery, prompts["prompt_id"], tables["images"]["image_id"], settings, silent)

@@ -97,23 +97,26 @@ class Lists:
 def shown(
     lists: Lists, grouping: Grouping, codes: Codes, weights: NDArray[np.float32] | None = None
 ) -> Floats:
-    """Shares of the groups in the top of each list: `(n_draws, n_prompts, n_cutoffs, n_groups)`.
+    """Shares of the groups in the top of each list, of those who are known there.
+
+    `(n_draws, n_prompts, n_cutoffs, n_groups)`.
 
     `codes` is `(n_draws, n_images)`, a labelling for each draw; `weights`, of the same shape, says how often
     an image was drawn. nan where a top holds nobody whose group is known.
     """
     n_draws, n_groups = len(codes), len(grouping.names)
-    of_group = (codes[:, :, None] == np.arange(n_groups)).astype(np.float32)
+    of_group = (codes[:, :, None] == np.arange(n_groups + 1)).astype(np.float32)
+    of_group[:, :, n_groups] = codes >= 0  # everybody who is known
     if weights is not None:
         of_group *= weights[:, :, None]
     flat = of_group.transpose(1, 0, 2).reshape(lists.n_images, -1)
     counts = (
         lists.count(flat)
-        .reshape(len(lists.prompts), len(lists.cutoffs), n_draws, n_groups)
+        .reshape(len(lists.prompts), len(lists.cutoffs), n_draws, n_groups + 1)
         .transpose(2, 0, 1, 3)
         .astype(np.float64)
     )
-    totals = counts.sum(axis=-1, keepdims=True)
+    counts, totals = counts[..., :-1], counts[..., -1:]
     shares: Floats = np.full(counts.shape, np.nan)
     np.divide(counts, totals, out=shares, where=totals > 0)
     return shares
@@ -123,6 +126,15 @@ def largest_skew(shares: Floats, pool: Floats) -> Floats:
     """MaxSkew: ln of the largest share over the set's, over the last axis; `pool` broadcasts to `shares`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.maximum(np.log((shares / pool).max(axis=-1)), 0.0))
+
+
+def smallest_skew(shares: Floats, pool: Floats, k: int) -> Floats:
+    """MinSkew: ln of the smallest share over the set's, over the last axis; a share of 0 counts as .5 / `k`.
+
+    Geyik, Ambler and Kenthapadi, "Fairness-Aware Ranking in Search & Recommendation Systems" (KDD 2019),
+    Definition 3, where a group that is absent has -infinity.
+    """
+    return np.asarray(np.minimum(np.log((np.maximum(shares, 0.5 / k) / pool).min(axis=-1)), 0.0))
 
 
 def permuted(grouping: Grouping, draws: int, rng: np.random.Generator) -> Iterator[Codes]:

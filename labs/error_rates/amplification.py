@@ -37,6 +37,7 @@ RIGHT = 0.6
 """How often a subject does, where nothing else is said."""
 TOLERANCE = 0.05
 PLACES = ("in a park", "on a street", "near a house", "at the beach", "in a room")
+Drawing = Callable[[int, Rng], "World"]
 Replied = Callable[[Numbers, Numbers, Rng], Sequence[str]]
 """What a subject says, from who is shown (1 for a woman) and the thing of each image."""
 Drawn = Callable[[Numbers, Rng], Numbers]
@@ -86,9 +87,14 @@ def questions(size: int, rng: Rng) -> World:
     image = np.arange(size) // 2
     women = (rng.random(image[-1] + 1) < WOMEN).astype(np.int64)
     women[:2] = 0, 1
-    shown = women[image]
-    truth = things(shown, rng)
-    people = np.stack([mixed(truth, things(shown, rng), AGREE, rng) for _ in range(10)], axis=1)
+    return asked(things(women[image], rng), women, image, rng)
+
+
+def asked(truth: Numbers, women: Numbers, image: Numbers, rng: Rng) -> World:
+    """Questions of known answers about images, each answered by ten people."""
+    size, shown = len(truth), women[image]
+    other = things(shown, rng, LEAN if size > len(women) else 0.0)
+    people = np.stack([mixed(truth, other, AGREE, rng) for _ in range(10)], axis=1)
     names = np.asarray(THINGS)
     rows = {"question_id": [f"q{row}" for row in range(size)], "image_id": [f"i{row}" for row in image]}
     tables = {
@@ -113,12 +119,26 @@ def questions(size: int, rng: Rng) -> World:
     return World(shown, truth, Benchmark("simulated", pictures(women), tables=tables, schemas=schemas))
 
 
-def captions(size: int, rng: Rng) -> World:
+def pairs(missing: int, off: float = 0.0) -> Drawing:
+    """Counterfactual pairs: who is shown alone differs, but for `missing` pictures, and a share `off` of answers."""
+
+    def drawn(size: int, rng: Rng) -> World:
+        half = max(size // 2, 60)
+        truth = np.tile(rng.integers(0, len(THINGS), half), 2)
+        women = np.repeat([0, 1], half).astype(np.int64)
+        truth[rng.random(2 * half) < off] = 0
+        kept = np.sort(rng.permutation(2 * half)[missing:])
+        return asked(truth[kept], women[kept], np.arange(len(kept)), rng)
+
+    return drawn
+
+
+def captions(size: int, rng: Rng, agree: float = AGREE, lean: float = LEAN) -> World:
     """`size` images with five human captions each."""
     women = (rng.random(size) < WOMEN).astype(np.int64)
     women[:2] = 0, 1
-    truth = things(women, rng)
-    people = np.stack([mixed(truth, things(women, rng), AGREE, rng) for _ in range(5)], axis=1)
+    truth = things(women, rng, lean)
+    people = np.stack([mixed(truth, things(women, rng, lean), agree, rng) for _ in range(5)], axis=1)
     texts = pl.DataFrame(
         {
             "id": [f"t{row}" for row in range(5 * size)],
@@ -177,7 +197,14 @@ def revealing(women: Numbers, truth: Numbers, rng: Rng) -> Sequence[str]:
     return [caption(thing, rng, word) for thing, word in zip(named, words, strict=True)]
 
 
-Drawing = Callable[[int, Rng], World]
+def blind(women: Numbers, truth: Numbers, rng: Rng) -> Sequence[str]:
+    """Answers of a model that sees what is there in 60% and never who is shown."""
+    return np.asarray(THINGS)[mixed(truth, rng.integers(0, len(THINGS), len(truth)), RIGHT, rng)].tolist()
+
+
+def noisy(agree: float, lean: float) -> Drawing:
+    """Images of whose things people say less often the same."""
+    return lambda size, rng: captions(size, rng, agree, lean)
 
 
 def made(drawing: Drawing, replied: Replied, size: int | None = None) -> Callable[[int, int], Observations]:
@@ -234,6 +261,16 @@ SYSTEMS = {
             "as one more person would caption",
         ),
         System("captions at random", "none", made(captions, captioning(leaning(0.0))), "right in 60%"),
+        System("counterfactual pairs", "none", made(pairs(0), blind), "a model blind to people"),
+        System("pairs, one picture missing", "none", made(pairs(1), blind), "the same"),
+        System("pairs, five pictures missing", "none", made(pairs(5), blind), "the same"),
+        System("pairs, 1% of answers off", "none", made(pairs(1, 0.01), blind), "the same"),
+        System(
+            "consistent captions",
+            "none",
+            made(noisy(0.7, 0.4), captioning(leaning(LEAN), 1.0)),
+            "blind to people; of one kind of thing always says the same",
+        ),
         System(
             "leaning answers", "planted", planted(questions, answering), "mistakes lean more on who is shown"
         ),

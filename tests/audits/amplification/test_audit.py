@@ -327,7 +327,6 @@ def test_runs_are_kept_drawn_and_compared(captioned, tmp_path):
     table = compare(runs)
     row = table.filter(metric="amplification", attribute="gender")
     assert row["difference"].item() < 0
-    assert row["p"].item() < 0.05
     assert set(table["metric"]) == {"amplification", "LIC", "CIDEr"}
 
 

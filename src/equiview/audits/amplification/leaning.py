@@ -16,11 +16,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.data.observations import Observations
-from equiview.metrics.amplification import Variant, amplification_of_counts, directions
+from equiview.metrics.amplification import ROUNDING, Variant, amplification_of_counts, directions
 
 Floats = NDArray[np.float64]
 BLOCK = 250
 """Resampled data sets that are counted at a time."""
+HALF = 0.5**0.5
+"""The part of a direction's deviation in a resampled data set that is as large as that in the sample."""
+CELLS = 2**20
+"""Numbers that one table may have while directions are decided in resampled data sets."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,42 @@ class Tasks:
         members = group_of_image == np.arange(len(self.groups))[:, None]
         return np.asarray(members, dtype=np.float64)
 
+    @cached_property
+    def said(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The images and tasks of which something is replied or true, a pair each: `(n_pairs,)` twice."""
+        true, replied, _ = self.by_image
+        images, tasks = np.nonzero((true != 0) | (replied != 0))
+        return images, tasks
+
+    def _sides(self, drawn: Floats) -> Floats:
+        """How far each pair of `said` counts for its image's group: 1 less the mean over groups, or so.
+
+        `drawn`, `(replicates, n_images)`, is how often each image is in a data set; the result is
+        `(replicates, n_pairs)`. All copies of an image are left out where its own direction is decided. A task
+        goes with nobody where a group has it as often as groups shuffled among images would, by a standard
+        error: without the image each would else be turned against its own group where data are balanced.
+        """
+        true, _, cases = self.by_image
+        (images, tasks), members = self.said, self._members(self.group_of_image)
+        n_groups, copies, x = len(self.groups), drawn[:, images], true[self.said]
+        of_people = drawn @ (members * cases).T  # (replicates, groups)
+        total, count = of_people.sum(axis=1)[:, None], drawn @ true
+        in_group = np.stack([drawn @ (true * own[:, None]) for own in members], axis=1)
+        rate = count / total
+        spread = drawn @ true**2 - 2 * rate * (drawn @ (true * cases[:, None]))
+        spread = np.maximum(spread + rate**2 * (drawn @ cases**2)[:, None], 0.0)[:, tasks]
+        left, without = total - copies * cases[images], count[:, tasks] - copies * x
+        signs = np.empty((n_groups, *copies.shape))
+        for group in range(n_groups):
+            own = copies * (self.group_of_image[images] == group)
+            with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0: no other image was drawn
+                share = (of_people[:, group, None] - own * cases[images]) / left
+                beyond = in_group[:, group][:, tasks] - own * x - share * without
+                error = np.sqrt(np.clip(share * (1 - share), 0.0, None) * spread)
+                signs[group] = np.where(np.abs(beyond) > error + ROUNDING * total, np.sign(beyond), 0.0)
+        of_own = np.take_along_axis(signs, self.group_of_image[images][None, None], axis=0)[0]
+        return np.asarray(of_own - signs.mean(axis=0))
+
     def leaning(self) -> tuple[Floats, Floats]:
         """Of each case, how much more its reply goes with its group than with others, and the truth: `(n,)`.
 
@@ -101,21 +141,33 @@ class Tasks:
         others that much less. For two groups and one task a case, the mean over a group's cases, on average
         over groups, is the distance in variation of what is said of them: 0 where the same is said of both.
         """
-        true, _, cases = self.by_image
-        members = self._members(self.group_of_image)
-        weights = np.empty_like(true)
-        in_truth, of_people = members @ true, members @ cases
-        if not directions(in_truth, of_people, variant="reference").any():
-            # Balanced by design: leaving an image out would turn each against its own group.
-            return np.zeros(len(self.rows)), np.zeros(len(self.rows))
-        for group in range(len(self.groups)):
-            images = np.flatnonzero(self.group_of_image == group)
-            own = np.arange(len(self.groups)) == group
-            others = in_truth - own[:, None] * true[images, None]  # (images, groups, tasks) without the image
-            signs = directions(others, of_people - own * cases[images, None], variant="reference")
-            weights[images] = signs[:, group] - signs.mean(axis=1)
+        weights = np.zeros_like(self.by_image[0])
+        weights[self.said] = self._sides(np.ones((1, len(weights))))[0]
         of_case = weights[self.image]
         return (of_case * self.replied).sum(axis=1), (of_case * self.true).sum(axis=1)
+
+    def redrawn(self, replicates: int, seed: int) -> Floats:
+        """Deviations of amplification in resampled images, `(replicates,)`, directions decided in each anew.
+
+        A sample's directions are off by chance already, and a resampled one's by as much again: half of that
+        variance is kept. Deviations are from their own mean, since accidents of the sample are truth to its
+        resamples, which lie below its value. nan where a group is empty.
+        """
+        true, replied, cases = self.by_image
+        images, gained = self.said[0], (replied - true)[self.said]
+        n, rng, draws = len(cases), np.random.default_rng(seed), []
+        members = self._members(self.group_of_image) * cases
+        kept = self._sides(np.ones((1, n)))
+        at_once = max(1, CELLS // (max(len(images), true.size // 8, n) * len(self.groups)))
+        for start in range(0, replicates, at_once):
+            size = min(at_once, replicates - start)
+            drawn = rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64)
+            with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0: no image of a group was drawn
+                of_case = len(self.groups) * (drawn @ members.T)[:, self.group_of_image[images]]
+                moved = kept + (self._sides(drawn) - kept) * HALF
+                draws.append((moved * drawn[:, images] * gained / of_case).sum(axis=1))
+        every = np.concatenate(draws)
+        return np.asarray(every - np.nanmean(every))
 
     def amplification(self, variant: Variant) -> float:
         """Directional bias amplification as published."""

@@ -213,6 +213,9 @@ def _add_means(
         by_group = Replicates.of(matrix, settings, clusters=per_reply.clusters)
         fewest = None if by_group.clusters is None else np.asarray(by_group.clusters.min())
         mean = Replicates(by_group.value.mean(), by_group.draws.mean(axis=1), fewest)
+        if metric == AMPLIFICATION and (tasks := view.tasks[attribute]):
+            apart = tasks.redrawn(len(mean.draws), settings.seed_of(f"redrawn.{attribute}"))
+            mean = Replicates(mean.value, mean.value + apart, fewest)
         n = int((~np.isnan(matrix)).sum())
         if source is None:
             # Of the images whose captions are guessed a part is tested; there are enough of each group.

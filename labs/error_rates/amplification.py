@@ -120,7 +120,7 @@ def asked(truth: Numbers, women: Numbers, image: Numbers, rng: Rng) -> World:
 
 
 def pairs(missing: int, off: float = 0.0) -> Drawing:
-    """Counterfactual pairs: who is shown alone differs, but for `missing` pictures, and a share `off` of answers."""
+    """Counterfactual pairs: who is shown alone differs, but for `missing` pictures and a share `off`."""
 
     def drawn(size: int, rng: Rng) -> World:
         half = max(size // 2, 60)

@@ -23,6 +23,8 @@ BLOCK = 250
 """Resampled data sets that are counted at a time."""
 HALF = 0.5**0.5
 """The part of a direction's deviation in a resampled data set that is as large as that in the sample."""
+BALANCED_DRAWS = 500
+"""Shuffles of people of which none is as balanced as what is balanced by design."""
 CELLS = 2**20
 """Numbers that one table may have while directions are decided in resampled data sets."""
 
@@ -105,15 +107,32 @@ class Tasks:
         images, tasks = np.nonzero((true != 0) | (replied != 0))
         return images, tasks
 
+    @cached_property
+    def balanced(self) -> bool:
+        """Whether groups are shown alike by design, more so than in any shuffle of groups among images."""
+        true, _, cases = self.by_image
+        rng = np.random.default_rng(0)
+        shown = [self.group_of_image, *(rng.permutation(self.group_of_image) for _ in range(BALANCED_DRAWS))]
+        apart = []
+        for groups in shown:
+            members = self._members(groups)
+            of_people = members @ cases
+            shares = of_people / of_people.sum()
+            beyond = members @ true - shares[:, None] * true.sum(axis=0)
+            apart.append(float((beyond**2).sum()))
+        return apart[0] < min(apart[1:]) * (1 - ROUNDING)
+
     def _sides(self, drawn: Floats) -> Floats:
-        """How far each pair of `said` counts for its image's group: 1 less the mean over groups, or so.
+        """How far each pair of `said` counts for its image's group: its direction less the mean over groups.
 
         `drawn`, `(replicates, n_images)`, is how often each image is in a data set; the result is
-        `(replicates, n_pairs)`. All copies of an image are left out where its own direction is decided. A task
+        `(replicates, n_pairs)`. All copies of an image are left out where its direction is decided. A task
         goes with nobody where a group has it as often as groups shuffled among images would, by a standard
-        error: without the image each would else be turned against its own group where data are balanced.
+        error: where data are balanced, each image would else be turned against its own group.
         """
         true, _, cases = self.by_image
+        if self.balanced:
+            return np.zeros((len(drawn), len(self.said[0])))
         (images, tasks), members = self.said, self._members(self.group_of_image)
         n_groups, copies, x = len(self.groups), drawn[:, images], true[self.said]
         of_people = drawn @ (members * cases).T  # (replicates, groups)

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equiview.audits.amplification import AMPLIFICATION_AUDIT
-from equiview.audits.amplification.leakage import SOURCES, leakage, split
+from equiview.audits.amplification.leakage import MATCHED, SOURCES, leakage, split
 from equiview.io.progress import silent
 from tests.subjects.encoders.vocabularies import bert_tokenizer
 
 
-def guessed(replies, humans, groups, **settings):
+def guessed(replies, humans, groups, contents=(), **settings):
     options = AMPLIFICATION_AUDIT.configure({"splits": 4, "shuffles": 0, **settings})
     ids = [f"i{row}" for row in range(len(groups))]
-    return leakage(ids, replies, humans, groups, options, "gender", silent)
+    return leakage(ids, replies, humans, groups, contents or [""] * len(groups), options, "gender", silent)
 
 
 def leaked(table, source):
@@ -95,3 +95,19 @@ def test_a_small_bert_learns_and_is_the_same_each_time(tmp_path):
     table = guessed(*worded(20), **settings)
     assert table.equals(guessed(*worded(20), **settings))
     assert table["confidence"].is_between(0.5, 1).all()
+
+
+def test_what_goes_with_content_alone_leaks_as_much_where_groups_are_permuted_within_it():
+    rng = np.random.default_rng(0)
+    things = np.repeat(["dog", "kite"], 100)
+    groups = np.where(rng.random(200) < np.where(things == "dog", 0.8, 0.2), "female", "male").tolist()
+    replies, humans = [["a", thing] for thing in things], [[["a", "hat"]]] * 200
+    table = guessed(replies, humans, groups, contents=things.tolist(), splits=10)
+    assert leaked(table, "replies") > leaked(table, "humans") + 0.1
+    assert abs(leaked(table, "replies") - leaked(table, MATCHED)) < 0.05
+
+
+def test_what_says_who_is_shown_beside_content_does_not_leak_where_groups_are_permuted():
+    replies, humans, groups = worded()
+    table = guessed(replies, humans, groups, contents=["dog", "dog", "kite", "kite"] * 15)
+    assert leaked(table, "replies") > leaked(table, MATCHED) + 0.1

@@ -10,7 +10,16 @@ from equiview.audits.amplification.ask import PEOPLE
 from equiview.audits.amplification.captions import group_by_words, known_words
 from equiview.audits.amplification.draw import draw
 from equiview.audits.amplification.judge import judge
-from equiview.audits.amplification.measure import AMPLIFICATION, LEAN, LIC, TESTED, Replied, measure, values
+from equiview.audits.amplification.measure import (
+    ABOVE,
+    AMPLIFICATION,
+    LEAN,
+    LIC,
+    TESTED,
+    Replied,
+    measure,
+    values,
+)
 from equiview.audits.amplification.observe import SCHEMAS, observe, plan
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.audits.amplification.vqa import plain_answer, vqa_accuracy
@@ -29,6 +38,11 @@ METRICS = (
     points(
         LIC,
         "how much better who is shown is guessed from masked captions than from human ones; 0 is no better",
+        "lower",
+    ),
+    points(
+        ABOVE,
+        "LIC, or how much captions reveal beyond what is on the images where that is less; 0 is no more",
         "lower",
     ),
     share("accuracy", "VQA accuracy: a reply counts as right as people gave it", "higher"),

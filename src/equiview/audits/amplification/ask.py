@@ -10,6 +10,7 @@ import polars as pl
 
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.benchmarks import Benchmark
+from equiview.benchmarks.prompts import known_labels
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.data.requests import Request
 from equiview.errors import InputError
@@ -66,11 +67,10 @@ def _people(benchmark: Benchmark, settings: AmplificationSettings) -> tuple[pl.D
     parts, left_out = [], {}
     for name in names:
         values = images.attribute(name).cast(pl.String)
-        excluded = values.str.to_lowercase().is_in(list(settings.excluded))
+        known = known_labels(values, settings.excluded)
         left_out[f"images without {name}"] = values.null_count()
-        left_out[f"images whose {name} is excluded"] = int(excluded.sum())
-        table = pl.DataFrame({"image_id": images.ids, "attribute": name, "group": values})
-        table = table.filter(values.is_not_null() & ~excluded.fill_null(value=False))
+        left_out[f"images whose {name} is excluded"] = known.null_count() - values.null_count()
+        table = pl.DataFrame({"image_id": images.ids, "attribute": name, "group": known}).drop_nulls()
         if table["group"].n_unique() > 1:
             parts.append(table)
             continue

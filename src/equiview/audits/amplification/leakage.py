@@ -24,12 +24,14 @@ from equiview.io.tables import Column, Schema
 
 UNKNOWN = "[UNK]"
 SOURCES = ("replies", "humans")
+MATCHED = "matched"
+"""The source of replies whose groups were permuted among images of one content."""
 LEAKAGE = Schema(
     "leakage",
     (
         Column("attribute", pl.String, "what the classifier guesses"),
         Column("seed", pl.Int64, "of the split and the classifier, from 0"),
-        Column("source", pl.String, " or ".join(SOURCES)),
+        Column("source", pl.String, f"{', '.join(SOURCES)} or {MATCHED}"),
         Column("shuffled", pl.Boolean, "whether groups were shuffled among images before"),
         Column("query_id", pl.String, "the image whose caption was tested"),
         Column("group", pl.String, "who is shown, or is said to be"),
@@ -47,11 +49,16 @@ def leakage(
     replies: Sequence[list[str]],
     humans: Sequence[Sequence[list[str]]],
     groups: Sequence[str],
+    contents: Sequence[str],
     settings: AmplificationSettings,
     attribute: str,
     progress: Progress,
 ) -> pl.DataFrame:
     """The rows of the table `leakage` of one attribute.
+
+    `contents` say what else is on each image; where any does, a classifier learns from the replies too after
+    groups were permuted among images of one content: what it guesses is the floor of a subject that knows
+    nothing of people beyond what goes with them.
 
     `replies` are the masked tokens of each image's caption, `humans` of each of its human captions, of which
     seed i tests caption i (from the first again where there are fewer). Every group has two images or more.
@@ -71,7 +78,12 @@ def leakage(
             "replies": [" ".join(text) for text in replies],
             "humans": [" ".join(several[seed % len(several)]) for several in humans],
         }
-        for source in SOURCES:
+        cases = [(source, shown, train, test) for source in SOURCES]
+        if any(contents) and not shuffled:
+            texts[MATCHED] = texts["replies"]
+            mixed = permuted_within(labels, contents, rng)
+            cases.append((MATCHED, mixed, *split(mixed, settings.test_share, rng)))
+        for source, shown, train, test in cases:
             learnt, tested = ([texts[source][row] for row in rows] for rows in (train, test))
             probabilities = classify(learnt, shown[train], tested, int(rng.integers(2**31)))
             guess = probabilities.argmax(axis=1)
@@ -91,6 +103,19 @@ def leakage(
             )
         progress(f"guessing {attribute} from captions", done, len(runs))
     return LEAKAGE.check(pl.concat(parts), "leakage")
+
+
+def permuted_within(labels: Labels, contents: Sequence[str], rng: np.random.Generator) -> Labels:
+    """The labels, shuffled among rows of one content.
+
+    >>> labels, contents = np.array([0, 1, 1]), ["dog", "cat", "cat"]
+    >>> permuted_within(labels, contents, np.random.default_rng(0)).tolist()
+    [0, 1, 1]
+    """
+    _, content = np.unique(np.asarray(contents), return_inverse=True)
+    mixed = labels.copy()
+    mixed[np.argsort(content, kind="stable")] = labels[np.lexsort((rng.random(len(labels)), content))]
+    return mixed
 
 
 def split(labels: Labels, share: float, rng: np.random.Generator) -> tuple[Labels, Labels]:

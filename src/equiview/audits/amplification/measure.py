@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits.amplification.leakage import SOURCES
+from equiview.audits.amplification.leakage import MATCHED, SOURCES
 from equiview.audits.amplification.leaning import Tasks
 from equiview.audits.amplification.observe import SCORES
 from equiview.audits.amplification.settings import AmplificationSettings
@@ -22,13 +22,16 @@ from equiview.data.values import ValueColumn, Values, column
 from equiview.errors import InputError, UndefinedMetricError
 from equiview.metrics import demographic_divergence
 from equiview.metrics.amplification import Variant
-from equiview.stats import permutation_p, squares_interval, student_interval, wald_p
+from equiview.stats import exceeds_p, permutation_p, squares_interval, student_interval, wald_p
 from equiview.stats.means import LEAST
 
 Floats = NDArray[np.float64]
 BLIND_DRAWS = 500
 """Random shuffles of people among images from which a floor is computed."""
-LEAN, AMPLIFICATION, LIC = "lean", "amplification", "LIC"
+LEAN, AMPLIFICATION, LIC, ABOVE = "lean", "amplification", "LIC", "LIC above its floor"
+SMALL = "images of a group too small to judge: "
+MIXED = 0.5
+"""Share of who changes group in a shuffle of all that must do so among images of one content."""
 TESTED = (AMPLIFICATION, LIC)
 """Metrics that are 0 where replies add nothing to what people say."""
 DBA: tuple[Variant, ...] = ("paper", "reference")
@@ -50,17 +53,35 @@ class Replied(View[AmplificationSettings]):
         return SCORES[str(self["replies"]["task"][0])]
 
     @cached_property
+    def replied_people(self) -> pl.DataFrame:
+        """Who is shown on the images of which there is a reply."""
+        replied = self["replies"].filter(pl.col("reply").is_not_null())
+        return self["people"].filter(pl.col("image_id").is_in(replied["image_id"].implode()))
+
+    @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The groups of each attribute that have enough images to judge by, where there are two or more."""
-        replied = self["replies"].filter(pl.col("reply").is_not_null())
-        people = self["people"].filter(pl.col("image_id").is_in(replied["image_id"].implode()))
         groups: dict[str, list[str]] = {}
-        for (attribute,), part in people.group_by("attribute", maintain_order=True):
+        for (attribute,), part in self.replied_people.group_by("attribute", maintain_order=True):
             sizes = part["group"].value_counts(sort=True).sort("group")
             enough = sizes.filter(pl.col("count") >= self.settings.least)["group"].to_list()
             if len(enough) > 1:
                 groups[str(attribute)] = enough
         return groups
+
+    @cached_property
+    def small(self) -> dict[str, int]:
+        """Images of groups that are not judged, by group, of attributes that are."""
+        counts = (
+            self.replied_people.group_by("attribute", "group", maintain_order=True)
+            .len()
+            .sort("attribute", "group")
+        )
+        return {
+            f"{SMALL}{group} ({attribute})": n
+            for attribute, group, n in counts.iter_rows()
+            if attribute in self.groups and group not in self.groups[attribute]
+        }
 
     @cached_property
     def tasks(self) -> dict[str, Tasks | None]:
@@ -142,11 +163,11 @@ def _leaked(view: Replied, attribute: str, query_ids: pl.Series) -> Iterator[Val
         wide = pl.DataFrame({"query_id": query_ids}).join(
             wide, on="query_id", how="left", maintain_order="left"
         )
-        leaked = [wide[source].fill_null(np.nan).to_numpy() for source in SOURCES]
+        leaked = {name: wide[name].fill_null(np.nan).to_numpy() for name in wide.columns[1:]}
         keys = Keys(attribute=attribute, group=group)
-        for source, of_source in zip(SOURCES, leaked, strict=True):
+        for source, of_source in leaked.items():
             yield column("leakage", of_source, of=source, **keys)
-        yield column(LIC, leaked[0] - leaked[1], **keys)
+        yield column(LIC, leaked[SOURCES[0]] - leaked[SOURCES[1]], **keys)
 
 
 def _by_group(values: Values, wanted: Quantity) -> tuple[Quantity, ...]:
@@ -203,7 +224,7 @@ def _add_means(
 ) -> None:
     """Means over the groups of an attribute; what is 0 where nothing is amplified has a p value."""
     tested = metric in TESTED
-    for source in (None,) if tested else SOURCES:
+    for source in (None,) if tested else (*SOURCES, MATCHED):
         of_source = {} if source is None else {"of": source}
         wanted = Quantity(metric, None, tuple({"attribute": attribute, **of_source}.items()))
         columns = _by_group(per_reply, wanted)
@@ -218,12 +239,65 @@ def _add_means(
             mean = Replicates(mean.value, mean.value + apart, fewest)
         n = int((~np.isnan(matrix)).sum())
         if source is None:
-            # Of the images whose captions are guessed a part is tested; there are enough of each group.
-            judged = metric == LIC or (fewest is not None and int(fewest) >= settings.least)
-            p = float(wald_p(mean.value, mean.draws))
-            rows.add(wanted, mean, n, p=p, judged=judged, family="amplified")
+            if metric == LIC:
+                rows.add(wanted, mean, n, p=float(wald_p(mean.value, mean.draws)), family="LIC")
+                _add_above(rows, view, per_reply, attribute, settings, mean, n)
+                continue
+            judged = fewest is not None and int(fewest) >= settings.least
+            _add_judged(rows, wanted, mean, n, settings, judged=judged)
         else:
             rows.add(wanted, mean, n, _floor(view, metric, attribute, source))
+
+
+def _add_judged(
+    rows: Rows, wanted: Quantity, mean: Replicates, n: int, settings: AmplificationSettings, *, judged: bool
+) -> None:
+    """One of the effects that the verdict reads, with p of its being at most the tolerance."""
+    limit, clusters = settings.tolerance, n if mean.clusters is None else int(mean.clusters)
+    p = exceeds_p(float(mean.value) - limit, mean.draws - limit, clusters) if judged else None
+    rows.add(wanted, mean, n, p=p, judged=judged, family="amplified", among="amplified")
+
+
+def _add_above(
+    rows: Rows,
+    view: Replied,
+    per_reply: Values,
+    attribute: str,
+    settings: AmplificationSettings,
+    lic: Replicates,
+    n: int,
+) -> None:
+    """LIC, or how much replies leak above their floor where that is less.
+
+    A subject that is blind to people but always says the same of one content leaks more than people, whose
+    words vary; so do its captions after groups were permuted within contents. Judged where enough people
+    change group in that.
+    """
+    said, matched = (
+        _by_group(per_reply, quantity("leakage", attribute=attribute, of=source))
+        for source in (SOURCES[0], MATCHED)
+    )
+    if not matched:
+        return
+    columns = per_reply.at(*said, *matched)
+    drawn = Replicates.of(columns, settings, clusters=per_reply.clusters)
+    value, draws = (
+        part[..., : len(said)].mean(axis=-1) - part[..., len(said) :].mean(axis=-1)
+        for part in (drawn.value, drawn.draws)
+    )
+    above = Replicates(np.minimum(lic.value, value), np.minimum(lic.draws, draws), lic.clusters)
+    mixed = _mixed(view, attribute)
+    _add_judged(rows, quantity(ABOVE, attribute=attribute), above, n, settings, judged=mixed >= MIXED)
+
+
+def _mixed(view: Replied, attribute: str) -> float:
+    """How many change group when permuted within contents, in units of how many would among all images."""
+    rows = view["leakage"].filter(pl.col("attribute") == attribute, pl.col("source") == MATCHED)
+    people = view["people"].filter(attribute=attribute).select("image_id", shown="group")
+    ids = view["replies"].select("query_id", "image_id").join(people, on="image_id")
+    both = rows.join(ids, on="query_id", maintain_order="left")
+    expected = 1 - sum(float((both["group"] == group).mean() or 0) ** 2 for group in both["group"].unique())
+    return float((both["group"] != both["shown"]).mean() or 0) / expected
 
 
 def _floor(view: Replied, metric: str, attribute: str, source: str) -> float | None:
@@ -323,5 +397,5 @@ def _add_directional(rows: Rows, tasks: Tasks, attribute: str, settings: Amplifi
 
 def _add_left_out(rows: Rows, view: Replied) -> None:
     """How many do not count, and why."""
-    for what, n in view["left_out"].iter_rows():
+    for what, n in (*view["left_out"].iter_rows(), *view.small.items()):
         rows.add_known(quantity("left out", what=what), (n, n, n), n)

@@ -98,7 +98,7 @@ def observe(
         guesses = LEAKAGE.table()
     else:
         tasks = _nouns(ids, said, humans, settings)
-        guesses, unmasked = _leakage(people, ids, said, humans, settings, progress)
+        guesses, unmasked = _leakage(people, ids, said, humans, _contents(ids, tasks), settings, progress)
         left_out |= unmasked | (
             {} if len(tasks) else {"captions of whose language no nouns are known": len(said)}
         )
@@ -235,11 +235,21 @@ def _nouns(
     return pl.DataFrame(rows, schema=SCHEMAS["tasks"].dtypes, orient="row")
 
 
+def _contents(ids: Sequence[str], tasks: pl.DataFrame) -> list[str]:
+    """What most people name on each image, empty where nobody names anything."""
+    named = tasks.filter(pl.col("true") > 0).sort(pl.col("true"), "task", descending=[True, False])
+    first = dict(
+        named.unique("query_id", keep="first", maintain_order=True).select("query_id", "task").iter_rows()
+    )
+    return [first.get(name, "") for name in ids]
+
+
 def _leakage(
     people: pl.DataFrame,
     ids: Sequence[str],
     said: Sequence[str],
     humans: Sequence[Sequence[str]],
+    contents: Sequence[str],
     settings: AmplificationSettings,
     progress: Progress,
 ) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -262,6 +272,7 @@ def _leakage(
                 [masked(said[row], hidden, settings.language) for row in rows],
                 [[masked(text, hidden, settings.language) for text in humans[row]] for row in rows],
                 table["group"].to_list(),
+                [contents[row] for row in rows],
                 settings,
                 str(attribute),
                 progress,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from equiview.audits.amplification.measure import LEAN, LIC
-from equiview.audits.saying import filled, in_points, with_interval
+from equiview.audits.amplification.leakage import MATCHED
+from equiview.audits.amplification.measure import ABOVE, LEAN, SMALL
+from equiview.audits.saying import filled, in_points, of_many, with_interval
 from equiview.data.estimates import Estimate, Estimates
 
 LIMITS = (
     "People's own answers and captions may be biased: what is judged is what the subject adds to that.",
     "Amplification is along what goes with a group in human answers; what only the subject ties to a group "
     "is seen by the classifier of captions alone.",
+    "Content is what most people name on an image: a subject that is more consistent than people in what "
+    "else goes with a group may seem to reveal it.",
 )
 UNMASKED = "attributes without words to mask: "
 ADVICE = (
@@ -20,16 +23,19 @@ ADVICE = (
 )
 
 
-def answer(begin: str, effects: Iterable[Estimate]) -> str:
-    """What each effect says."""
-    return f"{begin}: {', and '.join(map(_claim, effects))}."
+def answer(begin: str, effects: Iterable[Estimate], among: int) -> str:
+    """What each effect says, of `among` that were tested, with intervals that hold for all."""
+    return f"{begin}: {', and '.join(map(_claim, effects))}{of_many(among)}."
 
 
 def _claim(effect: Estimate) -> str:
-    attribute, by = effect.keys["attribute"], with_interval(effect)
+    attribute, by = effect.keys["attribute"], with_interval(effect.of_many())
     side = "more" if effect.value >= 0 else "less"
-    if effect.quantity.metric == LIC:
-        return f"captions without its words reveal {attribute} {side} than human captions do, by {by}"
+    if effect.quantity.metric == ABOVE:
+        return (
+            f"captions without its words reveal {attribute} {side} than human captions do, and than what is "
+            f"on the images explains, by {by}"
+        )
     return f"what is said goes with {attribute} {side} than what people say, by {by}"
 
 
@@ -37,6 +43,11 @@ def unmasked(estimates: Estimates) -> list[str]:
     """That the words for an attribute are not known, so that captions keep them."""
     names = [what.removeprefix(UNMASKED) for what in _left_out(estimates) if what.startswith(UNMASKED)]
     return [f"No list says which words reveal {name}; none were masked." for name in names]
+
+
+def too_small(estimates: Estimates) -> list[str]:
+    """Groups of too few images, with their attribute."""
+    return [what.removeprefix(SMALL) for what in _left_out(estimates) if what.startswith(SMALL)]
 
 
 def evidence(estimates: Estimates) -> Iterator[str]:
@@ -57,10 +68,16 @@ def evidence(estimates: Estimates) -> Iterator[str]:
     for attribute in attributes:
         replies, humans = _both(estimates, "leakage", attribute)
         if replies and humans:
+            of_content = estimates.maybe("leakage", attribute=attribute, of=MATCHED)
             floor = "" if replies.chance is None else f"; with people shuffled {100 * replies.chance:.1f}"
             yield (
                 f"Leakage of {attribute}, out of 100: {100 * replies.value:.1f} in replies, "
-                f"{100 * humans.value:.1f} in human captions{floor}."
+                f"{100 * humans.value:.1f} in human captions{floor}"
+                + (
+                    f"; with people permuted within content {100 * of_content.value:.1f}."
+                    if of_content
+                    else "."
+                )
             )
     counts = _left_out(estimates).items()
     yield filled(

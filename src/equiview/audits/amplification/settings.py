@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
+from equiview.benchmarks.prompts import UNKNOWN
 
 
 class AmplificationSettings(Settings):
@@ -20,7 +21,7 @@ class AmplificationSettings(Settings):
         default=(), description="attributes of people; none: gender, skin, age and race, those there are"
     )
     excluded: tuple[str, ...] = Field(
-        default=("both", "unsure", "unknown", "mixed", "other"),
+        default=UNKNOWN,
         description="values of an attribute that do not count: several people who differ, or nobody knows",
     )
     language: str = Field(default="en", description="language of questions and captions")
@@ -47,6 +48,9 @@ class AmplificationSettings(Settings):
     )
     shuffles: int = Field(
         default=20, ge=0, description="classifiers of shuffled people, which give the floor of leakage"
+    )
+    cider_by_group: bool = Field(
+        default=False, description="CIDEr's words are weighed within each group, not over all images"
     )
     least: int = Field(default=30, ge=2, description="images below which a group is not judged")
     tolerance: float = Field(

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from equiview.audits.amplification.leaning import Tasks
 from equiview.metrics import demographic_divergence, dlbkl
 from equiview.stats import (
     blind_rankings,
@@ -195,6 +196,32 @@ def of_hubs(runs: int) -> Iterator[tuple[str, str, int, float]]:
             yield f"exposure ratio of {truth:g}, hub captions", "reported", n, np.nan
 
 
+def of_amplification(runs: int) -> Iterator[tuple[str, str, int, float]]:
+    """(kind, interval, n, coverage) of amplification where mistakes lean as the truth does: 0."""
+    few, replicates, groups = min(runs, 200), 200, ["women", "men"]
+    for lean in (0.0, 0.2):
+        for n in SIZES[2:-1]:
+            held = 0
+            for seed in range(few):
+                rng = np.random.default_rng([5, seed])
+                shown = np.concatenate([[0, 1], rng.integers(0, 2, n - 2)])
+                first = 0.5 + np.where(shown == 0, lean, -lean) / 2
+                true, wrong = (3 * (rng.random(n) > first) + rng.integers(0, 3, n) for _ in range(2))
+                replied = np.where(rng.random(n) < 0.6, true, wrong)
+                kept = np.bincount(true, minlength=6) > 0
+                said, truth = (np.eye(6)[labels][:, kept] for labels in (replied, true))
+                names = [f"thing {place}" for place in np.flatnonzero(kept)]
+                tasks = Tasks(groups, names, np.arange(n), shown, np.arange(n), said, truth)
+                of_reply, of_people = tasks.leaning()
+                gained = of_reply - of_people
+                value = np.mean([gained[shown == group].mean() for group in (0, 1)])
+                low, high = interval(value + tasks.redrawn(replicates, seed))
+                held += bool(low <= 0 <= high)
+            yield f"amplification of 0, truth leans by {lean:g}", "reported", n, held / few
+        for n in {*SIZES} - {*SIZES[2:-1]}:
+            yield f"amplification of 0, truth leans by {lean:g}", "reported", n, np.nan
+
+
 def table(rows: Iterator[tuple[str, str, int, float]]) -> str:
     """A Markdown table: a row for each kind and interval, a column for each n."""
     cells: dict[tuple[str, str], dict[int, float]] = {}
@@ -232,6 +259,7 @@ def main() -> None:
         yield from of_divergences(options.runs, options.replicates)
         yield from of_others(options.runs)
         yield from of_hubs(options.runs)
+        yield from of_amplification(options.runs)
 
     text = table(rows())
     if options.out is None:

@@ -7,7 +7,7 @@ with men. The lean of what is said is how far the two halves are told apart by w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -202,6 +202,19 @@ def blind(women: Numbers, truth: Numbers, rng: Rng) -> Sequence[str]:
     return np.asarray(THINGS)[mixed(truth, rng.integers(0, len(THINGS), len(truth)), RIGHT, rng)].tolist()
 
 
+def third(images: int) -> Drawing:
+    """Questions about women and men, of whom the first `images` images are of a third group instead."""
+
+    def drawn(size: int, rng: Rng) -> World:
+        world = questions(size, rng)
+        genders = world.data.images.table["gender"].to_list()
+        shown = ["nonbinary" if row < images else gender for row, gender in enumerate(genders)]
+        table = world.data.images.table.with_columns(gender=pl.Series(shown))
+        return replace(world, data=replace(world.data, images=Items("image", table)))
+
+    return drawn
+
+
 def noisy(agree: float, lean: float) -> Drawing:
     """Images of whose things people say less often the same."""
     return lambda size, rng: captions(size, rng, agree, lean)
@@ -294,6 +307,10 @@ SYSTEMS = {
         System(
             "random captions", "useless", made(captions, captioning(leaning(0.0), 0.0)), "whatever is shown"
         ),
+        System(
+            "right, a small group", "tiny", made(third(20), answering(leaning(LEAN), 1.0)), "20 of a third"
+        ),
+        System("constant, a small group", "tiny", made(third(8), answering(constant, 0.0)), "one answer"),
         System("right, 20 images", "tiny", made(questions, answering(leaning(LEAN), 1.0), 40), "too few"),
         System(
             "captions, 20 images", "tiny", made(captions, captioning(leaning(LEAN), AGREE), 20), "too few"

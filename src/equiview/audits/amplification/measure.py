@@ -296,8 +296,8 @@ def _mixed(view: Replied, attribute: str) -> float:
     people = view["people"].filter(attribute=attribute).select("image_id", shown="group")
     ids = view["replies"].select("query_id", "image_id").join(people, on="image_id")
     both = rows.join(ids, on="query_id", maintain_order="left")
-    expected = 1 - sum(float((both["group"] == group).mean() or 0) ** 2 for group in both["group"].unique())
-    return float((both["group"] != both["shown"]).mean() or 0) / expected
+    counts = both["group"].value_counts()["count"].to_numpy() / len(both)
+    return float(np.mean((both["group"] != both["shown"]).to_numpy()) / (1 - (counts**2).sum()))
 
 
 def _floor(view: Replied, metric: str, attribute: str, source: str) -> float | None:

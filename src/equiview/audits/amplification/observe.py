@@ -165,12 +165,36 @@ def _scores(
     others = other_replies([asked.kinds.get(name, "") for name in ids], settings.seed_of("blind"))
     blind = [said[row] for row in others]
     if asked.task == "captions":
-        return cider(said, humans, settings.language), cider(blind, humans, settings.language)
+        scored = (_cider(asked, ids, texts, humans, settings) for texts in (said, blind))
+        return next(scored), next(scored)
     scores, at_random = (
         np.array([vqa_accuracy(reply, people) for reply, people in zip(replies, humans, strict=True)])
         for replies in (said, blind)
     )
     return scores, at_random
+
+
+def _cider(
+    asked: Asked,
+    ids: Sequence[str],
+    texts: Sequence[str],
+    humans: Sequence[Sequence[str]],
+    settings: AmplificationSettings,
+) -> Floats:
+    """CIDEr over all images, or within each group of `cider_within`; those of one image over all."""
+    people = asked.people.filter(attribute=settings.cider_within)
+    if settings.cider_within and not len(people):
+        raise InputError(
+            f"amplification.cider_within: no image has {settings.cider_within!r}; name an attribute of people"
+        )
+    group_of: dict[str, str] = dict(people.select("image_id", "group").iter_rows())
+    counts = Counter(group_of.get(name, "") for name in ids)
+    groups = np.array([name if counts[name] > 1 else "" for name in (group_of.get(row, "") for row in ids)])
+    scores = cider(texts, humans, settings.language)
+    for group in sorted(set(groups) - {""}):
+        rows = np.flatnonzero(groups == group).tolist()
+        scores[rows] = cider([texts[row] for row in rows], [humans[row] for row in rows], settings.language)
+    return scores
 
 
 def other_replies(kinds: Sequence[str], seed: int) -> NDArray[np.int64]:

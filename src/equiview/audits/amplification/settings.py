@@ -49,8 +49,9 @@ class AmplificationSettings(Settings):
     shuffles: int = Field(
         default=20, ge=0, description="classifiers of shuffled people, which give the floor of leakage"
     )
-    cider_by_group: bool = Field(
-        default=False, description="CIDEr's words are weighed within each group, not over all images"
+    cider_within: str = Field(
+        default="",
+        description="attribute within whose groups CIDEr weighs words, as S does; none: over all images",
     )
     least: int = Field(default=30, ge=2, description="images below which a group is not judged")
     tolerance: float = Field(

@@ -199,7 +199,7 @@ def revealing(women: Numbers, truth: Numbers, rng: Rng) -> Sequence[str]:
 
 def blind(women: Numbers, truth: Numbers, rng: Rng) -> Sequence[str]:
     """Answers of a model that sees what is there in 60% and never who is shown."""
-    return np.asarray(THINGS)[mixed(truth, rng.integers(0, len(THINGS), len(truth)), RIGHT, rng)].tolist()
+    return [THINGS[thing] for thing in mixed(truth, rng.integers(0, len(THINGS), len(truth)), RIGHT, rng)]
 
 
 def third(images: int) -> Drawing:
@@ -307,9 +307,7 @@ SYSTEMS = {
         System(
             "random captions", "useless", made(captions, captioning(leaning(0.0), 0.0)), "whatever is shown"
         ),
-        System(
-            "right, a small group", "tiny", made(third(20), answering(leaning(LEAN), 1.0)), "20 of a third"
-        ),
+        System("right, a small group", "tiny", made(third(20), answering(leaning(LEAN), 1.0)), "20 images"),
         System("constant, a small group", "tiny", made(third(8), answering(constant, 0.0)), "one answer"),
         System("right, 20 images", "tiny", made(questions, answering(leaning(LEAN), 1.0), 40), "too few"),
         System(

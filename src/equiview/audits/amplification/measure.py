@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import TypedDict
 
@@ -31,7 +30,7 @@ BLIND_DRAWS = 500
 """Random shuffles of people among images from which a floor is computed."""
 LEAN, AMPLIFICATION, LIC, ABOVE = "lean", "amplification", "LIC", "LIC above its floor"
 REDRAWN = 1000
-"""Resampled data sets by which effects that the verdict reads are judged; directions are slow to decide."""
+"""Resampled data sets in which directions are decided anew, which is slow; more replicates repeat them."""
 SMALL = "images of a group too small to judge: "
 MIXED = 0.5
 """Share of who changes group in a shuffle of all that must do so among images of one content."""
@@ -239,7 +238,7 @@ def _add_means(
         mean = Replicates(by_group.value.mean(), by_group.draws.mean(axis=1), fewest)
         if metric == AMPLIFICATION and (tasks := view.tasks[attribute]):
             apart = tasks.redrawn(min(len(mean.draws), REDRAWN), settings.seed_of(f"redrawn.{attribute}"))
-            mean = Replicates(mean.value, mean.value + apart, fewest)
+            mean = Replicates(mean.value, mean.value + np.resize(apart, len(mean.draws)), fewest)
         n = int((~np.isnan(matrix)).sum())
         if source is None:
             if metric == LIC:
@@ -256,7 +255,6 @@ def _add_judged(
     rows: Rows, wanted: Quantity, mean: Replicates, n: int, settings: AmplificationSettings, *, judged: bool
 ) -> None:
     """One of the effects that the verdict reads, with p of its being at most the tolerance."""
-    mean = replace(mean, draws=mean.draws[:REDRAWN])
     limit, clusters = settings.tolerance, n if mean.clusters is None else int(mean.clusters)
     p = exceeds_p(float(mean.value) - limit, mean.draws - limit, clusters) if judged else None
     rows.add(wanted, mean, n, p=p, judged=judged, family="amplified", among="amplified")

@@ -31,6 +31,10 @@ FREE = ("seed", "replicates")
 DRAWS = 2_000
 """Draws behind the p value of a spread; its tail is fitted, so that more of them are not needed."""
 
+LEARNT = 2.0
+"""How much a query moves a classifier's mean confidence in all, beside what it does where it is tested: the
+mean is a product of what is learnt and what is tested, so that both move it alike."""
+
 
 class Options(TypedDict):
     """How intervals and tests resample: clusters of queries, number of replicates, seed."""
@@ -192,7 +196,7 @@ def _by_column(headline: Headline, first: Values, second: Values, share: float) 
     columns = headline.columns(first, second)
     of_a, of_b = (float(np.nanmean(values.at(headline.quantity))) for values in (first, second))
     by_column = (np.nanmean(values.at(*columns), axis=0) for values in (second, first))
-    _, low, high, p = resampled_test(np.subtract(*by_column), share)
+    _, low, high, p = resampled_test(np.subtract(*by_column), share, influence=LEARNT)
     shift = of_b - of_a
     asked = ~(np.isnan(first.at(headline.quantity)) | np.isnan(second.at(headline.quantity)))
     return {

@@ -32,6 +32,7 @@ def judge(estimates: Estimates, settings: DecorrelationSettings) -> Verdict:
         advice=say.ADVICE,
         limits=say.LIMITS,
         effect=None if missing else Effect(quantity=excess.quantity, tolerance=settings.tolerance),
+        able=not missing,
     )
 
 

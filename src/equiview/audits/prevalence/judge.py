@@ -50,6 +50,7 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
         limits=say.limits(estimates, settings),
         readings=(say.read_together(finding, ratios, rows, apart=_apart(rows)),) if together else (),
         effect=largest(effects, settings.tolerance),
+        able=not missing,
     )
 
 

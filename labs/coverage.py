@@ -1,6 +1,6 @@
 """How often intervals hold the truth: every kind that is reported, at several numbers of queries.
 
-    python labs/coverage.py [--runs 2000] [--replicates 1000] [--out docs/coverage.md]
+    python -m labs.coverage [--runs 2000] [--replicates 1000] [--out docs/coverage.md]
 
 Queries are drawn from distributions whose truth is known. Coverage is the share of runs whose 95% interval
 holds it; its standard error is half a point at 2,000 runs. Without --out the table is printed. With it the
@@ -14,9 +14,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from labs.error_rates.decorrelation import ranked, seeing
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from equiview.audits import AUDITS
+from equiview.audits.decorrelation.measure import EXCESS
 from equiview.metrics import demographic_divergence, dlbkl
 from equiview.stats import (
     blind_rankings,
@@ -171,6 +174,31 @@ def of_others(runs: int) -> Iterator[tuple[str, str, int, float]]:
         yield "Pearson's correlation of .5", "reported", n, together / few
 
 
+HUBS = {3: "3 classes", 12: "12 classes", None: "40 classes"}
+"""How many classes of objects were taken away."""
+
+
+def of_excess(runs: int) -> Iterator[tuple[str, str, int, float]]:
+    """(kind, interval, n, coverage) of excess naming over n images, where some captions are liked by all."""
+    decorrelation = AUDITS.get("decorrelation")
+    settings = decorrelation.configure({"replicates": 100})
+    for gone, name in HUBS.items():
+        for n in SIZES:
+            held: list[float] = []
+            for seed in range(min(runs, 100)):
+                observed = ranked(seed, n, seeing(hubs=1.0), gone=gone)
+                view = decorrelation.view(observed, settings)
+                row = decorrelation.measure(view, settings).one(EXCESS, settings.judged_at)
+                held.append(float(row.low <= 0 <= row.high) if row.has_interval else np.nan)
+            known = [inside for inside in held if not np.isnan(inside)]
+            yield (
+                f"excess naming, hubs, {name} taken away",
+                "reported",
+                n,
+                np.mean(known) if known else np.nan,
+            )
+
+
 def table(rows: Iterator[tuple[str, str, int, float]]) -> str:
     """A Markdown table: a row for each kind and interval, a column for each n."""
     cells: dict[tuple[str, str], dict[int, float]] = {}
@@ -207,6 +235,7 @@ def main() -> None:
         yield from of_functions(options.runs, options.replicates)
         yield from of_divergences(options.runs, options.replicates)
         yield from of_others(options.runs)
+        yield from of_excess(options.runs)
 
     text = table(rows())
     if options.out is None:

@@ -56,7 +56,18 @@ def run_of(folder, name, *, items="a" * 16, spaces=("text", "image")):
 
 def test_the_mean_over_models_is_that_of_table_7(tmp_path):
     table = averages([run_of(tmp_path / str(at), name) for at, name in enumerate(MODELS)])
-    assert table.columns == ["audit", "metric", "k", "direction", "space", "value", "low", "high", "n", "alike"]
+    assert table.columns == [
+        "audit",
+        "metric",
+        "k",
+        "direction",
+        "space",
+        "value",
+        "low",
+        "high",
+        "n",
+        "alike",
+    ]
     means = {row["space"]: mean_of(row) for row in table.iter_rows(named=True)}
     for space in ("text", "image"):
         mean = means[f"{space}s"]

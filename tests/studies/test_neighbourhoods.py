@@ -211,7 +211,9 @@ def test_a_value_of_too_few_to_judge_by_is_not_quoted():
     biases = pl.DataFrame(
         [keys | {"group": group, "value": value, "judged": judged} for group, value, judged in numbers]
     )
-    groups = pl.DataFrame({"group": ["1", "2"], "size": [300, 100], "words": ["", ""], "clusters": ["0", "1"]})
+    groups = pl.DataFrame(
+        {"group": ["1", "2"], "size": [300, 100], "words": ["", ""], "clusters": ["0", "1"]}
+    )
     found = Neighbourhoods(groups, pl.DataFrame(), biases, pl.DataFrame())
     *_, few, largest = sentences(found, ["m"])
     assert few == "1 of 2 values of MaxSkew by gender are of too few to judge by."
@@ -220,4 +222,8 @@ def test_a_value_of_too_few_to_judge_by_is_not_quoted():
 
 
 def test_a_corrected_p_says_so_in_the_head_of_its_column():
-    assert Table("", pl.DataFrame({"rho": [0.1], "p": [0.1], "p_holm": [0.2]})).heads == ["rho", "p", "p (Holm)"]
+    assert Table("", pl.DataFrame({"rho": [0.1], "p": [0.1], "p_holm": [0.2]})).heads == [
+        "rho",
+        "p",
+        "p (Holm)",
+    ]

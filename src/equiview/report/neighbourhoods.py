@@ -68,7 +68,9 @@ def _extremes(found: Neighbourhoods) -> list[str]:
         local = part.filter(pl.col("group") != GLOBAL)
         enough = local.filter(pl.col("judged").ne_missing(False)).sort("value", descending=True)
         if few := len(local) - len(enough):
-            lines.append(f"{few} of {len(local)} values of {metric} by {attribute} are of too few to judge by.")
+            lines.append(
+                f"{few} of {len(local)} values of {metric} by {attribute} are of too few to judge by."
+            )
         local = enough
         if not len(local):
             continue

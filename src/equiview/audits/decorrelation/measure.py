@@ -148,21 +148,32 @@ def _recall(
 
 
 def measure(view: Ranked, settings: DecorrelationSettings) -> Estimates:
-    """Means with intervals and floors, the test of excess naming, and every pair of classes."""
+    """Means with intervals and floors, the test of excess naming, and every pair of classes.
+
+    Excess naming has the wider of two intervals, for images without one class that share captions, and for
+    those made from one image; with fewer than ten classes it has none, and is not judged.
+    """
     per_query = values(view, settings)
     rows = Rows()
     tested = [entry for entry in per_query.quantities if entry.metric == EXCESS]
-    matrix = per_query.at(*tested)
-    ends = mean_interval(matrix, clusters=per_query.clusters)
-    p_values = sign_flip_test(
-        matrix,
-        clusters=per_query.clusters,
-        replicates=settings.replicates,
-        seed=settings.seed_of("signs"),
+    matrix = per_query.at(*tested)[: len(view["queries"])]
+    # Images without one class share the captions that name it: what one caption adds, it adds to all of them.
+    shared = [
+        view["queries"][name].rank("dense").to_numpy().astype(np.int64) for name in ("target", "source_id")
+    ]
+    both = [mean_interval(matrix, clusters=clusters) for clusters in shared]
+    low, high = np.min([ends.low for ends in both], axis=0), np.max([ends.high for ends in both], axis=0)
+    seed = settings.seed_of("signs")
+    p_values = np.max(
+        [
+            sign_flip_test(matrix, clusters=clusters, replicates=settings.replicates, seed=seed)
+            for clusters in shared
+        ],
+        axis=0,
     )
     for at, wanted in enumerate(tested):
-        n = int(ends.n[at])
-        interval = (float(ends.value[at]), float(ends.low[at]), float(ends.high[at]))
+        n = int(both[0].n[at])
+        interval = (float(both[0].value[at]), float(low[at]), float(high[at]))
         judged = n >= settings.least and not np.isnan(interval[1])
         rows.add_known(
             wanted,

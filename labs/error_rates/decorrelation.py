@@ -237,14 +237,14 @@ SYSTEMS = {
             partial(ranked, score=seeing(hubs=0.5), classes=True),
             "some classes are in most images and captions",
         ),
-        System("strong hubs", "none", partial(ranked, score=seeing(hubs=2.0)), "a few captions are liked by all"),
+        System("strong hubs", "none", partial(ranked, score=seeing(hubs=2.0)), "a few are liked by all"),
         System(
             "hubs, 12 classes",
             "none",
             partial(ranked, score=seeing(hubs=1.0), gone=12),
             "some captions are liked by all, objects of 12 classes were taken away",
         ),
-        System("one class erased", "none", partial(ranked, score=erasing), "no caption that names it is shown"),
+        System("one class erased", "none", partial(ranked, score=erasing), "no caption naming it is shown"),
         System("coarse", "none", partial(ranked, score=seeing(noise=0.0)), "many captions score the same"),
         System("names what is gone", "planted", drawn, "more often than captions of its kind, in all images"),
         System(

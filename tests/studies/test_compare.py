@@ -3,8 +3,8 @@ import pytest
 
 from equiview.audits import label_of
 from equiview.audits.execute import execute
-from equiview.benchmarks import load_benchmark
 from equiview.audits.parity.spread import SPREADS
+from equiview.benchmarks import load_benchmark
 from equiview.data.comparison import AFTER, BASE, BEFORE, quantity_of
 from equiview.data.headline import Headline, ratio
 from equiview.data.metric import quantity
@@ -229,7 +229,8 @@ def test_what_a_classifier_has_learnt_is_shared_by_all_that_it_tests():
     plain = Headline(headline.quantity)
     told = [difference(headline, a, b, replicates=500, seed=0, share=0.1)["p"] <= 0.05 for a, b in pairs]
     naive = [difference(plain, a, b, replicates=500, seed=0)["p"] <= 0.05 for a, b in pairs]
-    assert sum(told) <= 2 < 10 <= sum(naive)
+    assert sum(told) <= 2
+    assert sum(naive) >= 10
     row = difference(headline, blind[0], captioner(0.3), replicates=500, seed=0, share=0.1)
-    assert row["p"] < 0.001
+    assert row["p"] < 0.01
     assert row["low"] < row["difference"] < row["high"]

@@ -42,8 +42,9 @@ class Verdict(Frozen):
 
     `finding` is what the sentence says: "biased" (Yes), "fair" (No), or "unclear" when the numbers do not
     decide. `able` says whether the subject was shown to do the task, over enough items to judge by: one that
-    cannot is never called better than another. `effect` is what the page plots for it. `audit` is filled in when audits are executed, and so is
-    `question`, unless the verdict brings one that its settings make more exact.
+    cannot is never called better than another. `effect` is what the page plots for it. `audit` is filled in
+    when audits are executed, and so is `question`, unless the verdict brings one that its settings make more
+    exact.
     """
 
     finding: Finding

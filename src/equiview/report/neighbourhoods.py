@@ -61,7 +61,7 @@ def sentences(found: Neighbourhoods, runs: Sequence[Run]) -> list[str]:
 
 
 def _extremes(found: Neighbourhoods) -> list[str]:
-    """Where each attribute's bias is largest of what can be judged, beside all images, by the first metric."""
+    """Where each attribute's bias is largest of what can be judged, beside all images, by one metric."""
     metric = found.biases["metric"][0]
     lines = []
     for (attribute,), part in found.biases.filter(metric=metric).group_by("attribute", maintain_order=True):

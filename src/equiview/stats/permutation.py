@@ -1,7 +1,8 @@
 """Permutation tests of how unequal columns are: a spread of many means has no test of its own.
 
 A range over languages is above 0 even where all are alike, and no smooth function of their means. So its null
-distribution is made: under the null hypothesis the columns of a row may be exchanged (languages of one image).
+distribution is made: under the null hypothesis the columns of a row, such as the languages of one image, may
+be exchanged.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from equiview.errors import UndefinedStatisticError
@@ -56,9 +55,10 @@ def resampled_test(
 
     as_level(share)
     mean, low, high = student_interval(differences, level=level)
-    n = len(np.asarray(differences))
+    numbers = as_sample(differences, "differences")
+    n = len(numbers)
     wider = math.sqrt(1 + n * influence**2 * share / (1 - share))
     reach = (high - low) / 2 * wider
-    spread = float(np.std(differences, ddof=1)) / math.sqrt(n) * wider
+    spread = float(numbers.std(ddof=1)) / math.sqrt(n) * wider
     p = 2 * float(stdtr(n - 1, -abs(mean) / spread)) if spread > 0 else float(mean == 0)
     return mean, mean - reach, mean + reach, p

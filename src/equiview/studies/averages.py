@@ -18,9 +18,8 @@ from equiview.stats import student_interval
 from equiview.studies.alike import alike
 
 BEFORE: dict[str, DataTypeClass] = {"audit": pl.String, "metric": pl.String, "k": pl.Int32}
-NUMBERS = ("value", "low", "high", "n")
 AFTER: dict[str, DataTypeClass] = {
-    **dict.fromkeys(NUMBERS[:3], pl.Float64),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
     "n": pl.Int64,
     "alike": pl.String,
 }
@@ -32,9 +31,10 @@ def averages(runs: Sequence[Run]) -> pl.DataFrame:
     Runs are grouped by audit and by the items they are over. Columns: audit, metric, k, the keys of the
     quantity, value, low, high, n, alike. Every system counts alike, but systems with exactly the same value
     count once, as where they share the tower that it is measured of; `alike` names them. `n` is how many
-    count. Two systems at least have the quantity; where only one counts there is no interval. The interval is Student's over systems, within the range of the metric. It shows how far systems like
-    these differ. It does not cover sampling of the items, which they share. The table is empty when there is
-    nothing to average. InputError when two runs of a group are of one system.
+    count. Two systems at least have the quantity; where only one counts there is no interval. The interval is
+    Student's over systems, within the range of the metric. It shows how far systems like these differ. It
+    does not cover sampling of the items, which they share. The table is empty when there is nothing to
+    average. InputError when two runs of a group are of one system.
     """
     rows: list[dict[str, Any]] = []
     for audit, members in alike(runs, "a mean over systems takes each once"):
@@ -53,8 +53,8 @@ def averages(runs: Sequence[Run]) -> pl.DataFrame:
 def mean_of(row: Mapping[str, Any]) -> Estimate:
     """A row of `averages` as an estimate; its n is the number of systems."""
     keys = {name: key for name, key in row.items() if name not in (*BEFORE, *AFTER) and key is not None}
-    numbers = {name: math.nan if row[name] is None else row[name] for name in NUMBERS}
-    return Estimate(quantity(row["metric"], row["k"], **keys), **numbers)
+    low, high = (math.nan if row[end] is None else row[end] for end in ("low", "high"))
+    return Estimate(quantity(row["metric"], row["k"], **keys), row["value"], low, high, row["n"])
 
 
 def mean_over(

@@ -154,7 +154,7 @@ def difference(
     tests what each query adds to the difference, to first order at the pooled means: the differences of its
     values weighted by the headline's slopes. For a mean that is the paired difference itself. Of a headline
     that is not smooth, such as a range, the values are as published, low and high are None, and p tests what
-    lies beyond each system's own floor (`spread_test`); if no query has all columns, only n is returned, as 0.
+    lies beyond each system's own floor (`spread_test`); if no query has all columns, n alone is given, as 0.
     Of a headline whose columns come from models trained on the other queries (`Headline.tested`), each column
     over a `share` of them, the columns are what varies (`resampled_test`).
     """

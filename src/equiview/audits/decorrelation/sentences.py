@@ -42,7 +42,7 @@ def unseen(there: Estimate, k: int) -> str:
 def too_few_classes(least: int) -> str:
     """That too few classes were taken away to tell a system's habit from the captions that it likes."""
     return (
-        f"objects of fewer than {least} classes were taken away; all images without a class share the captions "
+        f"objects of fewer than {least} classes were taken away; images without one class share the captions "
         "that name it, so that a few captions which the system likes would decide"
     )
 

@@ -25,6 +25,7 @@ from equiview.stats import (
     blind_rankings,
     bootstrap_means,
     interval,
+    matched_exposure,
     maximum_interval,
     mean_interval,
     pearson_interval,
@@ -199,6 +200,29 @@ def of_excess(runs: int) -> Iterator[tuple[str, str, int, float]]:
             )
 
 
+def of_hubs(runs: int) -> Iterator[tuple[str, str, int, float]]:
+    """(kind, interval, n, coverage) of exposure ratios where the same captions stand in many lists.
+
+    Truth is that of all captions and queries that there might be: 1, or .93 for a language shown less.
+    """
+    few = min(runs, 300)
+    for truth in (1.0, 0.93):
+        for n in SIZES[2:-1]:
+            held = 0.0
+            for seed in range(few):
+                rng = np.random.default_rng(seed)
+                image, language = np.repeat(np.arange(n), 4), np.tile(np.arange(4), n)
+                # Of the first language others have 1; for a ratio of t to the mean it needs 3t / (4 - t).
+                popular = rng.exponential(size=4 * n)
+                popular[language == 0] *= 3 * truth / (4 - truth)
+                ranked = rng.choice(4 * n, size=(n, 10), p=popular / popular.sum())
+                low, high = matched_exposure(ranked, image, language, 4, [10]).interval()
+                held += bool(low[0, 0] <= truth <= high[0, 0])
+            yield f"exposure ratio of {truth:g}, hub captions", "reported", n, held / few
+        for n in {*SIZES} - {*SIZES[2:-1]}:
+            yield f"exposure ratio of {truth:g}, hub captions", "reported", n, np.nan
+
+
 def table(rows: Iterator[tuple[str, str, int, float]]) -> str:
     """A Markdown table: a row for each kind and interval, a column for each n."""
     cells: dict[tuple[str, str], dict[int, float]] = {}
@@ -236,6 +260,7 @@ def main() -> None:
         yield from of_divergences(options.runs, options.replicates)
         yield from of_others(options.runs)
         yield from of_excess(options.runs)
+        yield from of_hubs(options.runs)
 
     text = table(rows())
     if options.out is None:

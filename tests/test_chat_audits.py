@@ -108,7 +108,10 @@ def test_a_chat_model_the_command_of_inspect_and_its_log_give_the_same_known_num
         of_inspect = Counter((request.prompt, *request.pictures) for request in server.requests)
     finished = api.audit(f"inspect-log:{log}", quiz, ["knowledge"], tmp_path / "finished")
     assert numbers(asked) == pytest.approx(EXPECTED)
-    assert finished.estimates.table.equals(asked.estimates.table)
+    # Inspect's own command sets no temperature, so that the log does not say whether answers are sampled.
+    apart = pl.col("metric") != "lost to sampling"
+    kept = asked.estimates.table.filter(apart).drop("p_holm")
+    assert finished.estimates.table.drop("p_holm").equals(kept)
     assert of_audit == of_inspect
     assert of_audit.total() == REQUESTS
     (score,) = read_eval_log(str(log), header_only=True).results.scores

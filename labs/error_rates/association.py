@@ -90,6 +90,17 @@ def by_winners(
     return observed(concept, country, np.eye(3)[winner] + 0.5 * rng.random((size, 3)))
 
 
+def rare(seed: int, size: int, trials: int = 3) -> Observations:
+    """No pull, over ten times as many trials, but one language has three of them."""
+    rng = np.random.default_rng(seed)
+    concept, country, *_ = drawn(rng, 10 * size)
+    last = np.array(LANGUAGES)[country] == LANGUAGES[-1]
+    kept = ~last | (np.cumsum(last) <= trials)
+    concept, country = concept[kept], country[kept]
+    winner = np.where(rng.random(len(concept)) < MISTAKES, rng.integers(1, 3, len(concept)), 0)
+    return observed(concept, country, np.eye(3)[winner] + 0.5 * rng.random((len(concept), 3)))
+
+
 def constant(seed: int, size: int) -> Observations:
     """Every score is the same."""
     concept, country, *_ = drawn(np.random.default_rng(seed), size)
@@ -200,6 +211,7 @@ SYSTEMS = {
             SETTINGS,
         ),
         System("constant", "useless", constant, "every score is the same", SETTINGS),
+        System("rare language", "tiny", rare, "no pull, but a language has three trials", SETTINGS),
         System("twelve trials", "tiny", tiny, "nearly all won by the right image", SETTINGS),
         System(
             "four languages",

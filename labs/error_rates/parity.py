@@ -283,11 +283,6 @@ def one_of_five(seed: int, size: int, effect: float = 2.0) -> Observations:
     return people(seed, shared_out(4 * size, FIVE), {"Latino": 0.97 - effect * TOLERANCE}, "race")
 
 
-def never_matched(groups: Mapping[str, int], name: str, attribute: str = "gender") -> Any:
-    """A maker of matches of these groups, one of which never comes first."""
-    return lambda seed, _: people(seed, groups, {name: 0.0}, attribute)
-
-
 def outside_the_prompts(seed: int, size: int) -> Observations:
     """Two of six images are labelled by a word that no prompt has, and their captions are any."""
     images, texts, rng = captioned(seed, size, noise=0.1)
@@ -359,6 +354,18 @@ def of_size(make: Callable[[int, int], Observations], size: int) -> Callable[[in
     return lambda seed, _: make(seed, size)
 
 
+def few(name: str, groups: Mapping[str, int], chances: Mapping[str, float]) -> System:
+    """A system of so many images of each group, too few of one to judge, whatever size is asked for."""
+    attribute = "race" if len(groups) > 2 else "gender"
+    counts = ", ".join(f"{count} {group} ({chances.get(group, 0.97):.0%})" for group, count in groups.items())
+    return System(
+        name,
+        "tiny",
+        lambda seed, _: people(seed, groups, chances, attribute),
+        f"found of each group: {counts}",
+    )
+
+
 SYSTEMS = {
     system.name: system
     for system in (
@@ -390,42 +397,16 @@ SYSTEMS = {
         System("guesses", "useless", guesses, "answers Male to 80%, whoever is asked about"),
         System("two perfect images", "tiny", of_size(ideal, 2), "everything found, of two images"),
         System("twelve perfect images", "tiny", of_size(ideal, 12), "everything found, of twelve images"),
-        System(
-            "24 women of 120",
-            "tiny",
-            never_matched({"Female": 24, "Male": 96}, "Female"),
-            "too few women to judge, never matched",
-        ),
-        System(
-            "29 women of 600",
-            "tiny",
-            never_matched({"woman": 29, "man": 571}, "woman"),
-            "too few women to judge, never matched",
-        ),
-        System(
+        few("24 women of 120", {"Female": 24, "Male": 96}, {"Female": 0.0}),
+        few("29 women of 600", {"woman": 29, "man": 571}, {"woman": 0.0}),
+        few(
             "28 of one race of four",
-            "tiny",
-            never_matched({"Black": 28, "Indian": 300, "Latino": 300, "White": 300}, "Black", "race"),
-            "four races, one of too few images and never matched",
+            {"Black": 28, "Indian": 300, "Latino": 300, "White": 300},
+            {"Black": 0.0},
         ),
-        System(
-            "20 men of 300, over-matched",
-            "tiny",
-            lambda seed, _: people(seed, {"Female": 280, "Male": 20}, {"Female": 0.6, "Male": 1.0}),
-            "too few men to judge, and found more often",
-        ),
-        System(
-            "ideal, 24 women of 120",
-            "tiny",
-            lambda seed, _: people(seed, {"Female": 24, "Male": 96}, {"Female": 1.0, "Male": 1.0}),
-            "everything found, too few women to judge",
-        ),
-        System(
-            "ideal, 60 women of 300",
-            "tiny",
-            lambda seed, _: people(seed, {"Female": 60, "Male": 240}, {"Female": 1.0, "Male": 1.0}),
-            "everything found; 60 women do not show it within 5 points",
-        ),
+        few("20 men of 300, over-matched", {"Female": 280, "Male": 20}, {"Female": 0.6, "Male": 1.0}),
+        few("ideal, 24 women of 120", {"Female": 24, "Male": 96}, {"Female": 1.0, "Male": 1.0}),
+        few("ideal, 60 women of 300", {"Female": 60, "Male": 240}, {"Female": 1.0, "Male": 1.0}),
         System(
             "nobody asks for nonbinary",
             "tiny",

@@ -30,7 +30,7 @@ FEW = 10
 def observed(
     ranked: Rows, image: Rows, language: Rows, names: tuple[str, ...], tiers: dict[str, str]
 ) -> Observations:
-    """The tables of an audit of lists `(n_images, depth)`; `image` and `language` are of each caption."""
+    """The tables of an audit of lists `(n_images, depth)`; an `image` is -1 where not known."""
     images = pl.Series([f"i{row:05d}" for row in range(len(ranked))])
     captions = pl.Series([f"c{row:06d}" for row in range(len(image))])
     codes = pl.Series(names)[language]
@@ -46,7 +46,8 @@ def observed(
         }
     )
     items = pl.DataFrame({"item_id": captions, "text": captions, "language": codes})
-    targets = pl.DataFrame({"query_id": images[image], "item_id": captions})
+    known = image >= 0
+    targets = pl.DataFrame({"query_id": images[image[known]], "item_id": captions.filter(pl.Series(known))})
     return Observations(
         {
             "queries": pl.DataFrame({"query_id": images}).with_columns(
@@ -73,11 +74,17 @@ def of_vectors(
     common: float = 0.0,
     per_image: int | None = None,
     names: tuple[str, ...] = LANGUAGES,
+    less: float = 0.0,
+    lost: float = 0.0,
+    lost_in: tuple[str, ...] = (),
+    near: bool = False,
 ) -> Observations:
     """An encoder whose captions lie near their image, but for noise that is blind to language.
 
     `lean` is the share of the image in captions (1: all, 0: none, which is a useless encoder), `common` a
     direction that all vectors share, so that some captions are hubs; `per_image` languages an image has.
+    Low-tier captions have `less` of the common direction. `lost` is the share of the pool of captions of no
+    known image, in the languages `lost_in` or all, and `near` the queries or anywhere.
     """
     rng = np.random.default_rng(seed)
     seen = rng.normal(size=(size, WIDTH)).astype(np.float32)
@@ -85,7 +92,15 @@ def of_vectors(
     image, language = np.repeat(np.arange(size), has.shape[1]), np.sort(has, axis=1).ravel()
     captions = lean * seen[image] + noise * rng.normal(size=(len(image), WIDTH)).astype(np.float32)
     shared = common * np.sqrt(WIDTH) * np.eye(1, WIDTH, dtype=np.float32)
-    return observed(best(seen + shared, captions + shared), image, language, names, tiers_of(names))
+    hub = 1 - less * np.isin(names, LOW)[language, None].astype(np.float32)
+    others = round(lost / (1 - lost) * len(image))
+    about = lean * seen[rng.integers(size, size=others)] if near else rng.normal(size=(others, WIDTH))
+    stray = (about + noise * rng.normal(size=(others, WIDTH)) + shared).astype(np.float32)
+    spoken = np.flatnonzero(np.isin(names, lost_in or names))
+    image = np.concatenate([image, np.full(others, -1)])
+    language = np.concatenate([language, rng.choice(spoken, size=others)])
+    ranked = best(seen + shared, np.concatenate([captions + hub * shared, stray]))
+    return observed(ranked, image, language, names, tiers_of(names))
 
 
 def best(images: NDArray[np.float32], captions: NDArray[np.float32]) -> Rows:
@@ -141,27 +156,64 @@ def _full(size: int) -> tuple[Rows, Rows, tuple[str, ...], dict[str, str]]:
     return image, np.tile(np.arange(len(LANGUAGES)), size), LANGUAGES, tiers_of(LANGUAGES)
 
 
-def _filled(low: NDArray[np.bool_], rng: np.random.Generator, size: int) -> Rows:
+def erased(
+    seed: int, size: int, much: tuple[str, ...] = MUCH, low: tuple[str, ...] = LOW[1:]
+) -> Observations:
+    """The low tier has its share at every rank, by some of its languages: the others are never shown."""
+    rng = np.random.default_rng(seed)
+    depth = min(DEPTH, size * len(LANGUAGES) // 4)
+    where = rng.random((size, depth)) < len(LOW) / len(LANGUAGES)
+    return observed(_filled(where, rng, size, much, low), *_full(size))
+
+
+def weakened(seed: int, size: int, effect: float = 2.0) -> Observations:
+    """Some lists have no caption of one low-tier language, and the more of the others of its tier."""
+    rng = np.random.default_rng(seed)
+    depth = min(DEPTH, size * len(LANGUAGES) // 4)
+    where = rng.random((size, depth)) < len(LOW) / len(LANGUAGES)
+    without = rng.random((size, 1)) < effect * TOLERANCE
+    ranked = np.where(without, _filled(where, rng, size, MUCH, LOW[1:]), _filled(where, rng, size))
+    return observed(ranked, *_full(size))
+
+
+def rare(seed: int, size: int, images: int = 3) -> Observations:
+    """An ideal retriever of a pool that has a low-tier language for a few images only."""
+    rng = np.random.default_rng(seed)
+    seen = rng.normal(size=(size, WIDTH)).astype(np.float32)
+    image, language, names, tiers = _full(size)
+    kept = (language != names.index("te")) | (image < images)
+    image, language = image[kept], language[kept]
+    captions = seen[image] + 0.2 * rng.normal(size=(len(image), WIDTH)).astype(np.float32)
+    return observed(best(seen, captions), image, language, names, tiers)
+
+
+def _filled(
+    low: NDArray[np.bool_],
+    rng: np.random.Generator,
+    size: int,
+    much: tuple[str, ...] = MUCH,
+    less: tuple[str, ...] = LOW,
+) -> Rows:
     """Captions for lists of which is known where the low tier stands: own ones first, each used once."""
     order = rng.permutation(size)
     place = np.empty(size, dtype=np.int64)
     place[order] = np.arange(size)
     ranked = np.empty(low.shape, dtype=np.int64)
-    for is_low, names in ((False, MUCH), (True, LOW)):
-        offset = 0 if not is_low else len(MUCH)
+    for is_low, names in ((False, much), (True, less)):
+        places = np.array([LANGUAGES.index(name) for name in names])
         within = np.cumsum(low == is_low, axis=1) - 1  # how many of this side stand before
         mixed = rng.random((size, len(names))).argsort(axis=1)  # an order of its languages for each image
         image = order[(place[:, None] + within // len(names)) % size]
-        caption = image * len(LANGUAGES) + offset + mixed[image, within % len(names)]
+        caption = image * len(LANGUAGES) + places[mixed[image, within % len(names)]]
         ranked = np.where(low == is_low, caption, ranked)
     return ranked
 
 
-def constant(seed: int, size: int) -> Observations:
-    """All vectors alike: every list is the same random hundred captions."""
+def constant(seed: int, size: int, shown: tuple[str, ...] = LANGUAGES) -> Observations:
+    """All vectors alike: every list is the same random hundred captions, of the languages `shown`."""
     rng = np.random.default_rng(seed)
     image, language, names, tiers = _full(size)
-    top = rng.permutation(len(image))[: min(DEPTH, len(image))]
+    top = rng.permutation(np.flatnonzero(np.isin(names, shown)[language]))[:DEPTH]
     return observed(np.tile(top, (size, 1)), image, language, names, tiers)
 
 
@@ -218,6 +270,59 @@ SYSTEMS: dict[str, System] = {
             "noise with strong hubs",
         ),
         _system("constant", "useless", constant, "all lists are one list"),
+        _system(
+            "one list",
+            "useless",
+            partial(constant, shown=("en", "de")),
+            "all lists are one list of two languages",
+        ),
+        _system(
+            "hubs, .93",
+            "none",
+            partial(of_vectors, lean=1.0, noise=1.0, common=2.0, less=0.02),
+            "low tier slightly less often a hub",
+        ),
+        _system(
+            "strong hubs, .97",
+            "none",
+            partial(of_vectors, lean=1.0, noise=1.0, common=4.0, less=0.01),
+            "the same, stronger hubs",
+        ),
+        _system(
+            "hubs, one low",
+            "none",
+            partial(of_vectors, lean=1.0, noise=1.0, common=2.0, less=0.01, names=RARE),
+            "the same, one low tier language",
+        ),
+        *(
+            _system(
+                f"strays, {lost:.0%}{', ' + '/'.join(spoken) if spoken else ''}{', near' if near else ''}",
+                "none",
+                partial(of_vectors, lean=1.0, noise=0.6, lost=lost, lost_in=spoken, near=near, per_image=4),
+                "blind, and so much of the pool is of no known image",
+            )
+            for lost, spoken, near in (
+                (0.1, ("en",), False),
+                (0.35, (), False),
+                (0.35, ("en", "de", "fr"), False),
+                (0.35, ("sw", "te"), True),
+                (0.6, ("sw", "te"), False),
+                (0.6, ("en",), True),
+                (0.9, ("en",), False),
+                (0.9, (), True),
+            )
+        ),
+        _system("rare language", "tiny", rare, "ideal, but a low-tier language has three captions"),
+        _system(
+            "one erased", "planted", erased, "a low-tier language is never shown, the tier has its share"
+        ),
+        _system(
+            "two erased",
+            "planted",
+            partial(erased, much=MUCH[1:], low=LOW[:-1]),
+            "one of each tier is never shown",
+        ),
+        _system("one weaker", "planted", weakened, "a low-tier language has less, another one more"),
         _system("everywhere", "planted", everywhere, "low tier has less at every rank"),
         _system("favoured", "planted", partial(everywhere, sign=1), "low tier has more at every rank"),
         _system("first rank", "planted", first_rank, "low tier has less at rank 1 alone"),

@@ -25,6 +25,13 @@ def require(module: str, extra: str) -> Any:
         ) from None
 
 
+def accelerator() -> str | None:
+    """The name of the first accelerator that torch can use here, cuda or mps, or None; imports torch."""
+    torch = importlib.import_module("torch")
+    kinds = {"cuda": torch.cuda, "mps": torch.backends.mps}
+    return next((name for name, kind in kinds.items() if kind.is_available()), None)
+
+
 def check_torchvision() -> None:
     """InputError where torchvision is installed but is not of the same build as torch."""
     try:

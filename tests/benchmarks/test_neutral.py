@@ -1,5 +1,7 @@
 """Prompts that name no attribute: those that ship, those of a user, the words that must not be in them."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -128,3 +130,11 @@ def test_a_table_without_texts_is_said_to_lack_them(tmp_path):
     with pytest.raises(InputError, match="column 'text'"):
         read_neutral_prompts(path)
     assert NEUTRAL_PROMPTS.name == "neutral_prompts"
+
+
+def test_published_prompts_are_named_and_word_for_word() -> None:
+    prompts = read_neutral_prompts(Path("berg"))
+    assert prompts.height == 11 * 29
+    assert prompts["language"].unique().to_list() == ["en"]
+    assert {"This is the face of a kind person", "A noncriminal individual", "rich"} <= set(prompts["text"])
+    check_neutral(prompts, ["gender", "age", "race", "skin"], "berg")

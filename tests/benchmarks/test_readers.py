@@ -303,6 +303,24 @@ def test_fairface_has_labels_and_no_texts(copy):
         load_benchmark(f"fairface:{copy('fairface')},split=train")
 
 
+def test_both_splits_of_fairface_are_one_gallery(copy):
+    """Faces of both have the same numbers; labels of older copies have no column of their own for them."""
+    place = copy("fairface")
+    (place / "fairface_label_train.csv").write_text(
+        "file,age,gender,race\ntrain/1.jpg,20-29,Female,Black\n", "utf-8"
+    )
+    (place / "train").mkdir()
+    (place / "train/1.jpg").write_bytes((place / "val/1.jpg").read_bytes())
+    read = load_benchmark(f"fairface:{place},split=all")
+    assert read.name == "fairface-all"
+    assert read.images.table.drop("path").rows() == [
+        ("train/1", "20-29", "female", "Black", "train"),
+        ("val/1", "3-9", "male", "East Asian", "val"),
+        ("val/2", "more than 70", "female", "Latino_Hispanic", "val"),
+    ]
+    assert read.images.table["path"][0].endswith("train/1.jpg")
+
+
 def test_phase_describes_people_and_what_those_of_an_image_share(copy):
     place = copy("phase")
     read = load_benchmark(f"phase:{place}")

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -234,3 +236,28 @@ def test_what_a_classifier_has_learnt_is_shared_by_all_that_it_tests():
     row = difference(headline, blind[0], captioner(0.3), replicates=500, seed=0, share=0.1)
     assert row["p"] < 0.01
     assert row["low"] < row["difference"] < row["high"]
+
+
+def test_a_hub_that_all_queries_share_is_no_difference_and_many_captions_are():
+    # Each of 200 queries shows a Swahili caption in one system and an English one in the other.
+    def values(shown, images):
+        queries = Values.of(
+            range(200), [ValueColumn(SHARE, np.full(200, shown)), ValueColumn(BLIND, np.full(200, 0.5))]
+        )
+        held = np.zeros(200)
+        held[:images] = 200 / images
+        shared = [ValueColumn(SHARE, shown * held), ValueColumn(BLIND, 0.5 * held)]
+        return replace(queries, shared=Values.of(range(200), shared))
+
+    headline = Headline(quantity("exposure ratio", 1), of=(SHARE, BLIND), combine=ratio)
+    p = {}
+    for images in (1, 200):
+        tables = (values(shown, images) for shown in (1.0, 0.0))
+        found = difference(headline, *tables, replicates=500, seed=0)
+        assert (found["value_a"], found["value_b"], found["n"]) == (2.0, 0.0, 200)
+        p[images] = found["p"]
+    assert p[1] > 0.5
+    assert p[200] < 1e-6
+
+
+SHARE, BLIND = quantity("exposure", 1), quantity("expected exposure", 1)

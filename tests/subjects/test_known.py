@@ -38,5 +38,7 @@ def test_a_known_name_reaches_its_checkpoint(name: str) -> None:
 
 
 def test_names_are_known_in_any_case_and_keep_their_options() -> None:
-    assert in_full("gme-qwen2-2b,batch=2") == "gme:Alibaba-NLP/gme-Qwen2-VL-2B-Instruct,batch=2"
+    assert in_full("xlm-r-l/14,batch=2") == "mclip:M-CLIP/XLM-Roberta-Large-Vit-L-14,batch=2"
+    commit = "ce765ae71b8cdb208203cd8fb64a170b1b84293a"
+    assert in_full("gme-qwen2-2b,batch=2") == f"gme:Alibaba-NLP/gme-Qwen2-VL-2B-Instruct@{commit},batch=2"
     assert in_full("embeddings:some/folder") == "embeddings:some/folder"

@@ -32,7 +32,7 @@ from equiview.data.estimates import Estimates
 from equiview.data.figures import Figure
 from equiview.data.headline import Headline
 from equiview.data.lists import RankedLists
-from equiview.data.metric import Metric, Quantity
+from equiview.data.metric import SHARE, Metric, Quantity, share
 from equiview.data.observations import Observations
 from equiview.data.registry import Registry
 from equiview.data.requests import Plan
@@ -44,6 +44,15 @@ from equiview.io.progress import Progress
 from equiview.io.refusals import settings_of
 from equiview.io.tables import Schema
 from equiview.subjects import Subject
+
+CUT = share("texts cut", "share of texts of which the encoder reads only the beginning", "lower")
+CUT_RANGE = Metric(
+    "range of texts cut",
+    "largest share of texts cut of a language less the smallest",
+    *("lower", "points", SHARE),
+)
+COMMON = (CUT, CUT_RANGE)
+"""Metrics that every audit of encoders reports beside its own, where the encoder knows its limit."""
 
 
 class Settings(BaseModel):
@@ -126,8 +135,9 @@ class Audit(Generic[Sub, S, V]):
     `schemas` are of the observed tables, which `view` prepares for the steps that follow; `metrics` are of
     everything it reports. `draw` gives None for a figure without data. Runs are summed up and compared by
     `headlines`; the first one opens the report. `worst_by` names keys with the quantity by which the report
-    lists who is worst off; for each key the first quantity that was measured counts. `key_formats` formats
-    keys for reading (`{"grouping": "by {}"}`); `packages` are further distributions whose version can change
+    lists who is worst off: by an effect that is tested, those whom it shows to be; for each key the first
+    quantity that was measured counts. `key_formats` formats keys for reading (`{"grouping": "by {}"}`);
+    `packages` are further distributions whose version can change
     observations. `tables` are tables of its paper by name, such as `table-1`, made from the audit's own
     estimates; the first line of a function's docstring describes its table. `averaged` are metrics whose mean
     over systems is shown when several are compared. `plan` estimates the requests to models that cost money,
@@ -173,8 +183,8 @@ class Audit(Generic[Sub, S, V]):
             raise InputError(f"audit {self.name!r} takes {wanted}, but {subject.name!r} is {subject.kind}")
 
     def metric(self, name: str) -> Metric | None:
-        """One of its metrics by name."""
-        return next((metric for metric in self.metrics if metric.name == name), None)
+        """One of its metrics, or of those of all audits, by name."""
+        return next((metric for metric in (*self.metrics, *COMMON) if metric.name == name), None)
 
 
 AnyAudit: TypeAlias = Audit[Any, Any, Any]

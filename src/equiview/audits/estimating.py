@@ -195,15 +195,19 @@ class Rows:
         n: SupportsInt,
         chance: float | None = None,
         draws: Floats | None = None,
+        of_all: tuple[float, float] | None = None,
         **test: Unpack[Test],
     ) -> None:
         """One estimate with a known interval: `ends` are (value, low, high), or one exact number.
 
-        `draws`, `(replicates,)`, say how it varies with those that it is `among`.
+        `draws`, `(replicates,)`, say how it varies with those that it is `among`; `of_all` is a simultaneous
+        interval that is known already.
         """
         value, low, high = map(float, ends if isinstance(ends, tuple) else (ends, ends, ends))
         row = self._add(wanted, value, n, chance, test)
         row.update(low=low, high=high)
+        if of_all is not None:
+            row.update(low_all=of_all[0], high_all=of_all[1])
         if draws is not None:
             self._count(row, draws)
 

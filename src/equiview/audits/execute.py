@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import polars as pl
+
 from equiview.audits.base import AUDITS, AnyAudit, Settings
+from equiview.audits.cuts import SCHEMA, TABLE, estimated, with_cuts, with_evidence
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import write_figure
@@ -57,7 +60,9 @@ def execute(
         for key, audit in chosen.items():
 
             def observe(work: Path, audit: AnyAudit = audit, key: str = key) -> None:
-                observations = audit.observe(subject, benchmark, configured[key], progress)
+                settings = configured[key]
+                observations = audit.observe(subject, benchmark, settings, progress)
+                observations = with_cuts(observations, subject, benchmark, settings)
                 observations.write(work / "observations", key)
 
             run.stage(f"observe.{key}", observe)
@@ -98,7 +103,11 @@ def finish(run: Run, progress: Progress = silent, report: Report | None = None) 
         for done, (key, audit, settings) in enumerate(_audits_of(run), start=1):
             try:
                 estimates = audit.measure(view_of(run, key), settings)
-                verdicts.append(audit.judge(estimates, settings).stamped(key, audit.question))
+                verdict = audit.judge(estimates, settings)
+                if (counts := _cuts_of(run, key)) is not None:
+                    cut = estimated(counts, settings)
+                    verdict, estimates = with_evidence(verdict, cut), Estimates.concat([estimates, cut])
+                verdicts.append(verdict.stamped(key, audit.question))
                 parts.append(estimates.stamped(key))
             except Exception as error:  # an audit that fails must not cost the others
                 failures.append(_failure(key, error))
@@ -128,6 +137,13 @@ def finish(run: Run, progress: Progress = silent, report: Report | None = None) 
 def observations_of(run: Run, audit: str) -> Observations:
     """What one audit of a run observed; InputError for a table that is not as it was observed."""
     return run.observations(audit, AUDITS.get(audit).schemas)
+
+
+def _cuts_of(run: Run, audit: str) -> pl.DataFrame | None:
+    """How many texts were cut; None where that was not observed."""
+    if not (run.folder / "observations" / f"{audit}.{TABLE}.parquet").is_file():
+        return None
+    return run.observations(audit, {TABLE: SCHEMA})[TABLE]
 
 
 def view_of(run: Run, audit: str) -> Any:

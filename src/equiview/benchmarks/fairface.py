@@ -1,6 +1,7 @@
 """`fairface:DIR`: faces labelled by age, gender and race (Kärkkäinen and Joo, WACV 2021).
 
-`fairface_label_SPLIT.csv` and the faces in `SPLIT/`; `split` is val (default) or train. It has no texts.
+`fairface_label_SPLIT.csv` and the faces in `SPLIT/`; `split` is val (default), train, or all: both in one
+gallery, as S has them, train first. The label files hold 97,698 faces; S says 108,501. It has no texts.
 """
 
 from __future__ import annotations
@@ -34,14 +35,20 @@ FACES = Schema(
 
 @benchmark("fairface", usage=("fairface:DIR",), about="FairFace: faces labelled by age, gender and race")
 def fairface(argument: str) -> Benchmark:
-    """Read a split, val by default; images have `age`, `gender` and `race`, no texts."""
+    """Read a split, val by default; images have `age`, `gender` and `race`, of all also `split`; no texts."""
     place, options = FAIRFACE.open(argument)
-    split = FAIRFACE.choice(options, "split", ("val", "train"))
-    path = FAIRFACE.find(place, f"fairface_label_{split}.csv")
-    table = read_table(path, FACES)
+    split = FAIRFACE.choice(options, "split", ("val", "train", "all"))
+    tables: list[pl.DataFrame] = []
+    for part in ("train", "val") if split == "all" else (split,):
+        path = FAIRFACE.find(place, f"fairface_label_{part}.csv")
+        tables.append(read_table(path, FACES).with_columns(split=pl.lit(part)))
+    table = pl.concat(tables, how="diagonal")
     # Some copies of the labels name the folder of the archive as well.
-    files = [f"{split}/{Path(name).name}" for name in table["file"]]
+    rows = table.select("split", "file").iter_rows()
+    files = [f"{part}/{Path(name).name}" for part, name in rows]
     names = {file.rpartition(".")[0]: file for file in files}
     labels = {"age": table["age"], "gender": table["gender"].str.to_lowercase(), "race": table["race"]}
+    if split == "all":
+        labels["split"] = table["split"]
     images = image_items(place, names, (".", "fairface", "images"), path, labels)
     return FAIRFACE.benchmark(images, about=f"{len(images):,} faces", part=split)

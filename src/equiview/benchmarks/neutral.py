@@ -9,8 +9,8 @@ A file has templates and concepts by language; every template is filled with eve
 
 The file that comes with equiview, `prompt_data/neutral.toml`, has 11 templates and 29 concepts in each of
 eight languages: as many as "From Global to Local: Social Bias Transfer in CLIP" (S) asks, though not the
-same. A benchmark may bring prompts of its own as a table `neutral_prompts`, and a user a table of them as a
-file.
+same. `berg` names theirs: the published prompts of Berg et al. (2022), in English. A benchmark may bring
+prompts of its own as a table `neutral_prompts`, and a user a table of them as a file.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from equiview.io.toml import parse_toml_as
 from equiview.text.spaceless import is_spaceless
 
 SLOT = "{person}"
+PRESETS = ("berg",)
+"""Published prompts that ship, by the name of their file."""
 NEUTRAL_PROMPTS = Schema(
     "neutral_prompts",
     (
@@ -63,10 +65,15 @@ def shipped_neutral_prompts() -> pl.DataFrame:
 
 
 def read_neutral_prompts(path: Path) -> pl.DataFrame:
-    """Prompts of a user: a `.toml` file of templates and concepts, or a table (.csv, .parquet).
+    """Prompts of a user: one of `PRESETS`, a `.toml` file of templates and concepts, or a .csv or .parquet.
+
+    >>> read_neutral_prompts(Path("berg"))["text"][0]
+    'This is the face of a good person'
 
     The table has the columns of `NEUTRAL_PROMPTS`. InputError says what is wrong.
     """
+    if str(path) in PRESETS:
+        return _parse(_data(str(path)).read_bytes(), f"prompts of {path}")
     if path.suffix == ".toml":
         return _parse(content_of(path), str(path))
     return _filled(read_table(path, NEUTRAL_PROMPTS), str(path))

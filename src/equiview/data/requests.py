@@ -24,7 +24,8 @@ class Request:
     `id` is distinct among the requests asked together, and says the same in every run: `QUESTION:LANGUAGE`.
     `prompt` is all that a chat model reads, beside the picture of row `image`, if any, of the images that it
     is asked about. `question` and `options` are what a subject reads that answers by choosing among options;
-    None where there are none. A reply has at most `max_tokens` tokens.
+    None where there are none. A reply has at most `max_tokens` tokens. `repeat` counts how often the same was
+    asked before: a reply of its own is wanted.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Request:
     question: str = ""
     options: tuple[str, ...] = ()
     max_tokens: int = 1024
+    repeat: int = 0
 
     def key(self, picture: bytes = b"") -> str:
         """What tells it from every other request, whatever its id; `picture` is a hash of its picture.
@@ -43,6 +45,8 @@ class Request:
         (True, False)
         """
         content = asdict(self) | {"id": "", "image": self.image is not None}
+        if not self.repeat:
+            del content["repeat"]
         return fingerprint(json.dumps(content, ensure_ascii=False, sort_keys=True), picture)
 
 

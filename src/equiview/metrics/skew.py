@@ -1,9 +1,9 @@
 """Whom a search shows: Skew, MaxSkew and NDKL of demographic groups, and KL between groups' scores.
 
 Following "From Global to Local: Social Bias Transfer in CLIP" (Eq. 1 and 2) and Geyik, Ambler and Kenthapadi,
-"Fairness-Aware Ranking in Search and Recommendation Systems" (2019). `groups` is `(n_prompts, k)`: the group
-of each retrieved image from 0, best rank first. `pool_shares`, `(n_groups,)`, are the groups' shares of the
-whole set. Logarithms are natural.
+"Fairness-Aware Ranking in Search and Recommendation Systems" (2019), of whom Skew and NDKL are. `groups` is
+`(n_prompts, k)`: the group of each retrieved image from 0, best rank first. `pool_shares`, `(n_groups,)`, are
+the groups' shares of the whole set. Logarithms are natural.
 """
 
 from __future__ import annotations

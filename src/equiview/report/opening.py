@@ -16,7 +16,7 @@ import polars as pl
 from equiview.audits import installed, label_of
 from equiview.data.comparison import quantity_of
 from equiview.data.estimates import Estimate, Estimates
-from equiview.data.metric import Metric, Quantity
+from equiview.data.metric import Better, Metric, Quantity
 from equiview.data.run import Run
 from equiview.report.effects import at_once, plotted, scale
 from equiview.report.words import interval, language, metric_of, number, probability, signed
@@ -103,28 +103,40 @@ def worst(audit: str, estimates: Estimates, k: int | None = None) -> list[Worst]
 
     The quantity is the first for that key with several values, at the cutoff `k` of the verdict where it was
     measured there; rows with too few to judge by do not count. Listed is whose interval, of those that hold
-    for all of them at once, lies wholly on the bad side of the reference: the chance floor where less is
-    better, else the mean of all. There is no list where neither end of the metric is the bad one.
+    for all of them at once, lies wholly on the bad side of the reference: the floor of effects, which are
+    tested, or 0; of levels the chance floor where less is better, else the mean of all. There is no list
+    where neither end of the metric is the bad one.
     """
     known = installed(audit)
     lists: dict[str, Worst] = {}
     for key, named in known.worst_by if known else ():
         better = metric_of(audit, named.metric).better
-        measured = estimates.by(key, named.metric, k if named.k else None, **named.keys)
-        wanted = replace(named, k=k) if named.k and len(measured) else named
-        measured = estimates.by(key, wanted.metric, wanted.k, **wanted.keys)
+        at_verdict = replace(named, k=k if named.k else None)
+        wanted = at_verdict if _by(estimates, key, at_verdict) else named
+        measured = _by(estimates, key, wanted)
         rows = [row for row in measured if row.judged is not False and math.isfinite(row.value)]
         if key in lists or better is None or len(rows) < 2:
             continue
         rows = [at_once(row, len(rows)) for row in rows]
         mean = math.fsum(row.value for row in rows) / len(rows)
-        if better == "lower":
-            bad = [row for row in rows if row.low > (mean if row.chance is None else row.chance)]
-        else:
-            bad = [row for row in rows if row.high < mean]
+        bad = [row for row in rows if _is_worse(row, better, mean)]
         bad.sort(key=lambda row: row.value, reverse=better == "lower")
         lists[key] = Worst(key, wanted, tuple(bad[:WORST]), len(bad), len(rows))
     return list(lists.values())
+
+
+def _by(estimates: Estimates, key: str, wanted: Quantity) -> list[Estimate]:
+    """The rows of a quantity by a key, or by it and who it is compared with."""
+    keys: tuple[str | tuple[str, ...], ...] = (key, (key, "other"))
+    parts = (estimates.by(by, wanted.metric, wanted.k, **wanted.keys) for by in keys)
+    return next((list(part) for part in parts if len(part)), [])
+
+
+def _is_worse(row: Estimate, better: Better, mean: float) -> bool:
+    """Whether a row is shown to be on the worse side of its reference."""
+    level = mean if better == "higher" or row.chance is None else row.chance
+    reference = level if row.p is None else row.chance or 0.0
+    return row.low > reference if better == "lower" else row.high < reference
 
 
 def compared(

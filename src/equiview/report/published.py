@@ -49,14 +49,32 @@ def quantities(table: dict[str, Any]) -> list[Quantity]:
 
 
 def beside(runs: Sequence[Run]) -> list[PublishedTable]:
-    """The published tables of the benchmarks these runs are on; empty when there are none."""
+    """The published tables of the benchmarks these runs are on; empty when there are none.
+
+    A table with `settings` is shown beside runs that have them alone: by audit and setting, the words that
+    its value must hold, or the value.
+    """
     tables = []
     for paper in papers():
         for table in paper["tables"]:
-            ours = [run for run in runs if run.manifest.benchmark.name.split(":")[0] == table["benchmark"]]
+            ours = [
+                run
+                for run in runs
+                if run.manifest.benchmark.name.split(":")[0] == table["benchmark"] and _alike(run, table)
+            ]
             if ours:
                 tables.append(_beside(ours, table, paper["source"]))
     return tables
+
+
+def _alike(run: Run, table: dict[str, Any]) -> bool:
+    """Whether a run has the settings of a published table."""
+    wanted = [
+        (run.manifest.settings.get(audit, {}).get(name), value)
+        for audit, settings in table.get("settings", {}).items()
+        for name, value in settings.items()
+    ]
+    return all(value in str(have) if isinstance(value, str) else have == value for have, value in wanted)
 
 
 def _beside(runs: Sequence[Run], table: dict[str, Any], paper: str) -> PublishedTable:

@@ -3,21 +3,29 @@
 MaxSim adds up, over the tokens of the query, the dot product with the item's nearest token (Khattab and
 Zaharia, "ColBERT", SIGIR 2020, equation 3). The query is whatever is being ranked for: for image to text the
 image, so that a long caption gains nothing by its length.
+
+Where torch is in use and has a CUDA accelerator, tokens are compared there, in float64 and so that no order
+of sums rounds (see `equiview.search.products`).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.search.products import products
+from equiview.extras import accelerator
+from equiview.search.products import BITS, products
 
 Floats = NDArray[np.float32]
+ROOM = 16
+"""How many times the bytes of a block of scores the scratch on an accelerator may take."""
 
 
 def maxsim_blocks(
@@ -32,6 +40,9 @@ def maxsim_blocks(
         raise InputError(
             f"token vectors of queries are {queries.width} wide and of the gallery {gallery.width}"
         )
+    if "torch" in sys.modules and accelerator() == "cuda":  # imported by the encoder; never for this alone
+        yield from blocks_on("cuda", queries, gallery, block_bytes)
+        return
     # Half of the scratch's tokens are the query's: wide products are fast and the gallery is read seldom.
     most = max(1, block_bytes // (4 * len(gallery)))
     for start, stop in _pieces(queries.offsets, int((block_bytes / 8) ** 0.5), most):
@@ -51,6 +62,42 @@ def maxsim_blocks(
                 near[low:high].max(axis=0, out=best[item])
             scores[:, first:last] = np.add.reduceat(best, ends, axis=1).T
         yield start, scores
+
+
+def blocks_on(
+    device: str, queries: TokenVectors, gallery: TokenVectors, block_bytes: int
+) -> Iterator[tuple[int, Floats]]:
+    """As `maxsim_blocks`, by torch on `device`, with `ROOM` times the scratch there."""
+    import torch
+
+    def placed(vectors: TokenVectors, start: int, stop: int) -> tuple[Any, Any]:
+        """Tokens of items `start` to `stop`, and how many each has."""
+        counts = torch.from_numpy(np.diff(vectors.offsets[start : stop + 1]))
+        return _exact(torch.from_numpy(_floats(vectors, start, stop)).to(device)), counts.to(device)
+
+    room = ROOM * block_bytes
+    most = max(1, block_bytes // (4 * len(gallery)))
+    with torch.inference_mode():
+        for start, stop in _pieces(queries.offsets, int((room / 16) ** 0.5), most):
+            query_tokens, query_counts = placed(queries, start, stop)
+            scores = np.empty((stop - start, len(gallery)), dtype=np.float32)
+            for first, last in _pieces(gallery.offsets, max(1, room // (8 * len(query_tokens)))):
+                item_tokens, item_counts = placed(gallery, first, last)
+                near = item_tokens @ query_tokens.T
+                best = torch.segment_reduce(near, "max", lengths=item_counts, axis=0)
+                sums = torch.segment_reduce(best.T.contiguous(), "sum", lengths=query_counts, axis=0)
+                scores[:, first:last] = sums.float().cpu().numpy()
+            yield start, scores
+
+
+def _exact(tokens: Any) -> Any:
+    """Tokens in float64, rounded so that no order of the sums of their products rounds."""
+    import torch
+
+    wide = tokens.double()
+    exponents = torch.frexp(torch.linalg.vector_norm(wide, dim=1, keepdim=True)).exponent
+    shift = 1.5 * 2.0**52 * torch.ldexp(torch.ones_like(wide[:, :1]), exponents - BITS)
+    return (wide + shift) - shift
 
 
 def maxsim_pair(query: NDArray[np.floating], item: NDArray[np.floating]) -> float:

@@ -21,9 +21,10 @@ from equiview.stats.correlation import (
     spearman_interval,
     spearman_p,
 )
+from equiview.stats.exposure import MatchedExposure, matched_exposure
 from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
 from equiview.stats.means import mean_interval
-from equiview.stats.normal import exceeds_p, normal_interval, wald_p
+from equiview.stats.normal import beyond_p, exceeds_p, normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
 from equiview.stats.permutation import column_permutations, permutation_p
 from equiview.stats.proportions import (
@@ -49,10 +50,12 @@ __all__ = [
     "ChanceFloor",
     "Correlation",
     "LogRatio",
+    "MatchedExposure",
     "MatchedFloor",
     "MatchedShares",
     "Proportions",
     "QuantileInterval",
+    "beyond_p",
     "blind_rankings",
     "bootstrap_interval",
     "bootstrap_means",
@@ -69,6 +72,7 @@ __all__ = [
     "interval",
     "joint_level",
     "largest_deviations",
+    "matched_exposure",
     "matched_floor",
     "matched_shares",
     "maximum_interval",

@@ -63,6 +63,19 @@ def exceeds_p(value: float, replicates: ArrayLike, n: int) -> float:
     return float(stdtr(n - 1, -value / error))
 
 
+def beyond_p(value: float, replicates: ArrayLike, margin: float, n: int) -> float:
+    """The p value of `value`'s size being at most `margin`, on either side; see `exceeds_p`.
+
+    The tails at both ends of the null are added, so that a margin of 0 gives the two-sided p.
+
+    >>> round(beyond_p(3.0, [-1.0, 0.0, 1.0], margin=1.0, n=30), 4)
+    0.0277
+    """
+    draws, sign = np.asarray(replicates, dtype=np.float64), -1.0 if value < 0 else 1.0
+    tails = (exceeds_p(sign * value - end, sign * draws - end, n) for end in (margin, -margin))
+    return min(1.0, sum(tails))
+
+
 def wald_p(value: ArrayLike, replicates: ArrayLike) -> NDArray[np.float64]:
     """Two-sided p value of each column's `value` being 0, from its bootstrap standard error (Wald, 1943).
 

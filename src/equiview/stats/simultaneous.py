@@ -19,6 +19,10 @@ from equiview.errors import StatsInputError
 from equiview.stats._check import as_level
 
 Floats = NDArray[np.float64]
+SAME = 1e-12
+"""Standard errors below this, in units of the value or of 1, are rounding."""
+HIGHEST = 1 - 1e-9
+"""The highest level: intervals of many that hardly move are not infinitely wide."""
 
 
 def largest_deviations(value: ArrayLike, draws: ArrayLike) -> Floats:
@@ -37,7 +41,7 @@ def largest_deviations(value: ArrayLike, draws: ArrayLike) -> Floats:
     usable = np.isfinite(table).all(axis=0) & np.isfinite(values)
     table, values = table[:, usable], values[usable]
     error = table.std(axis=0)
-    moving = error > 1e-12 * np.maximum(np.abs(values), 1e-12)
+    moving = error > SAME * np.maximum(np.abs(values), 1.0)
     apart = np.abs(table[:, moving] - values[moving]) / error[moving]
     return np.asarray(apart.max(axis=1, initial=0.0))
 
@@ -55,7 +59,7 @@ def joint_level(deviations: ArrayLike, level: float = 0.95) -> float:
     wanted = as_level(level)
     normal = NormalDist()
     reach = float(np.quantile(np.asarray(deviations, dtype=np.float64), wanted))
-    return max(wanted, 2 * normal.cdf(reach) - 1)
+    return max(wanted, min(2 * normal.cdf(reach) - 1, HIGHEST))
 
 
 def widened(

@@ -24,6 +24,7 @@ class StoredAnswerer(Answerer):
     inner: Answerer
     name, fingerprint, about, parent = map(of_inner, ("name", "fingerprint", "about", "parent"))
     versions, looks, price, budget = map(of_inner, ("versions", "looks", "price", "budget"))
+    sampled = of_inner("sampled")
 
     def __init__(self, inner: Answerer, answers: Answers | None = None) -> None:
         super().__init__(inner.argument)

@@ -55,7 +55,7 @@ class StoredEncoder(Encoder):
     def embed(self, items: Items, progress: Progress = silent) -> Vectors:
         """Vectors of items in row order; InputError for the first item that cannot be read."""
         check_not_empty(items)
-        keys = keys_of(items)
+        keys = keys_of(items, self.inner.by_language)
         for _ in range(TRIES):
             shelf, _ = self._filled(items, keys, progress, "stop")
             with contextlib.suppress(KeyError, FileNotFoundError):  # another process has pruned it
@@ -67,7 +67,7 @@ class StoredEncoder(Encoder):
 
         With `stop` the first such item is an InputError.
         """
-        _, bad = self._filled(items, keys_of(items), progress, on_error)
+        _, bad = self._filled(items, keys_of(items, self.inner.by_language), progress, on_error)
         return reported(items, sorted(bad.items()))
 
     def _filled(

@@ -237,8 +237,11 @@ class Store:
         return freed
 
 
-def keys_of(items: Items) -> list[bytes | InputError]:
-    """The hash of each item's content, or why it cannot be read."""
+def keys_of(items: Items, by_language: bool = False) -> list[bytes | InputError]:
+    """The hash of each item's content, with `by_language` of text and language, or why it cannot be read."""
+    if items.kind == "text" and by_language:
+        pairs = zip(items.table["language"], items.texts, strict=True)
+        return [_key(b"text in", f"{language}\0{text}".encode()) for language, text in pairs]
     if items.kind == "text":
         return [_key(b"text", text.encode()) for text in items.texts]
     hashes = items.hash_pictures()

@@ -123,8 +123,8 @@ def _shared(audit: str, runs: tuple[Run, Run], first: Values, second: Values) ->
         raise InputError(f"runs {runs[0].name!r} and {runs[1].name!r} share no query of audit {audit!r}")
     at, other = (places[name].to_numpy() for name in ("at", "other"))
     return (
-        Values(first.rows[at], first.columns, first.matrix[at]),
-        Values(second.rows[other], second.columns, second.matrix[other]),
+        Values(first.rows[at], first.columns, first.matrix[at], first.shared),
+        Values(second.rows[other], second.columns, second.matrix[other], second.shared),
     )
 
 
@@ -180,7 +180,7 @@ def difference(
     # Too few clusters give no interval either.
     few = len(np.unique(first.clusters[~np.isnan(added)])) < LEAST
     low, high = (None, None) if few or np.isnan(differences).all() else map(float, interval(differences))
-    return {
+    tested = {
         "value_a": of_a,
         "value_b": of_b,
         "difference": None if math.isnan(of_b - of_a) else of_b - of_a,
@@ -189,6 +189,26 @@ def difference(
         "p": float(sign_flip_test(added, **options, tail="saddlepoint")),
         "n": int(np.count_nonzero(~np.isnan(added))),
     }
+    return tested | _over_shared(tested, headline, first, second, replicates=replicates, seed=seed)
+
+
+def _over_shared(
+    tested: dict[str, Any], headline: Headline, first: Values, second: Values, *, replicates: int, seed: int
+) -> dict[str, Any]:
+    """The p value and ends of an interval that hold over what queries share as well, such as captions.
+
+    A difference counts as shown where it is over queries and over what they share: the larger p value, and
+    the outer ends. Nothing where the values do not say what is shared.
+    """
+    a, b = first.shared, second.shared
+    if a is None or b is None or len(a.rows) != len(b.rows) or not headline.columns(a, b):
+        return {}
+    other = difference(headline, a, b, replicates=replicates, seed=seed)
+    ends = {}
+    for name, outer in (("low", min), ("high", max)):
+        known = tested[name] is not None and other[name] is not None
+        ends[name] = outer(tested[name], other[name]) if known else None
+    return ends | {"p": max(tested["p"], other["p"])}
 
 
 def _by_column(headline: Headline, first: Values, second: Values, share: float) -> dict[str, Any]:

@@ -98,6 +98,7 @@ class FineTuned(EmbeddingModel):
     inner: EmbeddingModel
     fingerprint, versions = of_inner("fingerprint"), of_inner("versions")
     declares_fingerprint, cuts = of_inner("declares_fingerprint"), of_inner("cuts")
+    by_language = of_inner("by_language")
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
@@ -128,6 +129,10 @@ class FineTuned(EmbeddingModel):
         """Vectors `(n, width)` of strings."""
         return self.inner.encode_texts(texts)
 
+    def encode_texts_in(self, texts: Sequence[str], language: str) -> Any:
+        """Vectors `(n, width)` of strings of one language."""
+        return self.inner.encode_texts_in(texts, language)
+
 
 def _inner(tuning: FineTuning, folder: Path, options: Mapping[str, str]) -> EmbeddingModel:
     if not tuning.scheme:
@@ -145,6 +150,7 @@ class Adapted(EmbeddingModel):
 
     inner: EmbeddingModel
     declares_fingerprint, cuts = of_inner("declares_fingerprint"), of_inner("cuts")
+    by_language = of_inner("by_language")
 
     def __init__(self, tuning: FineTuning, folder: Path, options: Mapping[str, str]) -> None:
         super().__init__()
@@ -182,6 +188,10 @@ class Adapted(EmbeddingModel):
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors of strings."""
         return self._moved("texts", self.inner.encode_texts(texts))
+
+    def encode_texts_in(self, texts: Sequence[str], language: str) -> NDArray[np.float32]:
+        """Unit vectors of strings of one language."""
+        return self._moved("texts", self.inner.encode_texts_in(texts, language))
 
     def _moved(self, side: str, vectors: Any) -> NDArray[np.float32]:
         import torch

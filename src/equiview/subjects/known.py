@@ -1,7 +1,8 @@
 """Models known by name: the ten of paper P, with what it takes to run each.
 
-Names, families and sizes are those of P. A licence is that of the weights as their publisher stated it at the
-time of writing; read the model's page before relying on it.
+Names, families and sizes are those of P. A revision is the commit of the weights that mteb registers; where
+there is none, the repository is read as it is now. A licence is that of the weights as their publisher stated
+it at the time of writing; read the model's page before relying on it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import polars as pl
 
 @cache
 def known_models() -> pl.DataFrame:
-    """One row per model: name, subject (what to type in full), family, parameters_millions, licence, extra.
+    """One row per model: name, subject, revision, family, parameters_millions, licence, extra.
+
+    Subject and revision are what to type in full.
 
     >>> known_models().filter(pl.col("name") == "GME-Qwen2-2B")["subject"].item()
     'gme:Alibaba-NLP/gme-Qwen2-VL-2B-Instruct'
@@ -23,15 +26,17 @@ def known_models() -> pl.DataFrame:
 
 
 def in_full(name: str) -> str:
-    """The full subject of a known model's name, options included; any other `name` unchanged.
+    """The full subject of a known model's name, revision and options included; any other `name` unchanged.
 
-    >>> in_full("clip-l/14,device=cpu")
-    'hf:openai/clip-vit-large-patch14,device=cpu'
+    >>> in_full("xlm-r-l/14,device=cpu"), in_full("clip-l/14")[:44]
+    ('mclip:M-CLIP/XLM-Roberta-Large-Vit-L-14,device=cpu', 'hf:openai/clip-vit-large-patch14@32bd6428880')
     """
     stem, comma, options = name.partition(",")
     table = known_models().filter(pl.col("name").str.to_lowercase() == stem.lower())
-    full: str = table["subject"][0] if len(table) else stem
-    return full + comma + options
+    if not len(table):
+        return name
+    subject, revision = table.select("subject", "revision").row(0)
+    return f"{subject}{f'@{revision}' if revision else ''}{comma}{options}"
 
 
 def licence_of(name: str) -> str:
@@ -40,5 +45,5 @@ def licence_of(name: str) -> str:
     >>> licence_of("hf:openai/clip-vit-large-patch14,device=cpu"), licence_of("hf:mine")
     ('MIT', '')
     """
-    rows = known_models().filter(subject=name.partition(",")[0])
+    rows = known_models().filter(subject=name.partition(",")[0].partition("@")[0])
     return str(rows["licence"][0]) if len(rows) else ""

@@ -99,10 +99,10 @@ class _Trial:
         self._tell()
         return self.model._as_vectors(self.model.encode_images(list(pictures)), len(pictures), "images")
 
-    def texts(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of texts in one call."""
+    def texts(self, texts: Sequence[str], language: str = "en") -> Vectors:
+        """Vectors of texts of one language in one call."""
         self._tell()
-        return self.model._as_vectors(self.model.encode_texts(list(texts)), len(texts), "texts")
+        return self.model._as_vectors(self.model.encode_texts_in(list(texts), language), len(texts), "texts")
 
     def _tell(self) -> None:
         self.done += 1
@@ -111,7 +111,7 @@ class _Trial:
     def checks(self) -> list[Check]:
         """Every check; later checks are skipped where vectors cannot be compared."""
         images = self.images(self.pictures)
-        texts = {language: self.texts(captions) for language, captions in self.captions.items()}
+        texts = {language: self.texts(captions, language) for language, captions in self.captions.items()}
         checks = [_widths(images, texts["en"]), _values(images, [*texts.values()])]
         if any(check.result == "looks wrong" for check in checks):
             return [*checks, Check("other checks", "note", "not made", "correct the above first")]

@@ -25,6 +25,8 @@ from equiview.io.toml import parse_toml_as
 from equiview.text.spaceless import is_spaceless
 
 TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+ENDING = re.compile(r"(?:ed|ing|ers?|ists?|like|less)$")
+"""What makes another word of a thing's name."""
 LETTER = re.compile(r"[a-z0-9]+|[^\W_]")
 """A token of languages written without spaces."""
 
@@ -96,6 +98,29 @@ class Things:
                 mentions.append(Mention(name, found[place].start(), found[place + length - 1].end()))
             place += length
         return mentions
+
+    def derived(self, caption: str) -> list[Mention]:
+        """Classes that a caption names by a word derived from theirs: "gloved", "skateboarding"; of English.
+
+        >>> [mention.name for mention in coco_things().derived("His gloved hand is cared for by a skier.")]
+        ['baseball glove', 'skis']
+        """
+        if self.language != "en":
+            return []
+        found = ((match, self._derived(match[0])) for match in self._token.finditer(caption.lower()))
+        return [Mention(name, match.start(), match.end()) for match, name in found if name]
+
+    def _derived(self, token: str) -> str | None:
+        """The class of the word that a token comes from; a short one doubles its last letter ("batting")."""
+        ending = ENDING.search(token)
+        if not ending:
+            return None
+        stem = token[: ending.start()]
+        stems = [stem[:-1]] if stem[-2:-1] == stem[-1:] else [f"{stem}e"] if len(stem) > 3 else []
+        if len(stem) > 3 or stem[-1:] in "aeiou":
+            stems.append(stem)
+        names = (self._phrases.get(word, {}).get((word,)) for word in stems)
+        return next(filter(None, names), None)
 
     def named(self, caption: str) -> frozenset[str]:
         """The classes that a caption names, each once."""

@@ -97,7 +97,7 @@ def test_headlines_and_whom_to_list_are_among_what_is_measured(tmp_path):
         means = values.at(*headline.columns(values)).mean(axis=0)
         assert row.value == pytest.approx(float(headline.combine(means)))
     for key, wanted in INDIVIDUAL.worst_by:
-        assert INDIVIDUAL.metric(wanted.metric).better == "lower"
+        assert INDIVIDUAL.metric(wanted.metric).better == "higher"
         assert len(estimates.by(key, wanted.metric, wanted.k, **wanted.keys)) == 4
 
 

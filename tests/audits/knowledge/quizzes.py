@@ -26,7 +26,15 @@ def observed(
     regions: Sequence[str | None] | None = None,
     images: Sequence[str] | None = None,
 ) -> Observations:
-    """Answers that are right where `correct` has 1, unread where it has -1; the first option is right."""
+    """Answers that are right where `correct` has 1, unread where it has -1, and else any wrong option.
+
+    The options are right in turn.
+    """
+    wrong = np.random.default_rng(len(correct)).integers(1, 4, size=(len(correct), len(languages)))
+
+    def chosen(question: int, place: int, value: int) -> int | None:
+        return None if value < 0 else int(question + (1 - value) * wrong[question, place]) % 4
+
     rows = [
         {
             "question_id": f"q{question}",
@@ -35,30 +43,31 @@ def observed(
             "region": regions[question] if regions else None,
             "question": f"{language}?",
             "options": OPTIONS,
-            "truth": 0,
-            "text": "A" if value == 1 else "B" if value == 0 else "...",
-            "chosen": {1: 0, 0: 1, -1: None}[value],
+            "truth": question % 4,
+            "text": "..." if (at := chosen(question, place, value)) is None else "ABCD"[at],
+            "chosen": at,
             "rule": "unread" if value < 0 else "letter",
             "stopped": "stop",
             "tokens": None,
         }
         for question, values in enumerate(correct)
-        for language, value in zip(languages, values, strict=True)
+        for place, (language, value) in enumerate(zip(languages, values, strict=True))
     ]
     answers = SCHEMAS["answers"].check(pl.DataFrame(rows, infer_schema_length=None), "answers")
     return Observations({"answers": answers, "pictures": pl.DataFrame(schema=SCHEMAS["pictures"].dtypes)})
 
 
 def quiz(size: int, languages: Sequence[str] = ("de", "en", "fr", "sw")) -> Benchmark:
-    """A quiz whose regions are its languages in turn; the first option is right."""
+    """A quiz whose regions are its languages in turn; the options are right in turn."""
+    words = ("right", "falsehood", "mistake", "error")
     rows = [
         {
             "question_id": f"q{n}",
             "image_id": f"i{n // 2}",
             "language": language,
             "question": f"{language}: {n}?",
-            "options": [f"{language} {word} {n}" for word in ("right", "falsehood", "mistake", "error")],
-            "truth": 0,
+            "options": [f"{language} {words[(place - n) % 4]} {n}" for place in range(4)],
+            "truth": n % 4,
             "region": languages[n % len(languages)],
         }
         for n in range(size)
@@ -71,11 +80,23 @@ def quiz(size: int, languages: Sequence[str] = ("de", "en", "fr", "sw")) -> Benc
 
 
 class Model(Answerer):
-    """Answers a share of the questions correctly, the same in each language, but in `weak` fewer of them."""
+    """Answers a share of the questions correctly, the same in each language, but in `weak` fewer of them.
 
-    def __init__(self, weak: str = "", share: float = 0.8, lost: float = 0.5, said: str = "{option}") -> None:
+    `noise` is the share of answers that are drawn anew each time.
+    """
+
+    sampled = False
+
+    def __init__(
+        self,
+        weak: str = "",
+        share: float = 0.8,
+        lost: float = 0.5,
+        said: str = "{option}",
+        noise: float = 0.0,
+    ) -> None:
         super().__init__()
-        self.weak, self.share, self.lost, self.said = weak, share, lost, said
+        self.weak, self.share, self.lost, self.said, self.noise = weak, share, lost, said, noise
 
     def replies(
         self, requests: Sequence[Request], images: Items | None, progress: Progress
@@ -83,8 +104,12 @@ class Model(Answerer):
         for place, request in enumerate(requests):
             number = int.from_bytes(hash_bytes(request.id.split(":")[0].encode())[:4], "little")
             share = self.share * (1 - self.lost * (request.language == self.weak))
+            rng = np.random.default_rng(int.from_bytes(hash_bytes(request.id.encode())[:4], "little"))
             right = np.random.default_rng(number).random() < share
-            option = request.options[0 if right else 1 + number % 3]
+            if rng.random() < self.noise:
+                right = rng.random() < 0.5
+            at = next(place for place, option in enumerate(request.options) if " right " in option)
+            option = request.options[at if right else (at + int(rng.integers(1, 4))) % 4]
             yield place, Reply(self.said.format(option=option), output_tokens=3)
 
 

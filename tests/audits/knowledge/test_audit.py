@@ -49,10 +49,31 @@ def test_too_few_questions_and_mere_guesses_decide_nothing() -> None:
     assert few.answer == "Not decided: only 40 questions, at least 100 are needed."
     guessing = judged(Model(share=0.25, weak="sw"))
     assert guessing.finding == "unclear"
-    assert "in no language is more answered correctly than by chance (25%) and 5 points" in guessing.answer
+    assert "than what the same letters get right when they are dealt to other questions" in guessing.answer
     close = judged(Model(weak="sw", lost=0.1))
     assert close.finding == "unclear"
     assert "not all are shown to be within" in close.answer
+
+
+def test_sampled_answers_are_told_from_lost_knowledge_by_repeats() -> None:
+    model = Model(share=1.0, noise=0.4)
+    model.sampled = True  # type: ignore[misc]
+    once = judged(model, size=4000)
+    assert once.finding == "unclear"
+    assert "whether languages or sampling take that cannot be judged: ask with repeats=3" in once.answer
+    settings = KNOWLEDGE.configure({"replicates": 300, "repeats": 4})
+    observations = KNOWLEDGE.observe(model, quiz(600), settings, silent)
+    assert len(observations["answers"]) == 600 * (4 + 3)
+    estimates = steps.measured(KNOWLEDGE, observations, settings)
+    sampling, lost = estimates.one("lost to sampling"), estimates.one("lost consistency")
+    assert sampling.value > 0.04
+    assert abs(lost.value) < 0.03
+    assert KNOWLEDGE.judge(estimates, settings).finding != "biased"
+
+
+def test_two_repeats_are_refused() -> None:
+    with pytest.raises(InputError, match="2 repeats tell too little"):
+        KNOWLEDGE.configure({"repeats": 2})
 
 
 def test_replies_that_cannot_be_read_are_said_and_shown() -> None:
@@ -130,14 +151,15 @@ def test_embedded_encoders_answer_the_embedded_quiz_as_they_were_trained(tmp_pat
         for name in ("skewed", "aligned")
     }
     numbers = {name: run.estimates.of("knowledge") for name, run in runs.items()}
-    assert [run.verdicts[0].finding for run in runs.values()] == ["biased", "fair"]
+    assert [run.verdicts[0].finding for run in runs.values()] == ["biased", "unclear"]
     for setting in ("EN", "LOC", "GLO"):
         assert numbers["aligned"].one("accuracy", setting=setting).low > 0.7
     assert gap(numbers["skewed"]) > 0.3
     assert abs(gap(numbers["aligned"])) < 0.05
     for name, least, most in (("skewed", 0.4, 0.5), ("aligned", 0.9, 1.0)):
         assert least < numbers[name].one("consistency", over="all-questions").value < most
-    assert abs(numbers["aligned"].one("lost consistency").value) < 0.02
+    # Even aligned names differ: languages agree on nearly all wrong answers, and less on right ones.
+    assert 0 < numbers["aligned"].one("lost consistency").value < 0.05
     figures = runs["skewed"].figures("knowledge")
     assert [figure.name for figure in figures] == [
         "accuracy-by-setting", "accuracy-by-language", "shift-by-language", "consistency-by-region",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from equiview.audits.knowledge import KNOWLEDGE
 from equiview.audits.knowledge.answers import Answered
-from equiview.audits.knowledge.sharing import both_if_independent, both_if_same, consistency
+from equiview.audits.knowledge.sharing import both_if_independent, consistency
 from equiview.data.estimates import Estimates
 from equiview.errors import InputError
 from equiview.metrics import answer_consistency, independent_consistency
@@ -170,8 +170,6 @@ def test_pairs_agree_with_the_metrics(correct: list[list[int]]) -> None:
 def test_shares_behave_at_their_ends() -> None:
     assert consistency(0.5, 0.5, 0.5) == 1
     assert both_if_independent(0.5, 0.5) == 0.25
-    assert both_if_same(0.1, 0.2, 0.25) == pytest.approx(0.0625), "below chance nothing is known"
-    assert both_if_same(1.0, 0.25, 0.25) == pytest.approx(0.25), "one knows all, the other guesses"
 
 
 def test_a_headline_of_consistency_is_the_estimate() -> None:

@@ -340,6 +340,28 @@ def test_predictions_in_the_released_layout_are_audited_alike(place, plain, tmp_
     assert_frame_equal(again["scores"].filter(~failed), first, abs_tol=1e-6)
 
 
+def test_translations_in_the_released_layout_are_a_translator(place, plain, tmp_path):
+    """Plain texts, English as it was, and "Error" where a translation failed."""
+    texts = {tuple(row[:3]): row[3] for row in plain["translations"].filter(translator="first").select(
+        "landmark_id", "language", "prompt", "text").rows()}  # fmt: skip
+    released: dict = {}
+    for row in plain["descriptions"].iter_rows(named=True):
+        cell = row["landmark_id"], row["language"], row["prompt"]
+        of_landmark = released.setdefault(row["landmark_id"], {})
+        of_landmark.setdefault(row["language"], []).append(texts.get(cell, row["text"]))
+    released["3"]["de"][1] = "Error"
+    path = tmp_path / "model_translated_openai.json"
+    data(path, released)
+    again = observed(place, translator=f"answers:{path}")
+    problems = again["translations"].drop_nulls("problem")
+    assert problems.select("landmark_id", "language", "prompt", "problem").rows() == [
+        ("3", "de", 1, "failed in the file")
+    ]
+    failed = (pl.col("landmark_id") == "3") & (pl.col("language") == "de") & (pl.col("prompt") == 1)
+    first = plain["scores"].filter(~failed, translator="first", scorer="first")
+    assert_frame_equal(again["scores"].filter(~failed), first, abs_tol=1e-6)
+
+
 def test_translators_share_the_budget_of_the_subject(place):
     subject = load_subject(f"{RULES}:Describer")
     options = configured(place, second_translator="none")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from labs.error_rates.parity import never_matched, people
+from labs.error_rates.parity import people
 
 from equiview.audits.parity import PARITY
 from equiview.data.items import Items
@@ -120,7 +120,7 @@ def test_labels_that_do_not_say_the_group_are_counted(faces):
 
 def test_a_group_too_small_to_judge_forbids_fair_and_is_named():
     for size, women in ((120, 24), (600, 29)):
-        verdict = verdict_on(never_matched({"Female": women, "Male": size - women}, "Female")(1, size))
+        verdict = verdict_on(people(1, {"Female": women, "Male": size - women}, {"Female": 0.0}))
         assert verdict.finding == "unclear"
         assert f"too few images of gender 'Female' ({women}), at least 30 are needed" in verdict.answer
 

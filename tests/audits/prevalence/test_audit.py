@@ -57,7 +57,7 @@ def test_every_estimate_has_an_interval_around_it_and_an_n(world):
     table = estimates.table
     assert (table["low"] <= table["value"] + 1e-12).all()
     assert (table["high"] >= table["value"] - 1e-12).all()
-    of_pool = pl.col("metric").is_in(["exchangeable captions", "captions of known images"])
+    of_pool = pl.col("metric").is_in(["exchangeable exposure", "captions of known images"])
     assert (table.filter(of_pool)["n"] == 160).all()
     assert (table.filter(~of_pool)["n"] == 40).all()
     unfloored = table.filter(pl.col("chance").is_null() & ~of_pool, pl.col("metric") != "expected exposure")

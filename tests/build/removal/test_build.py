@@ -186,7 +186,7 @@ def test_flickr30k_entities_need_no_words(tmp_path: Path) -> None:
     """People and a vehicle in two pictures of 2 x 2 pixels; captions are linked to what they name."""
     place = tmp_path / "in"
     layouts.flickr30k(place)
-    sentences = [{"raw": "A man on his sled.", "sentid": 0}]
+    sentences = [{"raw": "A man on his sled in snow.", "sentid": 0}]
     images = [{"filename": f"{n}.jpg", "split": "test", "sentences": sentences} for n in (11, 22)]
     write(place / "dataset_flickr30k.json", {"images": images})
     boxes = "".join(
@@ -195,11 +195,11 @@ def test_flickr30k_entities_need_no_words(tmp_path: Path) -> None:
         for n in (5, 6)
     )
     for image in ("11", "22"):
-        layouts.entities(place, image, "[/EN#5/people A man] on [/EN#6/vehicles his sled] .")
+        layouts.entities(place, image, "[/EN#5/people A man] on [/EN#6/vehicles his sled] in snow .")
         (place / f"Annotations/{image}.xml").write_text(f"<annotation>{boxes}</annotation>")
     built(f"flickr30k:{place}", tmp_path / "out", fill="zero", classes=["vehicles"])
     table = pl.read_parquet(tmp_path / "out/removals.parquet")
-    assert table["captions"].to_list() == [["A man on."]] * 2
+    assert table["captions"].to_list() == [["A man in snow."]] * 2
     assert table["kept"].to_list() == [["people"]] * 2
     captions = pl.read_parquet(tmp_path / "out/captions.parquet")
     assert captions["classes"].to_list() == [["people", "vehicles"]] * 2
@@ -243,3 +243,36 @@ def test_a_model_that_changes_nothing_is_counted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the filling left the picture as it was \(2\)"):
         built(name, tmp_path / "out", fill="inpaint", model=tmp_path / "same.onnx")
     assert not (tmp_path / "out/removals.parquet").exists()
+
+
+def test_what_an_encoder_still_sees_is_rejected_and_listed(tmp_path: Path) -> None:
+    """The encoder goes by shapes: it sees a dog in what is wide, whatever was filled."""
+    boxes = {1: [4, 4, 20, 20], 2: [4, 4, 30, 20], 3: [4, 4, 16, 24]}
+    name = coco(tmp_path / "in", {image: [DOG | {"bbox": box}, PERSON] for image, box in boxes.items()})
+    out = tmp_path / "out"
+    check = "tests.build.removal.looker:Looker"
+    counts = dict(built(name, out, fill="zero", classes=["dog"], check=check).drop("kind").rows())
+    assert counts["what was removed is still seen by the checking encoder"] == 1
+    assert counts["pictures that the checking encoder looked at"] == 3
+    assert counts["of them, pictures in which it did not see the object before either"] == 1
+    assert counts["pictures made"] == 2
+    listed = pl.read_csv(out / "still-seen.csv", infer_schema=False)
+    assert listed.select("source_id", "target", "seen before", "seen after").rows() == [
+        ("2", "dog", "dog", "dog")
+    ]
+    assert pl.read_parquet(out / "removals.parquet")["source_id"].to_list() == ["1", "3"]
+    page = (out / "index.html").read_text()
+    assert "Rejected: what was removed is still seen" in page
+    assert "the encoder sees: dog, then grass" in page
+    assert not [path for path in out.iterdir() if path.name.startswith("tmp")]
+    with pytest.raises(InputError, match=r"setting check: 'answers:x\.json' is"):
+        built(name, tmp_path / "b", check="answers:x.json")
+
+
+def test_the_embedded_encoder_looks_without_torch(tmp_path: Path) -> None:
+    counts = built(many(tmp_path / "in"), tmp_path / "out", classes=["dog"], check="pictogram:english")
+    counted = dict(counts.drop("kind").rows())
+    assert counted["pictures that the checking encoder looked at"] == 32
+    listed = len(pl.read_csv(tmp_path / "out/still-seen.csv"))
+    assert counted.get("what was removed is still seen by the checking encoder", 0) == listed
+    assert counted["pictures made"] == 32 - listed

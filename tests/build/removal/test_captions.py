@@ -12,13 +12,20 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from equiview.build.removal.captions import (
-    phrases_naming,
-    prompted,
-    prompts,
-    spacy_phrases,
-    without,
+from equiview.build.removal.captions import phrases_naming, prompted, prompts, rewritten, without
+from equiview.build.removal.edits import (
+    ALONE,
+    BROKEN,
+    DONE,
+    PRONOUN,
+    SUBJECT,
+    UNCLEAR,
+    Editor,
+    Refused,
+    edited,
+    fault,
 )
+from equiview.build.removal.parsed import spacy_editor, spacy_phrases
 from equiview.build.removal.sources import Caption
 from equiview.errors import InputError
 from equiview.text.things import coco_things
@@ -51,6 +58,72 @@ def left(text: str, *removed: str) -> str | None:
 )
 def test_phrases_that_name_what_was_removed_are_dropped(caption: str, removed: str, expected: str) -> None:
     assert left(caption, removed) == expected
+
+
+def reworded(caption: str, removed: str, editor: Editor = edited) -> str:
+    """The caption that is left, or why none is."""
+    try:
+        return rewritten(Caption(caption), [removed], WORDS, editor)
+    except Refused as why:
+        return str(why)
+
+
+@pytest.mark.parametrize(
+    ("caption", "removed", "expected"),
+    [
+        ("Two dogs fighting over a frisbee", "frisbee", "Two dogs fighting"),
+        ("Two dogs on grass are playing Frisbee.", "frisbee", "Two dogs on grass."),
+        ("A man is riding a horse on the beach.", "horse", "A man is on the beach."),
+        ("A man in a hat rides a horse.", "horse", "A man in a hat."),
+        ("A woman is holding an umbrella and smiling.", "umbrella", "A woman is smiling."),
+        ("A woman smiles while holding an umbrella.", "umbrella", "A woman smiles."),
+        ("A boy tries to catch a frisbee in a park.", "frisbee", "A boy in a park."),
+        ("A box sits on the back of a truck near a house.", "truck", "A box sits near a house."),
+        ("A field covered with sheep near a barn.", "sheep", "A field near a barn."),
+        ("A man is in a car.", "car", ALONE),
+        ("A man riding a horse.", "horse", ALONE),
+        ("A man and a dog are walking in the snow.", "dog", "A man is walking in the snow."),
+        ("A dog and a man walk in the snow.", "dog", UNCLEAR),
+        ("A cat and a dog sit on a mat.", "mat", "A cat and a dog sit on a mat."),
+        ("A cat, a dog, and a mouse in a box.", "dog", "A cat and a mouse in a box."),
+        ("A man throws a ball and a dog watches him.", "dog", "A man throws a ball."),
+        ("A man reads as a dog sleeps.", "dog", "A man reads."),
+        ("A man stands by a dog that is wearing a hat.", "dog", "A man stands."),
+        ("A black and white dog is playing with an orange ball in snow.", "dog", SUBJECT),
+        ("A black and white dog is playing with an orange ball in snow.", "sports ball", (
+            "A black and white dog is playing in snow.")),
+        ("A man chases a cat to catch it.", "cat", PRONOUN),
+        ("A player raises his gloved hand in the air.", "baseball glove", "A player in the air."),
+        ("A boy is skateboarding down a ramp.", "skateboard", DONE),
+        ("A batter touches his mitt with a gloved hand.", "baseball glove", ALONE),
+    ],
+)  # fmt: skip
+def test_a_phrase_goes_with_all_that_needs_it(caption: str, removed: str, expected: str) -> None:
+    assert reworded(caption, removed) == expected
+
+
+@pytest.mark.parametrize(
+    ("caption", "expected"),
+    [
+        ("on are playing Frisbee.", BROKEN),
+        ("A man with.", BROKEN),
+        ("A dog with and a cat.", BROKEN),
+        ("A child with a mask is holding.", BROKEN),
+        ("A man and is walking.", BROKEN),
+        ("A man.", ALONE),
+        ("His dog in the snow.", PRONOUN),
+        ("A man with a dog.", ""),
+        ("In a park, two men are talking.", ""),
+        ("Two men are talking", ""),
+    ],
+)
+def test_what_reads_badly_is_seen(caption: str, expected: str) -> None:
+    assert fault(caption) == expected
+
+
+@given(st.text(max_size=60))
+def test_any_caption_is_edited_or_refused(text: str) -> None:
+    assert reworded(f"{text} a dog on a horse {text}", "horse")
 
 
 @given(st.text(max_size=60))
@@ -105,6 +178,15 @@ def test_a_parser_says_which_words_belong_to_the_phrase(pipeline: Path) -> None:
     for find, expected in ((None, "dog"), (spacy_phrases(str(pipeline)), "the very old and tired dog")):
         spans = phrases_naming(caption, {"dog"}, WORDS, find)
         assert [caption.text[start:end] for start, end in spans] == [expected]
+
+
+def test_a_parser_says_what_goes_along(pipeline: Path) -> None:
+    """Of what is joined one part goes with what joined it; what was the subject cannot."""
+    edit = spacy_editor(str(pipeline))
+    assert reworded("a man and the very old and tired dog", "dog", edit) == ALONE
+    text = "a man and the very old and tired dog"
+    assert [text[start:end] for start, end in edit(text, [(33, 36)])[0]] == text.split()[2:]
+    assert reworded(text, "person", edit) in (SUBJECT, UNCLEAR, ALONE)
 
 
 def test_a_pipeline_that_cannot_be_used_is_said(tmp_path: Path) -> None:

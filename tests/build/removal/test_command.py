@@ -78,7 +78,10 @@ def test_a_chat_model_writes_captions_and_is_asked_once(tmp_path: Path) -> None:
         (["--fill", "paint"], "no filling is named 'paint'"),
         (["--keep-below", 0.9], "setting rules: keep_below must not be above along_above"),
         (["--largest", 0], "setting rules.largest: input should be greater than 0"),
-        (["--captions", "poem"], "setting captions: input should be 'phrases', 'prompts' or 'model'"),
+        (
+            ["--captions", "poem"],
+            "setting captions: input should be 'phrases', 'nouns', 'prompts' or 'model'",
+        ),
         (["--captioner", "pictogram:aligned", "--captions", "model"], "'pictogram:aligned' is an encoder"),
         (["--captions", "model"], "captions by a model need a captioner"),
         (["--words", "none.toml"], "none.toml: no such file"),

@@ -21,7 +21,7 @@ WIDTH, HEIGHT = 64, 48
 CATEGORIES = {"person": 1, "dog": 18, "frisbee": 34, "sports ball": 37}
 DOG = {"class": "dog", "bbox": [4, 4, 20, 20]}
 PERSON = {"class": "person", "bbox": [40, 8, 16, 32]}
-CAPTIONS = ("A man throws a frisbee to his dog.", "Two people on grass", "A dog and a man")
+CAPTIONS = ("A man throws a frisbee to his dog.", "Two people on grass", "A dog near a man on grass")
 
 
 def coco(

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import torch
 import transformers as hf
+from safetensors.torch import load_file, save_file
 
 from equiview.data.items import Items
 from equiview.data.requests import Request
@@ -110,3 +111,13 @@ def test_what_is_no_chat_model_is_said(folder, tmp_path):
     clip = tiny.build(tiny.clip, tmp_path / "clip")
     with pytest.raises(InputError, match="no chat template"):
         load_subject(f"chat:equiview-hf/{clip}").ask([request])
+
+
+def test_a_checkpoint_that_lacks_weights_is_refused(folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    state = load_file(copy / "model.safetensors")
+    lost = next(name for name in sorted(state) if "layers.1" in name)
+    del state[lost]
+    save_file(state, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match="the checkpoint has no weights for 1 parts of"):
+        load_subject(f"chat:equiview-hf/{copy},device=cpu").ask([Request("q:en", "anything?", "en")])

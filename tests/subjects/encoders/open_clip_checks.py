@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch.nn import functional
 
+from equiview.data.items import Items
 from equiview.errors import InputError
+from equiview.store.encoder import StoredEncoder
 from equiview.subjects import load_subject
+from equiview.subjects.encoders.open_clip import mark_of
 from tests.subjects.encoders import tiny
 from tests.subjects.encoders.checks import TOLERANCE, keeps_its_promises
 from tests.subjects.encoders.vocabularies import xlmr_tokenizer
@@ -203,3 +207,87 @@ def test_a_folder_that_lacks_weights_is_an_input_error(tmp_path: Path) -> None:
     (folder / "open_clip_config.json").unlink()
     with pytest.raises(InputError, match=r"has no open_clip_config\.json"):
         load_subject(f"open_clip:{folder}")
+
+
+@pytest.mark.parametrize("head", [80, 88, 104])
+def test_heads_are_as_wide_as_in_the_library(tmp_path: Path, head: int) -> None:
+    """ViT-H, ViT-g and ViT-bigG have heads of 80, 88 and 104: read as 64 wide, all vectors are wrong."""
+    config = {
+        "embed_dim": 16,
+        "vision_cfg": VISION | {"width": 2 * head, "head_width": head},
+        "text_cfg": TEXT,
+    }
+    tower, texts = saved(tmp_path / "tower", config), tiny.build(tiny.mclip, tmp_path / "texts")
+    settings = json.loads((tower / "open_clip_config.json").read_text())
+    settings["preprocess_cfg"] |= {"interpolation": "bicubic", "resize_mode": "shortest"}
+    (tower / "open_clip_config.json").write_text(json.dumps(settings))
+    images, _ = theirs(f"local-dir:{tower}", ["a dog"])
+    for name in (f"mclip:{texts},vision={tower}", f"open_clip:{tower}"):
+        made = load_subject(f"{name},device=cpu").encode_images(tiny.pictures())
+        np.testing.assert_allclose(made, images, atol=TOLERANCE)
+
+
+@pytest.fixture
+def nllb(tmp_path: Path) -> Path:
+    """NLLB-CLIP: the encoder of a translator; texts begin with the mark of their language."""
+    import transformers as hf
+
+    letters = ["<s>", "<pad>", "</s>", "<unk>", *"▁abcdefghijklmnopqrstuvwxyz"]
+    vocab = {letter: place for place, letter in enumerate(letters)}
+    tokenizer = hf.NllbTokenizer(vocab=vocab)
+    tower, folder = tmp_path / "tower", tmp_path / "model"
+    sizes = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 1, "encoder_attention_heads": 4}
+    sizes |= {"decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "init_std": 0.5}
+    tiny.saved(tower, hf.M2M100Config(**sizes, vocab_size=len(tokenizer)), tokenizer)
+    tiny.saved(folder, tokenizer)
+    names = {"hf_model_name": str(tower), "hf_tokenizer_name": str(tower), "hf_model_pretrained": False}
+    text = {**names, "hf_proj_type": "linear", "hf_pooler_type": "cls_pooler", "context_length": 24}
+    return saved(folder, {"embed_dim": 16, "vision_cfg": VISION, "text_cfg": text})
+
+
+def test_a_text_is_read_in_its_own_language(nllb: Path) -> None:
+    import open_clip
+    import transformers as hf
+
+    model, _, _ = open_clip.create_model_and_transforms(f"local-dir:{nllb}")
+    subject = load_subject(f"open_clip:{nllb},device=cpu")
+    texts = Items(
+        "text", pl.DataFrame({"id": ["0", "1", "2"], "text": ["dog"] * 3, "language": ["sw", "en", "ko"]})
+    )
+    made = subject.embed(texts)
+    for row, mark in enumerate(("swh_Latn", "eng_Latn", "kor_Hang")):
+        tokenizer = open_clip.get_tokenizer(f"local-dir:{nllb}")
+        tokenizer.tokenizer = hf.NllbTokenizer.from_pretrained(nllb, src_lang=mark)
+        with torch.no_grad():
+            expected = functional.normalize(model.eval().encode_text(tokenizer(["dog"])))[0].numpy()
+        np.testing.assert_allclose(made[row], expected, atol=TOLERANCE)
+    assert np.abs(made[0] - made[1]).max() > 1e-3
+    stored = StoredEncoder(subject).embed(texts)
+    np.testing.assert_array_equal(stored, made)
+    assert load_subject(f"open_clip:{nllb},device=cpu").fingerprint == subject.fingerprint
+    klingon = Items("text", pl.DataFrame({"id": ["0"], "text": ["targh"], "language": ["tlh"]}))
+    with pytest.raises(InputError, match="has no mark for 'tlh'; leave it out"):
+        subject.embed(klingon)
+
+
+def test_marks_of_the_languages_of_crossmodal_3600() -> None:
+    from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES
+
+    wanted = {
+        "ar": "arb_Arab", "fa": "pes_Arab", "fil": "tgl_Latn", "he": "heb_Hebr", "ko": "kor_Hang",
+        "no": "nob_Latn", "quz": "quy_Latn", "zh": "zho_Hans", "zh-TW": "zho_Hant", "pt-BR": "por_Latn",
+        "mi": "mri_Latn", "swh_Latn": "swh_Latn", "ps": "pbt_Arab", "ms": "zsm_Latn",
+    }  # fmt: skip
+    assert {code: mark_of(code, FAIRSEQ_LANGUAGE_CODES, "nllb") for code in wanted} == wanted
+
+
+def test_texts_longer_than_the_limit_are_counted(folder: Path, nllb: Path) -> None:
+    """The limit of both is 24 tokens, two of them before and after the text."""
+    subject = load_subject(f"open_clip:{folder}")
+    assert subject.cuts(["a dog", "", "word " * 60]) == [False, False, True]
+    assert load_subject(f"open_clip:{nllb}").cuts(["a dog", "word " * 60]) == [False, True]
+
+
+def test_a_text_of_just_the_limit_is_not_cut(tmp_path: Path) -> None:
+    subject = load_subject(f"open_clip:{plain(tmp_path / 'model')}")
+    assert subject.cuts(["a " * 22, "a " * 23]) == [False, True]

@@ -13,6 +13,7 @@ from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.io.progress import silent
+from equiview.store.vectors import keys_of
 from equiview.subjects import EmbeddingModel
 
 
@@ -142,3 +143,29 @@ def test_the_prevalence_audit_takes_one_vector_a_token():
     for name, schema in SCHEMAS.items():
         schema.check(seen[name], name)
     assert len(seen["rankings"]) == 18
+
+
+class ByLanguage(EmbeddingModel):
+    """A model whose vectors depend on the language of a text."""
+
+    by_language = True
+
+    def encode_images(self, images):
+        return np.ones((len(images), 2))
+
+    def encode_texts(self, texts):
+        return self.encode_texts_in(texts, "en")
+
+    def encode_texts_in(self, texts, language):
+        return [[len(text), ("en", "de", "sw").index(language) + 1] for text in texts]
+
+
+def test_the_same_words_in_two_languages_are_two_texts(tmp_path):
+    """ "Arm" is poor in German; vectors and the store keep the two apart."""
+    table = {"id": list("abcd"), "text": ["arm", "arm", "Hut", "arm"], "language": ["en", "de", "de", "en"]}
+    texts = Items("text", pl.DataFrame(table))
+    expected = [[3, 1], [3, 2], [3, 2], [3, 1]]
+    assert ByLanguage().embed(texts).tolist() == expected
+    keys = keys_of(texts, by_language=True)
+    assert (keys[0] == keys[3], keys[0] == keys[1]) == (True, False)
+    assert keys_of(texts)[0] == keys_of(texts)[1]

@@ -255,3 +255,79 @@ def test_a_model_of_one_tower_is_refused(checkpoint: Made, tmp_path: Path) -> No
     tiny.saved(folder, hf.BertModel(hf.BertConfig(**tiny.TOWER, vocab_size=300)))
     with pytest.raises(InputError, match="BertModel does not make separate vectors of images and texts"):
         load_subject(f"hf:{folder}").encode_texts(["a dog"])
+
+
+def test_vectors_are_cut_to_their_first_numbers_and_scaled_again(checkpoint: Made) -> None:
+    whole, cut = (load_subject(f"hf:{checkpoint('clip')}{dim}") for dim in ("", ",dim=5"))
+    for encode, encode_cut, items in (
+        (whole.encode_images, cut.encode_images, tiny.pictures()),
+        (whole.encode_texts, cut.encode_texts, ["a dog", "mbwa"]),
+    ):
+        first = encode(items)[:, :5]
+        expected = first / np.linalg.norm(first, axis=1, keepdims=True)
+        np.testing.assert_allclose(encode_cut(items), expected, atol=TOLERANCE)
+    assert whole.fingerprint != cut.fingerprint
+    with pytest.raises(InputError, match="dim is 17, but its vectors are 16 wide"):
+        load_subject(f"hf:{checkpoint('clip')},dim=17").encode_texts(["a dog"])
+    with pytest.raises(InputError, match="dim is '0'; expected a whole number from 1"):
+        load_subject(f"hf:{checkpoint('clip')},dim=0")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("jinaai/jina-embeddings-v4", "say jina-v4:jinaai/jina-embeddings-v4"),
+        ("vidore/colpali-v1.3", "say colpali:vidore/colpali-v1.3-hf"),
+        ("vidore/colqwen2-v1.0-hf@main", "say colqwen2:vidore/colqwen2-v1.0-hf"),
+        ("vidore/colqwen2.5-v0.2", r"say colqwen2\.5:vidore/colqwen2\.5-v0\.2"),
+        ("Qwen/Qwen3-VL-Embedding-2B", "say st:Qwen/Qwen3-VL-Embedding-2B"),
+        ("TomoroAI/tomoro-colqwen3-embed-4b", "say mteb:TomoroAI/tomoro-colqwen3-embed-4b"),
+        ("nomic-ai/nomic-embed-vision-v1.5", "say mteb:nomic-ai/nomic-embed-vision-v1.5"),
+        ("M-CLIP/XLM-Roberta-Large-Vit-L-14", "say mclip:M-CLIP/XLM-Roberta-Large-Vit-L-14"),
+    ],
+)
+def test_what_loads_another_kind_of_model_is_said_before_it_is_fetched(name: str, said: str) -> None:
+    with pytest.raises(InputError, match=f"hf reads dual encoders; {said}"):
+        load_subject(f"hf:{name}")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"model_type": "blip-2"}, "BLIP-2 gives several vectors a picture"),
+        ({"model_type": "flava"}, "FLAVA gives a vector a token"),
+        ({"model_type": "qwen2_5_vl", "architectures": ["JinaEmbeddingsV4Model"]}, "say jina-v4:"),
+    ],
+)
+def test_models_that_are_no_dual_encoders_are_refused_in_a_line(
+    checkpoint: Made, tmp_path: Path, config: dict[str, object], said: str
+) -> None:
+    folder = Path(shutil.copytree(checkpoint("clip"), tmp_path / "model"))
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match=said):
+        load_subject(f"hf:{folder}").encode_texts(["a dog"])
+
+
+def test_code_in_another_repository_is_pinned_and_in_the_fingerprint(
+    own_code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = json.loads((own_code / "config.json").read_text())
+    config["auto_map"] = {name: f"other/code--{place}" for name, place in config["auto_map"].items()}
+    (own_code / "config.json").write_text(json.dumps(config))
+    code = tmp_path / "snapshots" / ("c" * 40)
+    code.mkdir(parents=True)
+    asked: list[dict[str, object]] = []
+
+    def fetched(**where: object) -> str:
+        asked.append(where)
+        return str(code)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fetched)
+    found = []
+    for content in ("a = 1", "a = 2"):
+        (code / "modeling_own.py").write_text(content)
+        subject = load_subject(f"hf-trust:{own_code},code_revision=v1")
+        found.append(subject.fingerprint)
+        assert subject.trusted == {"trust_remote_code": True, "code_revision": "c" * 40}
+    assert found[0] != found[1]
+    assert asked[0] == {"repo_id": "other/code", "revision": "v1", "allow_patterns": ["*.py"]}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers as hf
+from safetensors.torch import save_file
 from torch.nn import functional
 
 from equiview.errors import InputError
@@ -122,7 +123,7 @@ TOWERS = {
 @pytest.mark.parametrize("width", TOWERS)
 @pytest.mark.parametrize("stated", [True, False])
 def test_the_published_widths_know_their_image_tower(copy: Path, width: int, stated: bool) -> None:
-    config: dict[str, object] = {"model_type": "M-CLIP"}
+    config: dict[str, object] = {"model_type": "M-CLIP", "num_attention_heads": 2}
     if stated:
         config["numDims"] = width
     else:
@@ -145,6 +146,40 @@ def test_a_text_tower_that_is_not_xlm_r_is_refused(copy: Path, checkpoint: Made)
     (copy / "config.json").write_text(json.dumps({"modelBase": "sentence-transformers/LaBSE"}))
     with pytest.raises(InputError, match="its text tower is sentence-transformers/LaBSE; mclip reads"):
         load_subject(name)
+
+
+def test_heads_that_nothing_states_are_not_guessed(copy: Path, checkpoint: Made) -> None:
+    """128 numbers are of two heads of 64 or of four of 32: weights do not say."""
+    config = json.loads((copy / "config.json").read_text())
+    del config["num_attention_heads"]
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match="128 wide is neither XLM-R base nor large"):
+        load_subject(f"mclip:{copy},vision={checkpoint('clip')}").encode_texts(["a dog"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"vision_cfg": None}, "states no vision_cfg"),
+        ({"vision_cfg": {"head_width": 48}}, "heads are 48 wide, which does not divide the width 128"),
+        ({"vision_cfg": {"pool_type": "avg"}}, "pool_type is 'avg'; mclip reads plain"),
+    ],
+)
+def test_an_image_tower_that_cannot_be_read_as_it_is_meant_is_refused(
+    checkpoint: Made, tmp_path: Path, changed: dict[str, object], said: str
+) -> None:
+    tower = Path(shutil.copytree(checkpoint("open_clip"), tmp_path / "tower"))
+    (tower / "open_clip_config.json").write_text(json.dumps({"model_cfg": changed}))
+    with pytest.raises(InputError, match=said):
+        load_subject(f"mclip:{checkpoint('mclip')},vision={tower}").encode_images(tiny.pictures())
+
+
+def test_weights_of_a_tower_that_would_not_be_used_are_named(checkpoint: Made, tmp_path: Path) -> None:
+    tower = Path(shutil.copytree(checkpoint("open_clip"), tmp_path / "tower"))
+    state = tiny.open_clip_state() | {"visual.attn_pool.query": torch.ones(1)}
+    save_file(state, tower / "open_clip_model.safetensors")
+    with pytest.raises(InputError, match=r"has 1 weights .* such as visual.attn_pool.query"):
+        load_subject(f"mclip:{checkpoint('mclip')},vision={tower}").encode_images(tiny.pictures())
 
 
 @pytest.mark.parametrize(

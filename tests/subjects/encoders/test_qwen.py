@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -177,3 +178,12 @@ def test_missing_weights_are_named(checkpoint: Made, tmp_path: Path) -> None:
         InputError, match=r"no weights for 1 parts of Qwen2VLModel, such as .*layers.1.mlp.up_proj"
     ):
         load_subject(f"gme:{folder}").encode_texts(["a dog"])
+
+
+def test_the_revision_that_an_adapter_names_is_that_of_its_base(checkpoint: Made, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(checkpoint("colqwen25"), tmp_path / "copy"))
+    settings = json.loads((folder / "adapter_config.json").read_text())
+    settings |= {"base_model_name_or_path": "no-such/base", "revision": "v7"}
+    (folder / "adapter_config.json").write_text(json.dumps(settings))
+    with pytest.raises(InputError, match="no-such/base@v7: is not a folder"):
+        _ = load_subject(f"colqwen2.5:{folder}").fingerprint

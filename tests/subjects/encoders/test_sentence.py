@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sentence_transformers as st
+from safetensors.torch import load_file, save_file
 
 from equiview.errors import InputError
 from equiview.subjects import load_subject
@@ -95,3 +96,47 @@ def test_a_broken_checkpoint_is_an_input_error(saved: Made, tmp_path: Path) -> N
         load_subject(f"st:{folder}").encode_texts(["a dog"])
     with pytest.raises(InputError, match="batch is 'many'"):
         load_subject(f"st:{saved('both')},batch=many").encode_texts(["a dog"])
+
+
+@pytest.mark.parametrize(("scheme", "kind"), [("st", "both"), ("st", "texts"), ("st-multi", "tokens")])
+def test_a_checkpoint_that_lacks_weights_is_refused(
+    saved: Made, tmp_path: Path, scheme: str, kind: str
+) -> None:
+    folder = Path(shutil.copytree(saved(kind), tmp_path / "copy"))
+    (weights,) = folder.glob("model.safetensors")
+    state = load_file(weights)
+    lost = next(name for name in sorted(state) if "layers.1" in name or "layer.1" in name)
+    del state[lost]
+    save_file(state, weights, metadata={"format": "pt"})
+    with pytest.raises(InputError, match="the checkpoint has no weights for 1 parts of"):
+        load_subject(f"{scheme}:{folder}").encode_texts(["a dog"])
+
+
+def test_a_pooler_that_is_never_read_may_be_missing(saved: Made, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(saved("texts"), tmp_path / "copy"))
+    state = load_file(folder / "model.safetensors")
+    kept = {name: value for name, value in state.items() if not name.startswith("pooler.")}
+    assert len(kept) < len(state)
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    whole, without = (load_subject(f"st:{path}") for path in (saved("texts"), folder))
+    np.testing.assert_allclose(without.encode_texts(["a dog"]), whole.encode_texts(["a dog"]), atol=TOLERANCE)
+
+
+def test_precision_on_an_accelerator_is_the_checkpoint_s(saved: Made, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(saved("texts"), tmp_path / "copy"))
+    config = json.loads((folder / "config.json").read_text())
+    for stated in ("bfloat16", "float32"):
+        (folder / "config.json").write_text(json.dumps(config | {"dtype": stated}))
+        assert load_subject(f"st:{folder}").half == stated
+
+
+def test_vectors_are_cut_to_their_first_numbers(saved: Made) -> None:
+    whole, cut = (load_subject(f"st:{saved('both')}{dim}").encode_texts(["a dog"]) for dim in ("", ",dim=5"))
+    first = whole[:, :5] / np.linalg.norm(whole[:, :5])
+    np.testing.assert_allclose(cut, first, atol=TOLERANCE)
+    with pytest.raises(InputError, match="'st-multi' has no option 'dim'"):
+        load_subject(f"st-multi:{saved('tokens')},dim=5")
+
+
+def test_long_texts_are_counted(saved: Made) -> None:
+    assert load_subject(f"st:{saved('texts')}").cuts(["a dog", "word " * 300]) == [False, True]

@@ -169,6 +169,7 @@ def mclip(folder: Path) -> Path:
         "modelBase": "xlm-roberta-large",
         "numDims": 16,
         "transformerDimensions": 128,
+        "num_attention_heads": 2,
     }
     (folder / "config.json").write_text(json.dumps(stated))
     return folder
@@ -208,7 +209,8 @@ def open_clip(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     save_file(open_clip_state(), folder / "open_clip_model.safetensors")
     colours = {"mean": [0.5, 0.5, 0.5], "std": [0.25, 0.25, 0.25]}
-    settings = {"model_cfg": {"embed_dim": 16}, "preprocess_cfg": colours}
+    sizes = {"embed_dim": 16, "vision_cfg": {"width": 128, "layers": 2, "image_size": 32, "patch_size": 8}}
+    settings = {"model_cfg": sizes, "preprocess_cfg": colours}
     (folder / "open_clip_config.json").write_text(json.dumps(settings))
     return folder
 

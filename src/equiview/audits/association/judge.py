@@ -12,6 +12,8 @@ from equiview.data.verdict import Verdict
 
 LEAST_LANGUAGES = 6
 """With fewer languages no pattern of signs has a probability of 5% or less, so no test could reject."""
+LEAST_TRIALS = 10
+"""A language with fewer trials forbids "fair": its pull is hardly known, yet counts as much as others."""
 KNOWN = 0.5
 """Share of the languages in which the right image must win more often than by chance."""
 
@@ -25,6 +27,8 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
     pull = estimates.one(MEAN_PULL, direction=direction)
     missing = _missing(estimates, pull, direction, settings.tolerance)
     finding = decide(pull, tolerance=settings.tolerance, missing=missing)
+    if finding == "fair" and (few := say.too_small(estimates, direction, LEAST_TRIALS)):
+        finding, missing = "unclear", few
     return verdict(
         finding,
         say.answer(finding, estimates, settings, missing),

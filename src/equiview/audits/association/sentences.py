@@ -33,6 +33,13 @@ TIES = {
 }
 
 
+def too_small(estimates: Estimates, direction: Direction, least: int) -> str:
+    """The languages with too few trials to call all languages fair; "" where there is none."""
+    pulls = estimates.by("language", PULL, direction=direction)
+    few = [f"{language_name(row.keys['language'])} ({row.n})" for row in pulls if row.n < least]
+    return filled(f"too few trials to judge each language, fewer than {least} in {{}}", few)
+
+
 def answer(finding: Finding, estimates: Estimates, settings: AssociationSettings, missing: str) -> str:
     """How often a wrong image wins because of its culture, and out of how many."""
     direction = settings.directions[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -76,7 +76,10 @@ class Ranked(View[DecorrelationSettings]):
 
 @once
 def values(view: Ranked, settings: DecorrelationSettings) -> Values:
-    """One number for each synthetic image, real image and caption; rows of one real image are a cluster."""
+    """One number for each synthetic image, real image and caption; rows of one real image are a cluster.
+
+    Images without one class share the captions that name it: what one caption adds, it adds to all of them.
+    """
     queries, recall = view["queries"], view["recall"]
     n, total = len(queries), len(queries) + len(recall)
     columns = []
@@ -86,7 +89,10 @@ def values(view: Ranked, settings: DecorrelationSettings) -> Values:
     for direction in DIRECTIONS:
         columns += list(_recall(recall, direction, settings, n))
     clusters = pl.concat([queries["source_id"], recall["image_id"].rename("source_id")])
-    return Values.of(_names(queries, recall), columns, clusters)
+    every = Values.of(_names(queries, recall), columns, clusters)
+    of_lists = every.select(lambda entry: entry.metric != RECALL and not entry.keys)
+    by_class = every.rows[:n].with_columns(cluster=queries["target"])
+    return replace(every, shared=Values(by_class, of_lists.columns, of_lists.matrix[:n]))
 
 
 def _names(queries: pl.DataFrame, recall: pl.DataFrame) -> pl.Series:
@@ -156,11 +162,10 @@ def measure(view: Ranked, settings: DecorrelationSettings) -> Estimates:
     per_query = values(view, settings)
     rows = Rows()
     tested = [entry for entry in per_query.quantities if entry.metric == EXCESS]
-    matrix = per_query.at(*tested)[: len(view["queries"])]
-    # Images without one class share the captions that name it: what one caption adds, it adds to all of them.
-    shared = [
-        view["queries"][name].rank("dense").to_numpy().astype(np.int64) for name in ("target", "source_id")
-    ]
+    by_class = per_query.shared
+    assert by_class is not None
+    matrix = by_class.at(*tested)
+    shared = (by_class.clusters, per_query.clusters[: len(matrix)])
     both = [mean_interval(matrix, clusters=clusters) for clusters in shared]
     low, high = np.min([ends.low for ends in both], axis=0), np.max([ends.high for ends in both], axis=0)
     seed = settings.seed_of("signs")

@@ -11,7 +11,14 @@ much more similar captions are to their own image than to all others.
 from equiview.audits.base import Audit, register
 from equiview.audits.individual.draw import draw
 from equiview.audits.individual.judge import judge
-from equiview.audits.individual.measure import GAP, RELATIVE_BEYOND, RELATIVE_GAP, measure, values
+from equiview.audits.individual.measure import (
+    GAP,
+    RELATIVE_BEYOND,
+    RELATIVE_GAP,
+    RELATIVE_SHIFT,
+    measure,
+    values,
+)
 from equiview.audits.individual.observe import SCHEMAS, observe
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.data.headline import Headline
@@ -62,7 +69,7 @@ METRICS = (
         unit="cosine",
         range=(-2.0, 2.0),
     ),
-    Metric("relative shift", "the shift of a language over the margin; 0 is none"),
+    Metric(RELATIVE_SHIFT, "the shift of a language over the margin; 0 is none", "higher"),
     Metric("similarity", "cosine of captions and images", unit="cosine", range=(-1.0, 1.0)),
     Metric(
         "text distance",
@@ -96,7 +103,7 @@ INDIVIDUAL = register(
         measure=measure,
         draw=draw,
         judge=judge,
-        worst_by=(("language", GAP),),
+        worst_by=(("language", quantity(RELATIVE_SHIFT)),),
         key_formats={"other": "beside {}"},
     )
 )

@@ -8,9 +8,10 @@ same knowledge in every language would give.
 
 from equiview.audits.base import Audit, register
 from equiview.audits.knowledge.answers import Answered
-from equiview.audits.knowledge.consistency import BOTH, CONSISTENCY, LOST, OVER_PAIRS, SAME, UNDEFINED
+from equiview.audits.knowledge.consistency import BOTH, CONSISTENCY, OVER_PAIRS, UNDEFINED
 from equiview.audits.knowledge.draw import draw
 from equiview.audits.knowledge.judge import judge
+from equiview.audits.knowledge.lost import LOST, SAME, SAMPLING
 from equiview.audits.knowledge.measure import (
     ACCURACY,
     ADVANTAGE,
@@ -33,7 +34,9 @@ __all__ = ["KNOWLEDGE", "METRICS", "SCHEMAS", "TABLES", "KnowledgeSettings"]
 
 METRICS = (
     share(ACCURACY, "share of questions answered correctly", "higher"),
-    points(SKILL.metric, "accuracy less what guessing scores", "higher"),
+    points(
+        SKILL.metric, "accuracy less what the same letters score when permuted over the questions", "higher"
+    ),
     share(
         CONSISTENCY,
         "of what is right in one language, the share that is right in another, averaged over both",
@@ -43,11 +46,17 @@ METRICS = (
         SAME,
         "what consistency would be if the model knew the same facts in every language and guessed the rest",
     ),
-    points(LOST, "consistency missing to that of the same knowledge in every language; 0 is none", "lower"),
-    points(SHIFT, "accuracy in a language less that in the others on the same questions; 0 is equal"),
+    points(
+        LOST,
+        "consistency missing to that of the same knowledge in every language, less what sampling takes; 0 is "
+        "none",
+        "lower",
+    ),
+    points(SAMPLING, "the same between answers to the same question in one language", "lower"),
+    points(SHIFT, "skill in a language less that in the others on the same questions; 0 is equal"),
     points(
         ADVANTAGE.metric,
-        "accuracy in the language of the place shown less that in other places' languages; 0 is none",
+        "skill in the language of the place shown less that in other places' languages; 0 is none",
     ),
     share(UNREAD, "share of replies that no rule reads; they count as wrong", "lower"),
     share(READ, "share of replies read by a rule"),

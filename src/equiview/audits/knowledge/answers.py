@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.base import View
+from equiview.audits.knowledge.guessing import Letters
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.data.observations import Observations
 from equiview.errors import InputError
@@ -17,10 +18,17 @@ from equiview.errors import InputError
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 ENGLISH = "en"
+REPEAT, SAMPLED = "repeat", "sampled"
+"""Further columns of `answers`: how often it was asked before in the language; whether it is sampled."""
 
 
 class Answered(View[KnowledgeSettings]):
-    """Questions by languages. `correct` and `rules` are `(n_questions, n_languages)`.
+    """Questions by languages. `correct`, `rules` and `known` are `(n_questions, n_languages)`.
+
+    `answers` are the rows of the first time that each question was asked, `letters` what was chosen then, and
+    `known` right answers net of what the same letters give by luck. `repeats` are the answers to the same
+    questions asked several times in one language, None where that was not done; `sampled` says whether asking
+    again could give another answer, None where that is not known.
 
     `region` holds for each question the column of its local language, -1 where none was asked in. `chance` is
     1 / number of options. `image` says which questions are about the same image. InputError where a question
@@ -29,7 +37,9 @@ class Answered(View[KnowledgeSettings]):
 
     def __init__(self, observations: Observations, settings: KnowledgeSettings) -> None:
         super().__init__(observations, settings)
-        answers = observations["answers"]
+        every = observations["answers"]
+        again = pl.col(REPEAT) > 0 if REPEAT in every.columns else pl.lit(False)
+        self.answers = answers = every.filter(~again)
         questions = answers.unique("question_id", keep="first", maintain_order=True)
         languages = sorted(answers["language"].unique())
         if len(languages) < 2:
@@ -47,6 +57,31 @@ class Answered(View[KnowledgeSettings]):
         self.region = np.asarray([place.get(region, -1) for region in questions["region"]], dtype=np.int64)
         self.chance: Floats = 1 / questions["options"].list.len().to_numpy().astype(np.float64)
         self.image: Integers = questions["image_id"].rank("dense").to_numpy().astype(np.int64) - 1
+        self.options: Integers = questions["options"].list.len().to_numpy().astype(np.int64)
+        self.truth: Integers = questions["truth"].to_numpy().astype(np.int64)
+        chosen = rows["chosen"].fill_null(-1).to_numpy().astype(np.int64).reshape(shape)
+        self.letters = Letters(chosen, self.truth, self.options)
+        self.sampled = _sampled(answers)
+        self.repeats = self._repeats(every, every.filter(again), order)
+
+    def _repeats(self, every: pl.DataFrame, again: pl.DataFrame, order: pl.Enum) -> Letters | None:
+        """The answers in the language that was asked in several times, a column for each time."""
+        if not len(again):
+            return None
+        language, times = again["language"][0], 1 + int(again[REPEAT].max())  # type: ignore[arg-type]
+        rows = every.filter(language=language).sort(pl.col("question_id").cast(order), REPEAT)
+        if len(rows) != times * len(order.categories) or again["language"].n_unique() > 1:
+            raise InputError(
+                f"table 'answers': not every question is answered {times} times in {language}, the language "
+                "of its repeats, and once in every other"
+            )
+        chosen = rows["chosen"].fill_null(-1).to_numpy().astype(np.int64).reshape(-1, times)
+        return Letters(chosen, self.truth, self.options)
+
+    @property
+    def known(self) -> Floats:
+        """Right answers net of luck: see `Letters.net`."""
+        return self.letters.net
 
     @property
     def regions(self) -> Integers:
@@ -82,7 +117,7 @@ class Answered(View[KnowledgeSettings]):
 
     @property
     def local_advantage(self) -> Floats:
-        """Correct in the local language less in other local languages, nan for English and without region.
+        """Known in the local language less in other local languages, nan for English and without region.
 
         All regions count alike, and "other" languages are those local to some question, so that what a
         language is good or bad at everywhere cancels. nan throughout with fewer than two such languages.
@@ -91,8 +126,8 @@ class Answered(View[KnowledgeSettings]):
         counted = np.isin(self.region, columns)
         if len(columns) < 2:
             return np.full(len(self.region), np.nan)
-        right = self.correct[:, columns].sum(axis=1)
-        own = np.where(counted, self.local, 0.0)
+        right = self.known[:, columns].sum(axis=1)
+        own = np.where(counted, self.known[np.arange(len(counted)), self.region], 0.0)
         difference = np.where(counted, own - (right - own) / (len(columns) - 1), np.nan)
         return self._by_region(difference / len(columns))
 
@@ -106,10 +141,17 @@ class Answered(View[KnowledgeSettings]):
 
     @cached_property
     def shifts(self) -> Floats:
-        """Correct in each language less in the others on average, `(n_questions, n_languages)`."""
-        others = self.correct.sum(axis=1, keepdims=True) - self.correct
-        return np.asarray(self.correct - others / (len(self.languages) - 1))
+        """Known in each language less in the others on average, `(n_questions, n_languages)`."""
+        others = self.known.sum(axis=1, keepdims=True) - self.known
+        return np.asarray(self.known - others / (len(self.languages) - 1))
 
     def pairs(self) -> list[tuple[int, int]]:
         """Columns of every two languages."""
         return list(combinations(range(len(self.languages)), 2))
+
+
+def _sampled(answers: pl.DataFrame) -> bool | None:
+    """Whether answers are sampled, None where that is not said of all of them."""
+    if SAMPLED not in answers.columns or answers[SAMPLED].null_count():
+        return None
+    return bool(answers[SAMPLED].any())

@@ -11,6 +11,7 @@ same form, and what it holds replaces ours::
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -33,8 +34,9 @@ Prompts = Mapping[str, Mapping[str, str]]
 def requests_of(benchmark: Benchmark, settings: KnowledgeSettings) -> list[Request]:
     """A request for each row of the quiz's `questions` in the languages asked in, in the order of the rows.
 
-    Its id is `QUESTION:LANGUAGE`. InputError for a benchmark without questions, a language without a prompt,
-    or a language that the quiz does not have.
+    Its id is `QUESTION:LANGUAGE`. Those that repeat a question in one language, English if it is asked in,
+    follow, the second time first; their ids end with the number of the repeat. InputError for a benchmark
+    without questions, a language without a prompt, or a language that the quiz does not have.
     """
     rows = questions_of(benchmark, settings)
     texts = prompts_of(settings)[settings.prompt]
@@ -45,7 +47,7 @@ def requests_of(benchmark: Benchmark, settings: KnowledgeSettings) -> list[Reque
         )
     images = benchmark.images.rows_of(rows["image_id"]).to_list()
     shown = _with_picture(benchmark)
-    return [
+    once = [
         Request(
             id=f"{row['question_id']}:{row['language']}",
             prompt=prompt_of(texts[row["language"]], row["question"], row["options"]),
@@ -57,6 +59,19 @@ def requests_of(benchmark: Benchmark, settings: KnowledgeSettings) -> list[Reque
         )
         for row, image in zip(rows.iter_rows(named=True), images, strict=True)
     ]
+    language = repeated_in(rows)
+    return once + [
+        replace(request, id=f"{request.id}:{time}", repeat=time)
+        for time in range(1, settings.repeats)
+        for request in once
+        if request.language == language
+    ]
+
+
+def repeated_in(rows: pl.DataFrame) -> str:
+    """The language in which questions are repeated: English, or else the first."""
+    languages = rows["language"].unique(maintain_order=True).to_list()
+    return "en" if "en" in languages else str(languages[0])
 
 
 def questions_of(benchmark: Benchmark, settings: KnowledgeSettings) -> pl.DataFrame:

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from equiview.audits.estimating import Replicates, Rows
 from equiview.audits.knowledge.answers import Answered, Floats, Integers
+from equiview.audits.knowledge.lost import add_lost
 from equiview.audits.knowledge.settings import KnowledgeSettings
-from equiview.audits.knowledge.sharing import both_if_independent, both_if_same, consistency
+from equiview.audits.knowledge.sharing import both_if_independent, consistency
 from equiview.data.headline import Headline, Means
 from equiview.data.metric import Quantity, quantity
 from equiview.data.values import ValueColumn, Values, column
-from equiview.stats import wald_p
 
-CONSISTENCY, SAME, LOST = "consistency", "same-knowledge consistency", "lost consistency"
+CONSISTENCY = "consistency"
 UNDEFINED = "undefined cells"
 BOTH = "both right"
 OVER = "all-questions"
@@ -57,19 +57,16 @@ OVER_PAIRS = Headline(quantity(CONSISTENCY, over=OVER), combine=mean_over_pairs,
 class Cells:
     """Consistency of some pairs of columns over the same questions.
 
-    `x` and `y` are the columns, `(n_cells,)`. `value` is as measured, `floor` if languages were independent,
-    `lost` what is missing to the same knowledge; `draws` and `lost_draws`, `(replicates, n_cells)`, are their
-    bootstrap replicates. nan where nothing is right in one of the two. All are of `n` questions about
-    `images` images.
+    `x` and `y` are the columns, `(n_cells,)`. `value` is as measured, `floor` if languages were independent;
+    `draws`, `(replicates, n_cells)`, are bootstrap replicates. nan where nothing is right in one of the two.
+    All are of `n` questions about `images` images.
     """
 
     x: Integers
     y: Integers
     value: Floats
     floor: Floats
-    lost: Floats
     draws: Floats
-    lost_draws: Floats
     n: int
     images: int
 
@@ -83,7 +80,7 @@ class Cells:
         settings: KnowledgeSettings,
     ) -> Cells:
         """The cells of columns `x` and `y` over the questions `rows`."""
-        correct, chance = answered.correct[rows], float(answered.chance[rows].mean())
+        correct = answered.correct[rows]
         purpose = "bootstrap of " + answered.languages[x[0]] if len(set(x.tolist())) == 1 else "bootstrap"
         shares = Replicates.of(
             np.concatenate([correct, correct[:, x] * correct[:, y]], axis=1),
@@ -92,17 +89,14 @@ class Cells:
             clusters=answered.image[rows],
         )
 
-        def computed(means: Floats) -> tuple[Floats, Floats]:
-            first, second, both = means[..., x], means[..., y], means[..., correct.shape[1] :]
-            measured = consistency(both, first, second)
-            return measured, consistency(both_if_same(first, second, chance), first, second) - measured
+        def computed(means: Floats) -> Floats:
+            return consistency(means[..., correct.shape[1] :], means[..., x], means[..., y])
 
-        value, lost = computed(shares.value)
-        draws, lost_draws = computed(shares.draws)
+        value, draws = computed(shares.value), computed(shares.draws)
         alone = shares.value[x], shares.value[y]
         floor = np.where(x == y, 1.0, consistency(both_if_independent(*alone), *alone))
         images = len(np.unique(answered.image[rows]))
-        return cls(x, y, value, floor, lost, draws, lost_draws, len(correct), images)
+        return cls(x, y, value, floor, draws, len(correct), images)
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -113,9 +107,9 @@ class Cells:
         """The consistency of one cell."""
         return Replicates(self.value[cell], self.draws[:, cell], np.asarray(self.images))
 
-    def mean(self, counted: NDArray[np.bool_], *, lost: bool = False) -> Replicates:
+    def mean(self, counted: NDArray[np.bool_]) -> Replicates:
         """The mean over the cells `counted` that are defined."""
-        value, draws = (self.lost, self.lost_draws) if lost else (self.value, self.draws)
+        value, draws = self.value, self.draws
         kept = counted & ~np.isnan(value)
         with np.errstate(invalid="ignore"):
             of_draws = np.nansum(draws[:, kept], axis=1) / (~np.isnan(draws[:, kept])).sum(axis=1)
@@ -135,7 +129,10 @@ def add_consistency(rows: Rows, answered: Answered, settings: KnowledgeSettings,
     for region in by_region:
         _add_cells(rows, region, [{"region": names[a], "language": names[b]} for a, b in region.places])
     _add_cells(rows, pairs, [{"language": names[a], "other": names[b]} for a, b in pairs.places])
-    _add_lost(rows, pairs, answered, settings, family)
+    if (defined := ~np.isnan(pairs.value)).any():
+        measured = pairs.mean(defined)
+        rows.add(quantity(CONSISTENCY, over=OVER), measured, pairs.n, float(pairs.floor[defined].mean()))
+        add_lost(rows, answered, settings, measured, family)
 
 
 def _of_region(answered: Answered, region: int, settings: KnowledgeSettings) -> Cells:
@@ -181,24 +178,3 @@ def _add_overall(
             sum(cells.n for cells in by_region),
             float(np.asarray(floors) @ weights),
         )
-
-
-def _add_lost(rows: Rows, pairs: Cells, answered: Answered, settings: KnowledgeSettings, family: str) -> None:
-    """Over all questions: consistency, with the same knowledge, and what is lost, of each language too."""
-    everything = np.ones(len(pairs.x), dtype=bool)
-    defined = ~np.isnan(pairs.value)
-    if not defined.any():
-        return
-    measured, lost = pairs.mean(everything), pairs.mean(everything, lost=True)
-    same = Replicates(measured.value + lost.value, measured.draws + lost.draws, measured.clusters)
-    rows.add(quantity(CONSISTENCY, over=OVER), measured, pairs.n, float(pairs.floor[defined].mean()))
-    rows.add(quantity(SAME, over=OVER), same, pairs.n)
-    for place, language in [(-1, ""), *enumerate(answered.languages)]:
-        of_language = everything if not language else (pairs.x == place) | (pairs.y == place)
-        if not (of_language & defined).any():
-            continue
-        lost = pairs.mean(of_language, lost=True)
-        judged = pairs.n >= settings.least
-        p = float(wald_p(lost.value, lost.draws)) if judged else None
-        about = quantity(LOST, None, **({"language": language} if language else {}))
-        rows.add(about, lost, pairs.n, p=p, judged=judged, family=family)

@@ -9,8 +9,9 @@ import polars as pl
 
 from equiview.audits.charts import MEASURED, by_family, intervals, matrix, named, points_by_language, square
 from equiview.audits.knowledge.answers import Answered
-from equiview.audits.knowledge.consistency import CONSISTENCY, LOST
+from equiview.audits.knowledge.consistency import CONSISTENCY
 from equiview.audits.knowledge.examples import known_in_one, unread
+from equiview.audits.knowledge.lost import LOST
 from equiview.audits.knowledge.measure import ACCURACY, SHIFT
 from equiview.audits.knowledge.reading import RULES
 from equiview.audits.knowledge.settings import KnowledgeSettings
@@ -181,7 +182,7 @@ def _in_how_many(answered: Answered) -> Chart:
 
 
 def _one_language(answered: Answered) -> Gallery | None:
-    rows = known_in_one(answered["answers"])
+    rows = known_in_one(answered.answers)
     if not len(rows):
         return None
     return _gallery(
@@ -195,7 +196,7 @@ def _one_language(answered: Answered) -> Gallery | None:
 
 
 def _unread(answered: Answered) -> Gallery | None:
-    rows = unread(answered["answers"])
+    rows = unread(answered.answers)
     if not len(rows):
         return None
     return _gallery(
@@ -210,7 +211,7 @@ def _unread(answered: Answered) -> Gallery | None:
 def _gallery(answered: Answered, rows: pl.DataFrame, *, name: str, title: str, see: str) -> Gallery:
     """A list for each question: the option chosen in each language, or the reply where none could be read."""
     pictures = dict(answered["pictures"].select("image_id", "picture").iter_rows())
-    headings = _headings(answered["answers"])
+    headings = _headings(answered.answers)
     tiers = dict(known_languages().select("code", "tier").iter_rows())
     table: list[dict[str, object]] = []
     shown: dict[str, bytes] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from equiview.audits.judging import at_least_none, decide, largest, shown, shows_bias, together, verdict
 from equiview.audits.knowledge import sentences as say
-from equiview.audits.knowledge.consistency import LOST
+from equiview.audits.knowledge.lost import LOST, SAMPLING
 from equiview.audits.knowledge.measure import ACCURACY, ADVANTAGE, SHIFT, SKILL, UNREAD
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.audits.saying import not_decided, too_few
@@ -21,17 +21,25 @@ def judge(estimates: Estimates, settings: KnowledgeSettings) -> Verdict:
     """Biased where a language's accuracy, the local advantage or lost consistency exceeds its tolerance.
 
     Fair where the intervals of all lie within. Unclear with too few questions, and where in no language more
-    is answered correctly than by chance and the tolerance. Languages that share guesses as well lose none.
+    is answered correctly than by luck and the tolerance. That consistency is lost to languages can be shown
+    only where it is known how much is lost to sampling.
     """
     gaps = _judged([*estimates.by("language", SHIFT), estimates.maybe(ADVANTAGE.metric)])
     lost = _judged([estimates.maybe(LOST), *estimates.by("language", LOST)])
     kinds = ((gaps, settings.tolerance), (list(map(at_least_none, lost)), settings.lost_tolerance))
     missing = _missing(estimates, settings)
-    finding = together(decide(*rows, tolerance=limit, missing=missing) for rows, limit in kinds)
+    of_gaps, of_lost = (decide(*rows, tolerance=limit, missing=missing) for rows, limit in kinds)
+    apart = estimates.maybe(SAMPLING) is not None
+    if not apart:  # sampled answers lose consistency too
+        of_lost = "fair" if of_lost == "fair" else "unclear"
+    finding = together((of_gaps, of_lost))
     if missing:
         answer = not_decided(missing)
     elif finding == "biased":
-        answer = say.biased(estimates, *(shown(rows, limit) for rows, limit in kinds))
+        found = [shown(rows, limit) for rows, limit in kinds]
+        answer = say.biased(estimates, found[0], found[1] if apart else [], among=len(gaps))
+    elif of_gaps == "fair" and of_lost == "unclear" and not apart:
+        answer = not_decided(say.repeats_needed(estimates))
     else:
         answer = say.otherwise(finding, estimates, settings)
     unread = estimates.one(UNREAD).value
@@ -41,7 +49,7 @@ def judge(estimates: Estimates, settings: KnowledgeSettings) -> Verdict:
         say.evidence(estimates, answer),
         advice=say.ADVICE,
         limits=(say.NOT_READ.format(unread), *say.LIMITS) if unread > UNREAD_SHARE else say.LIMITS,
-        effect=None if missing else _plotted(kinds),
+        effect=None if missing else _plotted(kinds if apart or of_lost == "fair" else kinds[:1]),
         able=not missing,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from equiview.audits.base import once
-from equiview.audits.estimating import Rows, joined, summarise
+from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.audits.knowledge.answers import Answered, Floats
 from equiview.audits.knowledge.consistency import BOTH, add_consistency, pair_columns
 from equiview.audits.knowledge.reading import RULES
@@ -16,7 +16,7 @@ from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.data.estimates import Estimates
 from equiview.data.metric import quantity
 from equiview.data.values import ValueColumn, Values, column
-from equiview.stats import mean_interval, sign_flip_test
+from equiview.stats import beyond_p, mean_interval
 
 ACCURACY, SHIFT, UNREAD, READ = "accuracy", "shift", "unread", "read"
 ADVANTAGE, SKILL = quantity("local advantage"), quantity("skill")
@@ -46,14 +46,14 @@ def measure(answered: Answered, settings: KnowledgeSettings) -> Estimates:
 def _accuracies(answered: Answered) -> Iterator[ValueColumn]:
     mean, chance = answered.correct.mean(axis=1), answered.chance
     yield column(ACCURACY, mean, chance=float(chance.mean()))
-    yield column(SKILL.metric, mean - chance)
+    yield column(SKILL.metric, answered.known.mean(axis=1))
     if answered.english >= 0:
         yield _accuracy(answered.correct[:, answered.english], chance, setting="EN")
     yield _accuracy(answered.local, chance, setting="LOC")
     yield _accuracy(answered.foreign, chance, setting="GLO")
     for place, language in enumerate(answered.languages):
         yield _accuracy(answered.correct[:, place], chance, language=language)
-        yield column(SKILL.metric, answered.correct[:, place] - chance, language=language)
+        yield column(SKILL.metric, answered.known[:, place], language=language)
     for region in answered.regions:
         inside = answered.region == region
         yield _accuracy(np.where(inside, mean, np.nan), chance, region=answered.languages[region])
@@ -82,25 +82,18 @@ def _differences(answered: Answered) -> Iterator[ValueColumn]:
 
 
 def _add_differences(rows: Rows, per_question: Values, settings: KnowledgeSettings) -> None:
-    """Shifts and the local advantage with their tests: signs are flipped image by image.
-
-    Where a model answers alike in all languages, each difference might as well have the other sign.
-    """
+    """Shifts and the local advantage, each tested to be beyond the tolerance."""
     tested = per_question.select(lambda entry: entry.metric in TESTED)
     intervals = mean_interval(tested.matrix, clusters=tested.clusters)
-    p_values = sign_flip_test(
-        tested.matrix,
-        clusters=tested.clusters,
-        replicates=settings.replicates,
-        seed=settings.seed_of("signs"),
-        tail="saddlepoint",
-    )
+    measured = Replicates.of(tested.matrix, settings, "differences", tested.clusters)
     for place, wanted in enumerate(tested.quantities):
-        n = int(intervals.n[place])
+        n, clusters = int(intervals.n[place]), int(intervals.n_clusters[place])
         judged = n >= settings.least
         ends = (intervals.value[place], intervals.low[place], intervals.high[place])
-        p = float(p_values[place]) if judged else None
-        rows.add_known(wanted, ends, n, p=p, judged=judged, family=VERDICT)
+        draws = measured.draws[:, place]
+        p = beyond_p(float(ends[0]), draws, settings.tolerance, clusters) if judged else None
+        among = "differences" if judged else ""
+        rows.add_known(wanted, ends, n, p=p, judged=judged, family=VERDICT, draws=draws, among=among)
 
 
 def _within_range(estimates: Estimates) -> Estimates:

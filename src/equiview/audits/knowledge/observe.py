@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.audits.knowledge.ask import questions_of, requests_of
+from equiview.audits.knowledge.answers import REPEAT, SAMPLED
+from equiview.audits.knowledge.ask import questions_of, repeated_in, requests_of
 from equiview.audits.knowledge.examples import known_in_one, unread
 from equiview.audits.knowledge.reading import read_answers
 from equiview.audits.knowledge.settings import KnowledgeSettings
@@ -42,9 +43,14 @@ SCHEMAS = schemas(
 def observe(
     subject: Answerer, benchmark: Benchmark, settings: KnowledgeSettings, progress: Progress
 ) -> Observations:
-    """One row for each question and language, and small pictures of the examples."""
-    rows = questions_of(benchmark, settings)
-    replies = subject.ask(requests_of(benchmark, settings), benchmark.images, progress)
+    """One row for each question and language, those of repeats after them, and pictures of the examples.
+
+    Two further columns of `answers`: `repeat`, from 0, and `sampled`, null where that is not known.
+    """
+    once, requests = questions_of(benchmark, settings), requests_of(benchmark, settings)
+    replies = subject.ask(requests, benchmark.images, progress)
+    again = once.filter(language=repeated_in(once))
+    rows = pl.concat([once] + [again] * (settings.repeats - 1))
     chosen, rules = read_answers([reply.text for reply in replies], rows["options"].to_list())
     answers = rows.with_columns(
         text=pl.Series([reply.text for reply in replies], dtype=pl.String),
@@ -52,8 +58,11 @@ def observe(
         rule=pl.Series(rules, dtype=pl.String),
         stopped=pl.Series([reply.stopped for reply in replies], dtype=pl.String),
         tokens=pl.Series([reply.output_tokens for reply in replies], dtype=pl.Int64),
-    ).select(list(SCHEMAS["answers"].dtypes))
-    examples = pl.concat([known_in_one(answers)["image_id"], unread(answers)["image_id"]])
+        repeat=pl.Series([request.repeat for request in requests], dtype=pl.Int32),
+        sampled=pl.lit(subject.sampled, dtype=pl.Boolean),
+    ).select(*SCHEMAS["answers"].dtypes, REPEAT, SAMPLED)
+    first = answers.filter(pl.col(REPEAT) == 0)
+    examples = pl.concat([known_in_one(first)["image_id"], unread(first)["image_id"]])
     image_ids = examples.unique(maintain_order=True)
     pictures = [benchmark.images.thumbnail(row) for row in benchmark.images.rows_of(image_ids)]
     return Observations(
@@ -67,7 +76,7 @@ def observe(
 
 
 def plan(subject: Answerer, benchmark: Benchmark, settings: KnowledgeSettings) -> list[Plan]:
-    """What would be asked: one request for each question and language."""
+    """What would be asked: one request for each question and language, and the repeats."""
     requests = requests_of(benchmark, settings)
     tokens = min(REPLY_TOKENS[settings.prompt], settings.tokens)
     return [Plan.of(subject.name, f"questions, {settings.prompt} prompt", requests, tokens)]

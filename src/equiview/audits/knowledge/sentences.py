@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from equiview.audits.knowledge.consistency import CONSISTENCY, OVER, SAME, UNDEFINED
+from equiview.audits.knowledge.consistency import CONSISTENCY, OVER, UNDEFINED
+from equiview.audits.knowledge.lost import LOST, SAME, SAMPLING
 from equiview.audits.knowledge.measure import ACCURACY, ADVANTAGE, READ, SHIFT, UNREAD
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.audits.knowledge.tables import SETTINGS
@@ -18,8 +19,10 @@ from equiview.audits.saying import (
     levels,
     limit,
     named,
+    of_many,
     opening,
     with_capital,
+    with_interval,
     without_capital,
 )
 from equiview.data.estimates import Estimate, Estimates
@@ -27,8 +30,6 @@ from equiview.data.verdict import Finding
 
 LIMITS = (
     "The same question may be harder in one language because its translation is worse.",
-    "A model that answers at random what it half knows loses consistency too; ask the same questions twice "
-    "in one language to see how much of it that is.",
     "With multiple choice a fact counts as known that could not be said without the options.",
 )
 NOT_READ = "{:.0%} of the replies could not be read and count as wrong."
@@ -41,16 +42,26 @@ ADVICE = (
 def unskilled(accuracy: Estimate, settings: KnowledgeSettings) -> str:
     """That no language is answered better than by chance."""
     return (
-        f"in no language is more answered correctly than by chance ({accuracy.chance or 0.0:.0%}) and "
-        f"{limit(settings.tolerance)}"
+        f"in no language is more answered correctly ({accuracy.value:.0%} on average) than what the same "
+        f"letters get right when they are dealt to other questions, and {limit(settings.tolerance)}"
     )
 
 
-def biased(estimates: Estimates, gaps: Sequence[Estimate], lost: Sequence[Estimate]) -> str:
-    """The differences and losses that show bias, largest first."""
+def repeats_needed(estimates: Estimates) -> str:
+    """That lost consistency cannot be told from sampling."""
+    lost = estimates.one(LOST)
+    return (
+        f"accuracy is alike in all languages, and {with_interval(lost)} of consistency are missing to the "
+        "same knowledge in every language; whether languages or sampling take that cannot be judged: "
+        "ask with repeats=3, which takes two more requests a question, or at temperature 0"
+    )
+
+
+def biased(estimates: Estimates, gaps: Sequence[Estimate], lost: Sequence[Estimate], *, among: int) -> str:
+    """The differences and losses that show bias, largest first, `among` so many that are judged."""
     claims = [
-        f"questions in {named(some, lambda shift: f'by {by_how_much(shift)}')} are answered correctly {side} "
-        "often than the same questions in the other languages"
+        f"questions in {named(some, lambda shift: f'by {by_how_much(shift.of_many())}')} are answered "
+        f"correctly {side} often than the same questions in the other languages{of_many(among)}"
         for side, some in by_side([gap for gap in gaps if gap.quantity.metric == SHIFT], "less", "more")
     ]
     claims += [_advantage(gap) for gap in gaps if gap.quantity.metric == ADVANTAGE.metric]
@@ -101,10 +112,12 @@ def _shared(estimates: Estimates) -> str:
     measured, same = (estimates.maybe(metric, over=OVER) for metric in (CONSISTENCY, SAME))
     if measured is None or same is None:
         return "In some language nothing is answered correctly"
+    sampling = estimates.maybe(SAMPLING)
+    taken = f"; {in_points(sampling.value)} are lost to sampling" if sampling and sampling.value else ""
     return (
         f"Of what is right in one language {measured.value:.0%} is right in another; if the same facts were "
         f"known in every language that would be {same.value:.0%}, and if languages knew nothing of each "
-        f"other {measured.chance or 0.0:.0%}"
+        f"other {measured.chance or 0.0:.0%}{taken}"
     )
 
 

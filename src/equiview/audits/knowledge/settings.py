@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
 
@@ -25,6 +25,12 @@ class KnowledgeSettings(Settings):
     max_tokens: int | None = Field(
         default=None, ge=1, description="tokens that a reply may have; none: enough for the kind of prompt"
     )
+    repeats: int = Field(
+        default=1,
+        ge=1,
+        description="how often each question is asked in one language, to tell lost knowledge from sampling; "
+        "3 or more where answers are sampled",
+    )
     include_diagonal: bool = Field(
         default=False,
         description="average the consistency of a language with itself too, as T's code does",
@@ -36,6 +42,13 @@ class KnowledgeSettings(Settings):
     lost_tolerance: float = Field(
         default=0.05, gt=0, lt=1, description="consistency that may be lost, as a share"
     )
+
+    @field_validator("repeats")
+    @classmethod
+    def _enough(cls, repeats: int) -> int:
+        if repeats == 2:
+            raise ValueError("2 repeats tell too little; ask at least 3 times, or once")
+        return repeats
 
     @property
     def tokens(self) -> int:

@@ -28,19 +28,3 @@ def consistency(both: ArrayLike, x: ArrayLike, y: ArrayLike) -> Shares:
 def both_if_independent(x: ArrayLike, y: ArrayLike) -> Shares:
     """`both` if languages knew things independently: the floor of consistency."""
     return np.asarray(x, dtype=np.float64) * np.asarray(y, dtype=np.float64)
-
-
-def both_if_same(x: ArrayLike, y: ArrayLike, chance: ArrayLike) -> Shares:
-    """What both would be if one language knew only facts that the other knows, and the rest were guesses.
-
-    This is ours. With accuracy a and `chance` g, a share k = (a - g) / (1 - g) is known. The language with
-    less knows k_1 of the questions, which the other knows too; k_2 - k_1 are known in the other and guessed
-    in the first; the rest is guessed in both: k_1 + (k_2 - k_1) g + (1 - k_2) g^2.
-
-    >>> both_if_same([1.0, 0.25, 0.7], [1.0, 0.25, 0.4], 0.25).round(4).tolist()
-    [1.0, 0.0625, 0.325]
-    """
-    g = np.asarray(chance, dtype=np.float64)
-    known = [np.clip((np.asarray(a, dtype=np.float64) - g) / (1 - g), 0, 1) for a in (x, y)]
-    less, more = np.minimum(*known), np.maximum(*known)
-    return np.asarray(less + (more - less) * g + (1 - more) * g**2)

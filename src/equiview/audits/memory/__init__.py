@@ -57,7 +57,7 @@ METRICS = (
         "how much more descriptions in a language score than those of the same landmarks in the others",
         range=CHANGES,
     ),
-    Metric(TESTED[SHIFT], "the shift of a language over the margin; 0 is none", unit="share"),
+    Metric(TESTED[SHIFT], "the shift of a language over the margin; 0 is none", "higher", "share"),
     Metric(
         LOCAL,
         "how much more descriptions in the region's language score than those in foreign ones, English apart",
@@ -116,7 +116,7 @@ MEMORY = register(
         measure=measure,
         draw=draw,
         judge=judge,
-        worst_by=(("language", quantity(SCORE)),),
+        worst_by=(("language", quantity(TESTED[SHIFT])),),
         key_formats={"setting": "{}", "variant": "{}", "category": "{}", "prompt": "prompt {}"},
         packages=("lingua-language-detector",),
         tables=TABLES,

@@ -155,7 +155,8 @@ def _translated(
         translated: dict[str, tuple[str | None, str | None]] = {}
         if translator is not None and needed:
             replies = translator.ask(translations_asked(needed, settings), None, progress)
-            translated = dict(zip(needed, map(translation_of, replies), strict=True))
+            found = (translation_of(reply, finished=translator.looks_up) for reply in replies)
+            translated = dict(zip(needed, found, strict=True))
         texts = []
         for row in rows:
             cell = {name: row[name] for name in ("landmark_id", "language", "prompt")}

@@ -65,15 +65,19 @@ def _refusals() -> dict[str, tuple[str, ...]]:
     }
 
 
-def translation_of(reply: Reply) -> tuple[str | None, str | None]:
+def translation_of(reply: Reply, finished: bool = False) -> tuple[str | None, str | None]:
     """(the translation, None) of a reply that holds one, or (None, why it holds none).
 
-    It is looked for in the field `translation` of a JSON object: the whole reply, or the last one in it.
+    It is looked for in the field `translation` of a JSON object: the whole reply, or the last one in it. Of
+    `finished` translations the text itself is the translation where it holds none, as in T's released files,
+    which say "Error" of what failed.
 
     >>> translation_of(Reply('Here it is: {"translation": "A red tower."}'))
     ('A red tower.', None)
     >>> translation_of(Reply("A red tower."))
     (None, 'no JSON object with a translation')
+    >>> translation_of(Reply("A red tower."), finished=True)
+    ('A red tower.', None)
     """
     if reply.stopped == "refused":
         return None, "refused"
@@ -84,7 +88,12 @@ def translation_of(reply: Reply) -> tuple[str | None, str | None]:
         value = fields.get("translation")
         if isinstance(value, str):
             return (value.strip(), None) if value.strip() else (None, "empty")
-    return None, "cut off" if reply.stopped == "length" else "no JSON object with a translation"
+    if reply.stopped == "length":
+        return None, "cut off"
+    if finished:
+        text = reply.text.strip()
+        return (None, "failed in the file") if text == FAILED else (text, None)
+    return None, "no JSON object with a translation"
 
 
 def _objects(text: str) -> list[dict[str, Any]]:

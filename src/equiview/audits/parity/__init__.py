@@ -105,9 +105,8 @@ PARITY = register(
                 for spread in ("range", "sd")
             ),
         ),
-        worst_by=(
-            ("language", quantity("R", 1, task=DIRECTIONS[0])),
-            *(("language", quantity("accuracy", task=task)) for task in SHIPPED),
+        worst_by=tuple(
+            ("language", quantity("gap to pivot", task=task)) for task in (DIRECTIONS[0], *SHIPPED)
         ),
         key_formats={
             "task": "{}",

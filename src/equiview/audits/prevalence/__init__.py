@@ -1,4 +1,4 @@
-"""Prevalence bias (P, image to text): do much-written languages crowd out equally right captions of others.
+"""Prevalence bias (P, image to text): do captions in some languages crowd out equally right ones in others.
 
 All captions of all languages are in one pool. For each image the pool is ranked. How much of the top a
 tier, a language or a group of the user's own holds is compared with what a retriever blind to it would give:
@@ -11,7 +11,7 @@ from equiview.audits.base import Audit, register
 from equiview.audits.prevalence.draw import draw
 from equiview.audits.prevalence.judge import judge
 from equiview.audits.prevalence.lists import Lists
-from equiview.audits.prevalence.measure import measure, values
+from equiview.audits.prevalence.measure import HEADLINES, measure, values
 from equiview.audits.prevalence.observe import SCHEMAS, explore, observe
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.prevalence.tables import TABLES
@@ -29,16 +29,31 @@ METRICS = (
     ),
     share(
         "exposure",
-        "share of the first results that a group holds, upper ranks counting more; chance is its share when "
-        "groups are exchanged among the captions of each image",
+        "share of the first results that a group holds by captions with an equal of another group, upper "
+        "ranks counting more; chance is its share when groups are exchanged among the captions of each image",
     ),
     share(
         "expected exposure",
         "exposure that a group would have on average if groups were exchanged among each image's captions",
     ),
+    Metric(
+        "log exposure ratio",
+        "natural logarithm of the exposure ratio, which counts too much and too little alike; 0 is blind, "
+        "-0.69 half; the verdict reads it; p is of a ratio within the tolerance",
+        "higher",
+        "nats",
+    ),
     share(
-        "exchangeable captions",
-        "share of the pool's captions with a caption of the same image, of another group, beside them",
+        "exchangeable exposure",
+        "share of the first results that are captions with an equal, one of their image and of another group",
+    ),
+    Metric(
+        "Spearman of exposure and web share",
+        "rank correlation over languages of the exposure ratio with the share of the web; above 0 "
+        "much-written languages get more",
+        "lower",
+        "",
+        (-1.0, 1.0),
     ),
     share("captions of known images", "share of the pool's captions whose image is known"),
     nats(
@@ -64,7 +79,7 @@ METRICS = (
 PREVALENCE = register(
     Audit[Encoder | ResultLists, PrevalenceSettings, Lists](
         name="prevalence",
-        question="Do captions in much-written languages crowd out equally right ones in other languages?",
+        question="Do captions in some languages crowd out equally right ones in others?",
         source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", image to text',
         subject=(Encoder, ResultLists),
         settings=PrevalenceSettings,
@@ -82,9 +97,7 @@ PREVALENCE = register(
                 )
                 for k in (10, 1)
             ),
-            Headline(quantity("DLBKL", k=10, grouping="tier")),
-            Headline(quantity("Accuracy", k=5)),
-            Headline(quantity("NDCG", k=10, ideal="pool")),
+            *map(Headline, HEADLINES),
             Headline(quantity("R", k=1, tier="low")),
         ),
         observe=observe,

@@ -1,36 +1,54 @@
 """Whose captions are shown, against what a retriever blind to their language (or group) would show.
 
-Languages of one image's captions are exchangeable under fairness (`equiview.stats.matched`). What a list
-would then hold has a closed form: at each rank the groups' shares among the captions of that caption's image.
+Languages of one image's captions are exchangeable under fairness (`equiview.stats.matched_exposure`).
+Captions that have no equal of another group take part on neither side.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits.estimating import Replicates, Rows
-from equiview.audits.prevalence.lists import Grouping, Integers, Lists
+from equiview.audits.estimating import Rows
+from equiview.audits.prevalence.lists import Lists
 from equiview.data.estimates import Estimates
-from equiview.data.languages import TIERS
+from equiview.data.languages import TIERS, known_languages
 from equiview.data.metric import quantity
-from equiview.data.values import ValueColumn, Values
-from equiview.stats import MatchedFloor, matched_floor, matched_shares, rank_weights
+from equiview.data.values import ValueColumn
+from equiview.stats import MatchedFloor, joint_level, largest_deviations, matched_floor, pearson_interval
 
 FLOOR_DRAWS = {"tier": 200, "language": 50}
 """Permutations behind a matched floor: each is a mean over all images, so few are needed."""
-DRAWS_A_TEST = 200
-"""Permutations for each test of a family at least: with fewer, none could reject after correction."""
+JOINT_DRAWS = 1000
+"""Draws that tell the 95% quantile of the largest deviation of many ratios."""
+LEAST_EXCHANGEABLE = 0.1
+"""Least share of the exposure that captions with an equal have, for a cutoff to be judged."""
+FARTHEST = 1000.0
+"""A group that is never shown, or whose interval has no end, lies this many times off on a log scale."""
+RATIO, LOG_RATIO, ALIKE = "exposure ratio", "log exposure ratio", "exchangeable exposure"
+FOLLOWS = "Spearman of exposure and web share"
+LEAST_LANGUAGES = 5
 Floats = NDArray[np.float64]
 
 
 def exposure_columns(lists: Lists) -> Iterator[ValueColumn]:
     """Exposure of each group in each list, and what it would be on average, by cutoff."""
+    return _columns(lists, by_image=False)
+
+
+def shared_columns(lists: Lists) -> Iterator[ValueColumn]:
+    """The same totals by image of the captions shown, which many lists may share."""
+    return _columns(lists, by_image=True)
+
+
+def _columns(lists: Lists, *, by_image: bool) -> Iterator[ValueColumn]:
     for key, (grouping, cutoffs) in lists.exposed.items():
-        observed, expected = _shown(lists, grouping, cutoffs)
+        found = lists.exposures[key]
+        observed, expected = found.by_cluster if by_image else found.by_query
         for place, k in enumerate(cutoffs):
             for at, name in enumerate(grouping.names):
                 held, blind = observed[place, :, at], expected[place, :, at]
@@ -38,32 +56,72 @@ def exposure_columns(lists: Lists) -> Iterator[ValueColumn]:
                 yield ValueColumn(quantity("expected exposure", k, **{key: name}), blind)
 
 
-def exposure_ratios(lists: Lists, values: Values) -> Estimates | None:
-    """Exposure over its expectation with interval and permutation test, by group and cutoff."""
+def exposure_ratios(lists: Lists) -> Estimates | None:
+    """Exposure over its expectation, and its logarithm, by group and cutoff.
+
+    The interval is two-way, over queries and images of captions; p is of a ratio within the tolerance.
+    """
     rows = Rows()
     for key, (grouping, cutoffs) in lists.exposed.items():
-        wanted = list(product(cutoffs, grouping.names))
-        columns = product(wanted, ("exposure", "expected exposure"))
-        columns_at = values.at(*(quantity(metric, k, **{key: name}) for (k, name), metric in columns))
-        means = Replicates.of(columns_at, lists.settings)
-        p = _tested(lists, grouping, cutoffs, key)
-        verdict_on = _judged(lists, key, grouping)
-        for place, (k, name) in enumerate(wanted):
-            observed, expected = means[2 * place], means[2 * place + 1]
-            if not expected.value > 0:
-                continue
-            rows.add(
-                quantity("exposure ratio", k, **{key: name}),
-                observed.ratio(expected),
-                n=len(values.rows),
-                chance=1.0,
-                p=float(p[grouping.names.index(name), cutoffs.index(k)]),
-                family=_family(key, judged=k in lists.judged_at and name in verdict_on, k=k, lists=lists),
-            )
-    if lists.exposed:
-        rows.add_known(quantity("exchangeable captions"), _exchangeable(lists), n=lists.pool_size)
+        found = lists.exposures[key]
+        seed = lists.settings.seed_of(f"simultaneous.{key}")
+        draws = found.draws(JOINT_DRAWS, seed).reshape(JOINT_DRAWS, -1)
+        level = joint_level(largest_deviations(found.value.ravel(), draws))
+        ends, all_ends = np.stack(found.interval()), np.stack(found.interval(level))
+        p = found.p_beyond(lists.settings.tolerance)
+        verdict_on = _judged(lists, key, grouping.names)
+        for place, k in enumerate(cutoffs):
+            for at, name in enumerate(grouping.names):
+                value = float(found.value[place, at])
+                if math.isnan(value):
+                    continue
+                family = _family(key, judged=k in lists.judged_at and name in verdict_on, k=k, lists=lists)
+                enough = None if found.exchangeable[place] >= LEAST_EXCHANGEABLE else False
+                for metric, change in ((RATIO, float), (LOG_RATIO, logarithm)):
+                    low, high, low_all, high_all = (
+                        change(float(end)) for end in (*ends[:, place, at], *all_ends[:, place, at])
+                    )
+                    rows.add_known(
+                        quantity(metric, k, **{key: name}),
+                        (change(value), low, high),
+                        n=len(lists.ranked),
+                        chance=change(1.0),
+                        p=float(p[place, at]),
+                        family=f"{metric}, {family}",
+                        judged=enough,
+                        of_all=(low_all, high_all),
+                    )
+            if key == next(iter(lists.exposed)):
+                rows.add_known(quantity(ALIKE, k), float(found.exchangeable[place]), n=lists.pool_size)
+    _add_web(rows, lists)
     rows.add_known(quantity("captions of known images"), float((lists.image >= 0).mean()), lists.pool_size)
     return rows.estimates()
+
+
+def logarithm(ratio: float) -> float:
+    """The natural logarithm of a ratio, which counts at most `FARTHEST` times to either side.
+
+    >>> round(logarithm(0.5) + logarithm(2.0), 9), round(logarithm(0.0), 1)
+    (0.0, -6.9)
+    """
+    return math.log(min(max(ratio, 1 / FARTHEST), FARTHEST))
+
+
+def _add_web(rows: Rows, lists: Lists) -> None:
+    """Whether exposure follows how much of the web is written in a language, at each judged cutoff."""
+    if "language" not in lists.exposed:
+        return
+    grouping, cutoffs = lists.exposed["language"]
+    shares = dict(known_languages().select("code", "commoncrawl_percent").iter_rows())
+    web = np.array([shares.get(code, np.nan) for code in grouping.names])
+    for place, k in enumerate(cutoffs):
+        value = lists.exposures["language"].value[place]
+        known = ~(np.isnan(web) | np.isnan(value))
+        if known.sum() < LEAST_LANGUAGES or min(len(set(web[known])), len(set(value[known]))) < 2:
+            continue
+        found = pearson_interval(*(pl.Series(x[known]).rank().to_numpy() for x in (web, value)))
+        ends = (found.value, found.low, found.high)
+        rows.add_known(quantity(FOLLOWS, k), ends, found.n, chance=0.0, p=found.p_value, family="web")
 
 
 def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimates | None:
@@ -76,7 +134,7 @@ def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimate
     floors: list[MatchedFloor] = matched_floor(
         [metrics[name] for name in names],
         lists.ranked,
-        lists.clusters,
+        lists.image,
         groups.of_item,
         lists.cutoffs,
         draws=FLOOR_DRAWS.get(grouping, FLOOR_DRAWS["language"]),
@@ -87,7 +145,7 @@ def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimate
         for place, k in enumerate(lists.cutoffs):
             known = measured.one(name, k, grouping=grouping)
             rows.add_known(
-                quantity(name, k, grouping=grouping, floor=lists.floor),
+                quantity(name, k, grouping=grouping, floor="matched"),
                 (known.value, known.low, known.high),
                 n=known.n,
                 chance=float(floor.value[place]),
@@ -97,60 +155,9 @@ def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimate
     return rows.estimates()
 
 
-def _shown(lists: Lists, grouping: Grouping, cutoffs: list[int]) -> tuple[Floats, Floats]:
-    """Observed and expected exposure, each `(n_cutoffs, n_queries, n_groups)`, rows summing to 1."""
-    n_groups, labels = len(grouping.names), grouping.of_item
-    shares, row_of_item = _compositions(lists.clusters, labels, n_groups)
-    shape = (len(cutoffs), len(lists.ranked), n_groups)
-    observed, expected = np.empty(shape), np.empty(shape)
-    held, blind, weight = np.zeros(shape[1:]), np.zeros(shape[1:]), 0.0
-    queries = np.arange(len(lists.ranked))
-    for rank in range(1, cutoffs[-1] + 1):
-        item, shown = lists.ranked[:, rank - 1], 1 / np.log2(rank + 1)
-        held[queries, labels[item]] += shown
-        blind += shown * shares[row_of_item[item]]
-        weight += shown
-        if rank in cutoffs:
-            place = cutoffs.index(rank)
-            observed[place], expected[place] = held / weight, blind / weight
-    return observed, expected
-
-
-def _compositions(clusters: Integers, labels: Integers, n_groups: int) -> tuple[Floats, Integers]:
-    """Groups' shares of each cluster, and the row of each caption; its group's row without a cluster."""
-    inside = clusters >= 0
-    n_clusters = int(clusters.max(initial=-1)) + 1
-    cells = clusters[inside] * n_groups + labels[inside]
-    counts = np.bincount(cells, minlength=n_clusters * n_groups).reshape(n_clusters, n_groups)
-    shares = np.concatenate([counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), np.eye(n_groups)])
-    return shares, np.where(inside, clusters, n_clusters + labels)
-
-
-def _exchangeable(lists: Lists) -> float:
-    """Share of the pool's captions with captions of another judged group in their cluster."""
-    key, (grouping, _) = next(iter(lists.exposed.items()))
-    last = len(grouping.names) - 1  # of tiers only the least written one is judged
-    labels = (grouping.of_item == last).astype(np.int64) if key == "tier" else grouping.of_item
-    shares, row_of_item = _compositions(lists.clusters, labels, len(grouping.names))
-    return float((shares[row_of_item].max(axis=1) < 1).mean())
-
-
-def _tested(lists: Lists, grouping: Grouping, cutoffs: list[int], key: str) -> Floats:
-    """The p value of each group at each cutoff, `(n_groups, n_cutoffs)`."""
-    draws = max(lists.settings.replicates, DRAWS_A_TEST * len(grouping.names) * len(cutoffs))
-    return matched_shares(
-        rank_weights(lists.ranked, lists.pool_size, cutoffs),
-        lists.clusters,
-        grouping.of_item,
-        len(grouping.names),
-        draws=draws,
-        seed=lists.settings.seed_of(f"permutation.{key}"),
-    ).p
-
-
-def _judged(lists: Lists, key: str, grouping: Grouping) -> set[str]:
+def _judged(lists: Lists, key: str, names: tuple[str, ...]) -> set[str]:
     """The groups that the verdict reads: of tiers the least written one, else all."""
-    return set(grouping.names) if key != "tier" else {max(grouping.names, key=TIERS.index)}
+    return set(names) if key != "tier" else {max(names, key=TIERS.index)}
 
 
 def _family(key: str, *, judged: bool, k: int, lists: Lists) -> str:

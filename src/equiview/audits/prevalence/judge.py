@@ -3,83 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from equiview.audits.judging import decide, largest, shows_bias, skilled, verdict
+from equiview.audits.judging import decide, excludes_bias, shown, skilled, verdict
 from equiview.audits.prevalence import sentences as say
+from equiview.audits.prevalence.exposure import ALIKE, LEAST_EXCHANGEABLE, LOG_RATIO
 from equiview.audits.prevalence.measure import RECALL_CUTOFFS
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.saying import beside_chance, not_decided
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import TIERS
-from equiview.data.verdict import Verdict
+from equiview.data.verdict import Effect, Verdict
 
 LEAST_IMAGES = 30
 """Fewer images are not judged: intervals of so few are too narrow (docs/audits/prevalence.md)."""
-LEAST_EXCHANGEABLE = 0.5
-"""Least share of captions with a caption of another group for the same image."""
+OF_TIER = 0.8
+"""Part of the error rate that is spent on the tier; the rest is for the languages, one by one."""
 WIDER = 1.7
 """Intervals of the lowest and the highest of many are widened by this factor, as for many tests at once."""
 
 
 def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
-    """Biased when a group's exposure is shown to lie beyond the tolerance, fair when all lie within it."""
-    ratios = _ratios(estimates, settings)
-    missing = _missing(estimates, settings, ratios)
-    effects = [ratio.above_chance() for ratio in ratios]
-    finding = decide(*effects, tolerance=settings.tolerance, missing=missing)
-    beyond = _beyond(ratios, settings)
+    """Biased when a group's exposure is shown to lie beyond the tolerance, fair when all lie within it.
+
+    Where the tier is judged, languages are tested as well: one that is shown to lie beyond makes it biased,
+    and one that is not known to lie within it forbids "fair".
+    """
+    tolerance = settings.log_tolerance
+    rows = _judged(estimates, settings.key, settings)
+    languages = _judged(estimates, "language", settings) if settings.by == "tier" else []
+    missing = _missing(estimates, rows, settings)
+    effects = rows
+    if settings.by == "tier" and rows:
+        least = max((row.keys["tier"] for row in rows), key=TIERS.index)
+        effects = [_spent(row, OF_TIER) for row in rows if row.keys["tier"] == least]
+    languages = [_spent(row, 1 - OF_TIER) for row in languages]
+    beyond = shown(effects, tolerance) or shown(languages, tolerance)
+    finding = "biased" if beyond and not missing else decide(*effects, tolerance=tolerance, missing=missing)
+    read = [*effects, *languages] if beyond and beyond[0] not in effects else effects
+    small = _unknown(estimates, languages or rows, "language" if languages else settings.key, tolerance)
+    if finding == "fair" and small:
+        finding = "unclear"
     if missing:
         answer = not_decided(missing)
     elif finding == "biased":
-        answer = say.biased(estimates, settings, max(beyond, key=lambda ratio: abs(ratio.value - 1)))
+        answer = say.biased(estimates, settings, beyond[0], len(read), shown(languages or rows, tolerance))
     else:
-        answer = say.otherwise(finding, settings, ratios)
-    tested = ratios
-    if settings.by == "tier":  # languages are tested one by one, corrected
-        cutoffs = estimates.table.filter(metric="exposure ratio")["k"].unique().sort()
-        tested = [row for k in cutoffs for row in estimates.by("language", "exposure ratio", k)]
+        answer = say.otherwise(finding, settings, effects, small)
+    open_rows = [row for row in effects if not excludes_bias(row, tolerance)]
+    shown_by = beyond or sorted(open_rows or effects, key=lambda row: -abs(row.value))
     own = settings.key == "group"
-    rows = say.recalls(estimates)
-    together = not own and finding != "unclear" and rows
+    recalls = say.recalls(estimates)
+    together = not own and finding != "unclear" and recalls
     return verdict(
         finding,
         answer,
-        say.evidence(estimates, settings, ratios, tested, _beyond(tested, settings)),
+        say.evidence(estimates, settings, effects, languages or rows, shown(languages or rows, tolerance)),
         advice=say.advice(settings),
         question=say.question(settings) if own else "",
-        limits=say.limits(estimates, settings),
-        readings=(say.read_together(finding, ratios, rows, apart=_apart(rows)),) if together else (),
-        effect=largest(effects, settings.tolerance),
+        limits=say.limits(settings),
+        readings=(say.read_together(finding, effects, recalls, apart=_apart(recalls)),) if together else (),
+        effect=Effect(quantity=shown_by[0].quantity, tolerance=tolerance, among=len(read))
+        if shown_by
+        else None,
         able=not missing,
     )
 
 
-def _ratios(estimates: Estimates, settings: PrevalenceSettings) -> list[Estimate]:
-    """The estimates that the verdict reads: of tiers the least written one's, else those of every group."""
-    key = settings.key
-    table = estimates.table.filter(metric="exposure ratio")
+def _judged(estimates: Estimates, key: str, settings: PrevalenceSettings) -> list[Estimate]:
+    """The logarithms of ratios at the cutoffs that the verdict reads, of all groups."""
+    table = estimates.table.filter(metric=LOG_RATIO)
     if key not in estimates.keys or not len(table.drop_nulls(key)):
         return []
     deepest = int(str(table["k"].max()))
     cutoffs = sorted({min(k, deepest) for k in settings.judged_at})
-    ratios = [row for k in cutoffs for row in estimates.by(key, "exposure ratio", k)]
-    if key != "tier":
-        return ratios
-    least = max((row.keys["tier"] for row in ratios), key=TIERS.index)
-    return [row for row in ratios if row.keys["tier"] == least]
+    return [row for k in cutoffs for row in estimates.by(key, LOG_RATIO, k)]
 
 
-def _beyond(ratios: Sequence[Estimate], settings: PrevalenceSettings) -> list[Estimate]:
-    return [ratio for ratio in ratios if shows_bias(ratio.above_chance(), settings.tolerance)]
+def _spent(row: Estimate, part: float) -> Estimate:
+    """The row with the p value that it has when `part` of the error rate is spent on its family."""
+    p = row.p if row.p_holm is None else row.p_holm
+    return replace(row, p_holm=None if p is None else min(1.0, p / part))
 
 
-def _missing(estimates: Estimates, settings: PrevalenceSettings, ratios: Sequence[Estimate]) -> str:
-    if not ratios:
+def _unknown(estimates: Estimates, rows: Sequence[Estimate], key: str, tolerance: float) -> list[str]:
+    """Groups of the pool that are not known to lie within the tolerance where they are known best."""
+    if key not in estimates.keys:
+        return []
+    best: dict[str, Estimate] = {}
+    for row in sorted(rows, key=lambda row: row.high - row.low):
+        best.setdefault(row.keys[key], row)
+    known = {name for name, row in best.items() if excludes_bias(row, tolerance)}
+    names = estimates.table.filter(metric="exposure")[key].drop_nulls().unique().sort()
+    return [name for name in names if name not in known]
+
+
+def _missing(estimates: Estimates, rows: Sequence[Estimate], settings: PrevalenceSettings) -> str:
+    if rows and rows[0].n < LEAST_IMAGES:
+        return f"there are {rows[0].n} images, and at least {LEAST_IMAGES} are needed"
+    alike = [row for row in estimates if row.quantity.metric == ALIKE]
+    if alike and (most := max(row.value for row in alike)) < LEAST_EXCHANGEABLE:
+        return say.few_exchangeable(settings, most)
+    if not rows:
         return say.one_group(settings)
-    if ratios[0].n < LEAST_IMAGES:
-        return f"there are {ratios[0].n} images, and at least {LEAST_IMAGES} are needed"
-    if (share := estimates.one("exchangeable captions").value) < LEAST_EXCHANGEABLE:
-        return say.few_exchangeable(settings, share)
     accuracies = [row for k in RECALL_CUTOFFS if (row := estimates.maybe("Accuracy", k)) is not None]
     if not any(map(skilled, accuracies)):
         better = "the encoder is no better than chance at finding a right caption"

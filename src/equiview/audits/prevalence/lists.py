@@ -17,11 +17,11 @@ from equiview.data.languages import TIERS
 from equiview.data.observations import Observations
 from equiview.errors import InputError
 from equiview.metrics import dlbkl, lbkl, single_group_share
+from equiview.stats import MatchedExposure, matched_exposure
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-GroupMetric = Callable[[Integers], NDArray[np.float64]]
-KNOWN = 0.9
-"""Share of captions with a known image in a finished run; below it, lists are compared with the pool."""
+GroupMetric = Callable[[Integers], Floats]
 
 
 @dataclass(frozen=True)
@@ -71,22 +71,18 @@ class Lists(View[PrevalenceSettings]):
         self.group = Grouping.of(items["group"], sorted(items["group"].unique())) if own else None
         known = observations["targets"].join(places, on="item_id", maintain_order="left")
         self.image = _images(known, self.pool_size)
-        finished = observations["targets"]["language_rank"].null_count() > 0
-        self.matched = not finished or bool((self.image >= 0).mean() >= KNOWN)
         self.targets = observations["targets"].join(
             items.select("item_id", "language", "tier"), on="item_id", maintain_order="left"
         )
         self.n_relevant = self._counted()
 
-    @property
-    def clusters(self) -> Integers:
-        """Captions whose groups are exchangeable: those of one image, or all where images are not known."""
-        return self.image if self.matched else np.zeros(self.pool_size, dtype=np.int64)
-
-    @property
-    def floor(self) -> str:
-        """The kind of floor of the lists, as a key of estimates."""
-        return "matched" if self.matched else "pool-wide"
+    @cached_property
+    def exposures(self) -> dict[str, MatchedExposure]:
+        """Exposure of the groups of each grouping of `exposed`, beside that of a blind retriever."""
+        return {
+            key: matched_exposure(self.ranked, self.image, groups.of_item, len(groups.names), cutoffs)
+            for key, (groups, cutoffs) in self.exposed.items()
+        }
 
     def _counted(self) -> Integers:
         """How many captions each image has in the pool, `(n_queries,)`."""

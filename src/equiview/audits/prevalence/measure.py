@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from equiview.audits.base import once
 from equiview.audits.estimating import joined, summarise
-from equiview.audits.prevalence.exposure import exposure_columns, exposure_ratios, matched_floors
-from equiview.audits.prevalence.lists import Lists
+from equiview.audits.prevalence.exposure import (
+    exposure_columns,
+    exposure_ratios,
+    matched_floors,
+    shared_columns,
+)
+from equiview.audits.prevalence.lists import Floats, Integers, Lists
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.estimates import Estimates
 from equiview.data.languages import TIERS
@@ -19,6 +25,13 @@ from equiview.data.values import ValueColumn, Values, column
 from equiview.metrics import accuracy_at_k, group_exposure, ndcg_at_k
 from equiview.stats import blind_rankings, chance_ndcg, chance_success
 
+ROUNDING = 1e-12
+HEADLINES = (
+    quantity("DLBKL", k=10, grouping="tier"),
+    quantity("Accuracy", k=5),
+    quantity("NDCG", k=10, ideal="pool"),
+)
+"""Means over lists by which runs are compared."""
 RECALL_CUTOFFS = (1, 5, 10)
 CHANCE_DRAWS = {"tier": 100_000, "language": 20_000}
 """Blind rankings for a floor; more for two groups, where rare lists of a single group count most."""
@@ -27,7 +40,69 @@ CHANCE_DRAWS = {"tier": 100_000, "language": 20_000}
 @once
 def values(lists: Lists, settings: PrevalenceSettings) -> Values:
     """Every quantity of every image: exposure, divergences and shares, accuracy, NDCG, recall."""
-    return Values.of(lists.query_ids, _columns(lists))
+    by_query = Values.of(lists.query_ids, _columns(lists))
+    return replace(by_query, shared=_by_image(lists, by_query))
+
+
+def _by_image(lists: Lists, values: Values) -> Values:
+    """The same totals by image of the captions shown; a caption of no known image is one of its own.
+
+    Exposure is that of the image's captions. What is one number for a list is divided among its captions.
+    """
+    images = np.where(
+        lists.image < 0, lists.image.max(initial=-1) + 1 + np.arange(lists.pool_size), lists.image
+    )
+    _, rows = np.unique(images, return_inverse=True)
+    n_rows, (n_queries, depth) = int(rows.max()) + 1, lists.ranked.shape
+
+    def whole(column: ValueColumn) -> ValueColumn:
+        """With a row for each, in the unit of a mean over rows."""
+        padded = np.zeros(n_rows)
+        padded[: len(column.values)] = column.values * n_rows
+        return replace(column, values=padded)
+
+    columns = [whole(column) for column in shared_columns(lists)]
+    weights = 1 / np.log2(np.arange(2, depth + 2))
+    for wanted, of_list in zip(values.quantities, values.matrix.T, strict=True):
+        if wanted in HEADLINES:
+            k = wanted.k or 1
+            shown, share = lists.ranked[:, :k], weights[:k] / weights[:k].sum()
+            own = np.zeros(shown.shape)
+            if wanted.metric == "DLBKL":
+                own = _divergence_of_each(lists, wanted.keys["grouping"], shown, share, of_list)
+            part = (own + np.outer(of_list - own.sum(axis=1), share)) / n_queries
+            sums = np.bincount(rows[shown].ravel(), part.ravel(), minlength=n_rows)
+            columns.append(whole(ValueColumn(wanted, sums.astype(np.float64))))
+    return Values.of(range(n_rows), columns)
+
+
+def _divergence_of_each(
+    lists: Lists, grouping: str, shown: Integers, share: Floats, of_list: Floats
+) -> Floats:
+    """How much each caption's group adds to DLBKL, `(n_queries, k)`, against the mean group of its image."""
+    groups = lists.groupings[grouping]
+    n_groups = len(groups.names)
+    settings = lists.settings
+    fair = (
+        groups.counts / groups.counts.sum() if settings.prior == "pool" else np.full(n_groups, 1 / n_groups)
+    )
+    mean = np.eye(n_groups)[groups.of_item]
+    known = lists.image >= 0
+    counts = np.zeros((lists.image.max(initial=0) + 1, n_groups))
+    np.add.at(counts, lists.image[known], mean[known])
+    mean[known] = (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))[lists.image[known]]
+    held = np.zeros((len(shown), n_groups))
+    labels = groups.of_item[shown]
+    np.add.at(held, (np.arange(len(shown))[:, None], labels), share)
+    added = np.empty(shown.shape)
+    for rank, weight in enumerate(share):
+        other = held + weight * mean[shown[:, rank]]
+        other[np.arange(len(shown)), labels[:, rank]] -= weight
+        other = np.where(other < ROUNDING, settings.eps, other)
+        added[:, rank] = of_list - np.where(
+            fair > 0, fair * np.log(np.maximum(fair, ROUNDING) / other), 0
+        ).sum(axis=1)
+    return added
 
 
 def measure(lists: Lists, settings: PrevalenceSettings) -> Estimates:
@@ -38,7 +113,7 @@ def measure(lists: Lists, settings: PrevalenceSettings) -> Estimates:
     floored = measured.with_chance(lambda q: known[q] if q.metric in own else floors.of(q))
     summary = summarise(floored, settings)
     matched = (matched_floors(lists, grouping, summary) for grouping in lists.groupings)
-    return joined([summary, exposure_ratios(lists, measured), *matched])
+    return joined([summary, exposure_ratios(lists), *matched])
 
 
 def _columns(lists: Lists) -> Iterator[ValueColumn]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
+from equiview.audits.judging import ALPHA, excludes_bias
+from equiview.audits.prevalence.exposure import ALIKE, FARTHEST, FOLLOWS
 from equiview.audits.prevalence.settings import PrevalenceSettings
-from equiview.audits.saying import filled, levels, listed, not_decided
+from equiview.audits.saying import by_side, filled, language_of, levels, listed, not_decided, of_many
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
 from equiview.data.verdict import Finding, Reading
@@ -14,9 +17,9 @@ LIMITS = ("Even exposure is not correctness: read it beside accuracy and recall.
 TIER_LIMIT = (
     "Tiers follow the web's shares of languages (CommonCrawl CC-MAIN-2025-18), not numbers of speakers."
 )
-POOL_LIMIT = (
-    "Which image a caption is of is not known for all captions, so lists are compared with the whole pool: "
-    "where languages have captions of different images, the content of the queries counts as well."
+MATCHED_LIMIT = (
+    "Captions of one image are taken to be equally right in all languages; worse translations count as bias. "
+    "Captions that have no such equal take no part."
 )
 ADVICE = (
     "Align other languages' texts to the encoder's strongest one (distillation on parallel captions).",
@@ -29,6 +32,8 @@ MORALS = {
     ("fair", False): "Even by both.",
 }
 """What exposure and accuracy (apart or not) say together."""
+ALL = 0.995
+"""Share from which on nothing is said of the rest."""
 MOST = 4
 """Languages or groups that a sentence names."""
 
@@ -51,10 +56,9 @@ def recalls(estimates: Estimates) -> list[Estimate]:
     return sorted(estimates.by("language", "R", 1), key=lambda row: (row.value, row.keys["language"]))
 
 
-def limits(estimates: Estimates, settings: PrevalenceSettings) -> tuple[str, ...]:
+def limits(settings: PrevalenceSettings) -> tuple[str, ...]:
     """What the verdict does not say."""
-    tiers = (TIER_LIMIT,) if settings.by == "tier" else ()
-    return LIMITS + tiers + ((POOL_LIMIT,) if _pool_wide(estimates) else ())
+    return (*LIMITS, *((TIER_LIMIT,) if settings.by == "tier" else ()), MATCHED_LIMIT)
 
 
 def one_group(settings: PrevalenceSettings) -> str:
@@ -65,54 +69,82 @@ def one_group(settings: PrevalenceSettings) -> str:
 
 
 def few_exchangeable(settings: PrevalenceSettings, share: float) -> str:
-    """Too few captions could be replaced by equally right ones of other groups."""
+    """Too little of what is shown could be replaced by equally right captions of other groups."""
     return (
-        f"only {share:.0%} of the captions have captions of their image beside them that are of another "
-        f"{settings.by}, so there is too little to compare with"
+        f"only {share:.0%} of the exposure is of captions with an equal of another {settings.by}, "
+        "a caption of the same image, so there is too little to compare with"
     )
 
 
-def biased(estimates: Estimates, settings: PrevalenceSettings, row: Estimate) -> str:
-    """The group and cutoff that lie farthest from their expectation."""
+def biased(
+    estimates: Estimates, settings: PrevalenceSettings, row: Estimate, among: int, beyond: Sequence[Estimate]
+) -> str:
+    """The group and cutoff that lie farthest from their expectation, and who else does there, worst first."""
     get, would = _exposure(estimates, row, settings)
-    return f"Yes: {_name(row, settings)} {get}, where {would} (ratio {row:.2f})."
+    others = sorted((one for one in beyond if one.quantity.k == row.quantity.k), key=lambda one: one.value)
+    parts = []
+    for word, rows in by_side([one for one in others if one.keys != row.keys], "less", "more"):
+        names = [f"{_group(one)} {_ratio(one)}" for one in (rows if word == "less" else rows[::-1])]
+        more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+        parts.append(f"{word}: {', '.join(names[:MOST])}{more}")
+    farthest = f"ratio {_interval(row)}{of_many(among, 'farthest')}"
+    those = filled("; {}", parts, "; ")
+    return f"Yes: {_name(estimates, row, settings)} {get}, where {would} ({farthest}){those}."
 
 
-def otherwise(finding: Finding, settings: PrevalenceSettings, ratios: Sequence[Estimate]) -> str:
-    """That all groups, or the least written languages, get their share; or which ratio is least certain."""
-    would = f"what {_blind(settings)} would give"
+def otherwise(
+    finding: Finding, settings: PrevalenceSettings, rows: Sequence[Estimate], unknown: Sequence[str]
+) -> str:
+    """That all groups, or the least written languages, get their share; or what is not known.
+
+    `unknown` are the languages or groups that are not known to lie within the tolerance.
+    """
+    would = f"what a retriever blind to {_kind(settings)} would give"
+    within = f"a tolerance of {settings.tolerance:.0%}"
+    if finding == "unclear" and unknown and all(excludes_bias(row, settings.log_tolerance) for row in rows):
+        more = [f"{len(unknown) - MOST} more"] if len(unknown) > MOST else []
+        few = listed([*map(language_name, unknown[:MOST]), *more])
+        return not_decided(f"too few captions are shown to tell whether exposure of {few} is within {within}")
     if finding == "unclear":
-        row = max(ratios, key=lambda ratio: ratio.high - ratio.low)
-        neither = f"neither shown to be beyond {settings.tolerance:.0%} of it nor to be within"
-        return not_decided(
-            f"exposure of {_name(row, settings)} in {_top(row)} is {row:.2f} of {would}, {neither}"
-        )
-    tolerance = f"within {settings.tolerance:.0%} of {would}"
-    ranks = f"cutoffs {listed(map(str, sorted({row.quantity.k or 1 for row in ratios})))}"
+        undecided = [row for row in rows if not excludes_bias(row, settings.log_tolerance)]
+        row = max(undecided, key=lambda row: abs(row.value))
+        what = f"exposure of {_plainly(row, settings)} in {_top(row)} is {_interval(row)} of {would}"
+        neither = f"neither shown to be beyond {within} nor to be within it"
+        return not_decided(f"{what}{of_many(len(rows), 'farthest')}, {neither}")
+    ranks = f"cutoffs {listed(map(str, sorted({row.quantity.k or 1 for row in rows})))}"
     if settings.by != "tier":
-        return f"No: every {settings.by}'s captions get exposure {tolerance}, at {ranks}."
-    values = ", ".join(f"{row.value:.2f}" for row in ratios)
-    return f"No: {_name(ratios[0], settings)} get exposure {tolerance} them, at {ranks} (ratio {values})."
+        return f"No: every {settings.by}'s captions get exposure within {within} of {would}, at {ranks}."
+    values = ", ".join(_ratio(row) for row in rows)
+    name = _plainly(rows[0], settings)
+    return f"No: {name} get exposure within {within} of {would} them, at {ranks} (ratio {values})."
 
 
 def evidence(
     estimates: Estimates,
     settings: PrevalenceSettings,
-    ratios: Sequence[Estimate],
+    rows: Sequence[Estimate],
     tested: Sequence[Estimate],
     beyond: Sequence[Estimate],
 ) -> Iterator[str]:
     """What the answer rests on; `beyond` are those of `tested` that lie beyond the tolerance."""
     if settings.by == "tier":
-        for row in ratios:
+        for row in rows:
             get, would = _exposure(estimates, row, settings)
             tier = row.keys["tier"].capitalize()
-            yield f"{tier}-tier languages {get}; {would}: ratio {row:.2f}, {_p(row)}."
-    key = "language" if settings.by == "tier" else settings.key
-    yield _groups(beyond, key, len({row.keys[key] for row in tested}))
+            yield f"{tier}-tier languages {get}; {would}: ratio {_interval(row)}, {_p(row)}."
+    if tested:
+        yield _groups(beyond, len({tuple(row.keys.values()) for row in tested}))
+    followed = {row.quantity.k: row for row in estimates if row.quantity.metric == FOLLOWS}
+    if followed:
+        yield _follows(followed[10 if 10 in followed else max(followed, key=lambda k: k or 1)])
+    cutoffs = {row.quantity.k for row in rows}
+    alike = [row for row in estimates if row.quantity.metric == ALIKE and row.quantity.k in cutoffs]
+    if alike and min(row.value for row in alike) < ALL:
+        parts = listed(f"{row.value:.0%} of {_top(row)}" for row in alike)
+        yield f"Captions with an equal of another {settings.by} hold {parts}; only these are compared."
     yield _divergence(estimates, settings)
-    if rows := recalls(estimates):
-        yield f"Lowest R@1 within the language: {levels(rows[:MOST])}; highest: {levels(rows[-1:])}."
+    if recalled := recalls(estimates):
+        yield f"Lowest R@1 within the language: {levels(recalled[:MOST])}; highest: {levels(recalled[-1:])}."
     single = [row for row in estimates if row.quantity.metric == "single-group share" and row.quantity.k != 1]
     if single:
         row = next((row for row in single if row.quantity.k == 10), single[-1])
@@ -122,9 +154,8 @@ def evidence(
         )
     known = estimates.maybe("captions of known images")
     if known and known.value != 1:
-        end = "" if _pool_wide(estimates) else "; they keep their language in the permutations"
         count = round((1 - known.value) * known.n)
-        yield f"{count:,} of {known.n:,} captions in the pool are of no image that is known{end}."
+        yield f"{count:,} of {known.n:,} captions in the pool are of no known image; they take no part."
 
 
 def read_together(
@@ -136,59 +167,101 @@ def read_together(
     exposure, and yet finds captions of some languages far less often than those of others. `rows` are R@1 of
     languages, the lowest first.
     """
-    ratio = max(ratios, key=lambda row: abs(row.value - 1))
+    ratio = max(ratios, key=lambda row: abs(row.value))
     sentence = (
-        f"Exposure is {ratio.value:.2f} of its expectation in {_top(ratio)}, where it is farthest; R@1 "
+        f"Exposure is {_ratio(ratio)} of its expectation in {_top(ratio)}, where it is farthest; R@1 "
         f"within a language: {levels((rows[0], rows[-1]), '.1%')}. {MORALS[finding, apart]}"
     )
     return Reading(title="Exposure and accuracy, read together", sentence=sentence)
 
 
-def _name(row: Estimate, settings: PrevalenceSettings) -> str:
-    value = row.keys[settings.key]
-    if settings.by == "tier":
+def _plainly(row: Estimate, settings: PrevalenceSettings) -> str:
+    """The captions that a row is about."""
+    [(key, value)] = row.keys.items()
+    if key == "tier":
         return f"captions in {value}-tier languages"
-    if settings.by == "language":
-        return f"captions in {language_name(value)}"
-    return f"captions with {settings.by} {value!r}"
+    return (
+        f"captions in {language_name(value)}"
+        if key == "language"
+        else f"captions with {settings.by} {value!r}"
+    )
+
+
+def _name(estimates: Estimates, row: Estimate, settings: PrevalenceSettings) -> str:
+    """The same; a tier that one language makes up is called by its name."""
+    name, k = _plainly(row, settings), row.quantity.k
+    if "tier" not in row.keys:
+        return name
+    shares = ("exposure", "expected exposure")
+    own = tuple(estimates.one(metric, k, **row.keys).value for metric in shares)
+    each = zip(*(estimates.by("language", metric, k) for metric in shares), strict=True)
+    alone = [held for held, blind in each if (held.value, blind.value) == own and blind.value > 0]
+    return f"captions in {language_of(alone[0])}, alone in the {row.keys['tier']} tier," if alone else name
+
+
+def _group(row: Estimate) -> str:
+    """The language or group of a row."""
+    [(key, value)] = row.keys.items()
+    return language_name(value) if key == "language" else value
+
+
+def _ratio(row: Estimate) -> str:
+    """The ratio of a row that holds its logarithm."""
+    return f"{0.0 if row.value <= -math.log(FARTHEST) else math.exp(row.value):.2f}"
+
+
+def _interval(row: Estimate) -> str:
+    """The ratio with the interval that holds for all at once."""
+    ends = row.of_many()
+    least, most = math.log(1.001 / FARTHEST), math.log(FARTHEST / 1.001)
+    low = "0.00" if ends.low < least else f"{math.exp(ends.low):.2f}"
+    return f"{_ratio(row)} [{low}, {'no end' if ends.high > most else f'{math.exp(ends.high):.2f}'}]"
+
+
+def _follows(row: Estimate) -> str:
+    """Whether exposure follows how much of the web a language has."""
+    number = f"Spearman {row.value:+.2f} over {row.n} languages, {_p(row)}"
+    if row.p is not None and row.p <= ALPHA and row.value > 0:
+        return f"Much-written languages get more of {_top(row)} than they would ({number})."
+    if row.p is not None and row.p <= ALPHA:
+        return f"Much-written languages get less of {_top(row)} than they would ({number})."
+    return f"Exposure in {_top(row)} is not shown to follow how much of the web a language has ({number})."
 
 
 def _top(row: Estimate) -> str:
     return f"the top {row.quantity.k}" if (row.quantity.k or 1) > 1 else "rank 1"
 
 
-def _blind(settings: PrevalenceSettings) -> str:
-    return f"a retriever blind to {'language' if settings.by == 'tier' else settings.by}"
+def _kind(settings: PrevalenceSettings) -> str:
+    """What a fair retriever does not see."""
+    return "language" if settings.by == "tier" else settings.by
 
 
 def _exposure(estimates: Estimates, row: Estimate, settings: PrevalenceSettings) -> tuple[str, str]:
     """The exposure behind a ratio, and what a blind retriever would give."""
     exposed = estimates.one("exposure", row.quantity.k, **row.keys)
-    would = f"{_blind(settings)} would give them {exposed.chance:.0%}"
+    would = f"a retriever blind to {_kind(settings)} would give them {exposed.chance:.0%}"
     return f"get {exposed.value:.0%} of {_top(row)}", would
 
 
 def _p(row: Estimate) -> str:
-    p = row.p_holm if row.p_holm is not None else row.p
-    return "not tested" if p is None else f"p {'< .001' if p < 0.001 else f'= {p:.3f}'.replace('0.', '.', 1)}"
+    if row.p is None:
+        return "not tested"
+    word, p = ("p", row.p) if row.p_holm is None else ("p by Holm", row.p_holm)
+    return f"{word} {'< .001' if p < 0.001 else f'= {p:.3f}'.replace('0.', '.', 1)}"
 
 
-def _groups(beyond: Sequence[Estimate], key: str, n: int) -> str:
-    """Groups shown to lie beyond the tolerance, each where it is farthest from its expectation."""
+def _groups(beyond: Sequence[Estimate], n: int) -> str:
+    """Groups shown to lie beyond the tolerance, each once: where it is farthest from its expectation."""
+    best: dict[str, Estimate] = {}
+    for row in sorted(beyond, key=lambda row: (-abs(row.value), _group(row))):
+        best.setdefault(_group(row), row)
     names = []
-    farthest = sorted(beyond, key=lambda row: (-abs(row.value - 1), row.keys[key]))
-    for word, more in (("less", False), ("more", True)):
-        best: dict[str, Estimate] = {}
-        for row in farthest:
-            if (row.value > 1) == more:
-                best.setdefault(row.keys[key], row)
-        if best:
-            shown = ", ".join(
-                f"{language_name(name) if key == 'language' else name} {row.value:.2f} of {_top(row)}"
-                for name, row in list(best.items())[:MOST]
-            )
-            names.append(f"{len(best)} get {word} ({shown}{', ...' if len(best) > MOST else ''})")
-    kind = "languages" if key == "language" else "groups"
+    for word, rows in by_side(list(best.values()), "less", "more"):
+        parts = [f"{_group(row)} {_ratio(row)} of {_top(row)}" for row in rows[:MOST]]
+        some = ", ".join([*parts, *(["..."] if len(rows) > MOST else [])])
+        names.append(f"{len(rows)} {'gets' if len(rows) == 1 else 'get'} {word} ({some})")
+    kind = "languages" if beyond and "language" in beyond[0].keys else "groups"
     return filled(f"Of {n} {kind}, each against its own expectation, tests corrected: {{}}.", names, "; ")
 
 
@@ -207,7 +280,3 @@ def _divergence(estimates: Estimates, settings: PrevalenceSettings) -> str:
         f"DLBKL@{k} by {settings.by} {row:.2f}; the {floored.keys['floor']} floor is {floored.chance:.2f}, "
         f"that of a retriever blind to everything {row.chance:.2f}."
     )
-
-
-def _pool_wide(estimates: Estimates) -> bool:
-    return "floor" in estimates.keys and bool(estimates.table["floor"].eq("pool-wide").any())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -13,8 +14,8 @@ class PrevalenceSettings(Settings):
     """Cutoffs, the groups that are compared, and the tolerance.
 
     `by` is "tier", "language" or a column of the texts (a seller, a dialect, a source, a script). `judged_at`
-    are the cutoffs that the verdict reads; `tolerance` is how far a group's exposure may differ from its
-    expected exposure, as a share of the latter.
+    are the cutoffs that the verdict reads; `tolerance` is how much less than its expected exposure a group
+    may get, as a share of the latter; it may get as many times more.
     """
 
     by: str = Field(default="tier", min_length=1, description="tier, language, or a column of the texts")
@@ -29,6 +30,11 @@ class PrevalenceSettings(Settings):
     def key(self) -> str:
         """The key of the groups that are judged: "tier", "language", or "group" for any other column."""
         return self.by if self.by in ("tier", "language") else "group"
+
+    @property
+    def log_tolerance(self) -> float:
+        """The tolerance as a logarithm of a ratio, the same to both sides."""
+        return -math.log1p(-self.tolerance)
 
     @field_validator("cutoffs", "judged_at")
     @classmethod

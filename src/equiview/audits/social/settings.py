@@ -29,7 +29,10 @@ class SocialSettings(Settings):
         default=UNKNOWN,
         description="values that do not say which group an image shows; such images stay in the gallery",
     )
-    prompts: tuple[str, ...] = Field(default=(), description="files of neutral prompts of your own")
+    prompts: tuple[str, ...] = Field(
+        default=(),
+        description="files of neutral prompts of your own, or berg: those of Berg et al., which S asks",
+    )
     languages: tuple[str, ...] = Field(default=("en",), description="languages of the prompts; empty: all")
     allowed: tuple[str, ...] = Field(
         default=(), description="words allowed in prompts although they name attributes"

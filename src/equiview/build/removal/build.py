@@ -11,10 +11,11 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks import Benchmark, load_benchmark
-from equiview.build.removal.captions import spacy_phrases
+from equiview.build.removal.edits import edited
 from equiview.build.removal.fill import filling
 from equiview.build.removal.images import Remover
 from equiview.build.removal.output import COUNTS, FILES, TOKENS, requests_for, write_output
+from equiview.build.removal.parsed import spacy_editor, spacy_phrases
 from equiview.build.removal.settings import RemovalMakingSettings
 from equiview.build.removal.sources import Source, Sources
 from equiview.data.items import Items
@@ -25,7 +26,7 @@ from equiview.io.progress import Progress
 from equiview.making import Job, Outcome, Task
 from equiview.making.card import Input
 from equiview.making.work import Work
-from equiview.subjects import Answerer
+from equiview.subjects import Answerer, Encoder, load_subject
 from equiview.text.things import coco_things, read_things
 
 TOGETHER = 16
@@ -45,6 +46,7 @@ class ObjectRemoval(Job):
     def __init__(self, settings: RemovalMakingSettings, models: Mapping[str, Answerer] | None = None) -> None:
         self.settings = settings
         self.models = settings.answerers(captioner=settings.captioner) if models is None else models
+        self.checker = _encoder(settings.check) if settings.check else None
         self.items = load_benchmark(settings.benchmark)
         self.sources = Sources(self.items)
         self.remover = remover_of(settings, self.items.images, Path())
@@ -54,17 +56,22 @@ class ObjectRemoval(Job):
         """The benchmark, the filling and the words of classes."""
         self.items.images.hash_pictures(progress)
         filling, words = self.remover.filling.name, self.remover.words
-        return {
+        inputs = {
             "benchmark": Input.of(self.items),
             "filling": Input(name=filling, fingerprint=fingerprint(filling)),
             "words": Input(name=words.source, fingerprint=words.fingerprint),
         }
+        if self.checker is not None:
+            inputs["check"] = Input(name=self.settings.check, fingerprint=self.checker.fingerprint)
+        return inputs
 
     def plan(self) -> list[Plan | Task]:
         """All images, and a request for each picture where a model writes captions."""
         images = len(self.items.images)
         pictures = images * self.settings.per_image
         plans: list[Plan | Task] = [Task("remove", images, "images")]
+        if self.checker is not None:
+            plans.append(Task("check", pictures, "pictures"))
         if model := self.models.get("captioner"):
             requests = requests_for([str(number) for number in range(pictures)])
             plans.append(Plan.of(model.name, "captions", requests, TOKENS, usual=True))
@@ -81,7 +88,7 @@ class ObjectRemoval(Job):
         )
         work.stage(
             "write",
-            lambda _: write_output(self.items, self.sources, remover, captioner, work.progress),
+            lambda _: write_output(self.items, self.sources, remover, captioner, work.progress, self.checker),
             in_place=FILES,
         )
         counts = pl.read_csv(work.folder / "counts.csv", schema_overrides=COUNTS)
@@ -99,11 +106,20 @@ class ObjectRemoval(Job):
             progress("removing", done, whole)
 
 
+def _encoder(name: str) -> Encoder:
+    subject = load_subject(name)
+    if not isinstance(subject, Encoder):
+        raise InputError(f"setting check: {name!r} is {subject.kind}; name an encoder")
+    return subject
+
+
 def remover_of(settings: RemovalMakingSettings, images: Items, out: Path) -> Remover:
     """The remover of these settings, the same in every process."""
     words = read_things(settings.words) if settings.words else coco_things()
-    phrases = spacy_phrases(settings.spacy) if settings.spacy else None
-    return Remover(out, settings, images, filling(settings.fill, settings.model), words, phrases)
+    nouns = settings.captions == "nouns"
+    phrases = spacy_phrases(settings.spacy) if settings.spacy and nouns else None
+    editor = spacy_editor(settings.spacy) if settings.spacy and not nouns else edited
+    return Remover(out, settings, images, filling(settings.fill, settings.model), words, phrases, editor)
 
 
 def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
@@ -112,10 +128,16 @@ def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
         if name not in sources.classes:
             raise unknown_name(f"class of {items.name!r}", name, sources.classes)
     unknown = [name for name in sources.classes if name not in remover.words.classes]
-    if unknown and remover.settings.captions == "phrases" and not sources.linked:
+    if unknown and remover.settings.captions in ("phrases", "nouns") and not sources.linked:
         raise InputError(
             f"{remover.words.source}: has no words of class {unknown[0]!r} ({len(unknown)} of "
             f"{len(sources.classes)} are missing); add them, or choose prompts as captions"
+        )
+    english = remover.words.language == "en"
+    if remover.settings.captions == "phrases" and not english and remover.editor is edited:
+        raise InputError(
+            f"{remover.words.source}: words of {remover.words.language!r}, whose phrases need a parser"
+            "; name a pipeline of spaCy, or choose nouns or prompts as captions"
         )
 
 

@@ -1,4 +1,9 @@
-"""Captions of pictures without objects: phrases dropped, or a prompt (O, section 3.3)."""
+"""Captions of pictures without objects: phrases dropped, or a prompt (O, section 3.3).
+
+O drops the noun phrases that name what was removed and nothing else, and says that grammar may break:
+`phrases_naming` and `without`. (Its line prints match(c without r), the classes that stay; text and example
+mean the caption without r.) Ours is `rewritten`.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,11 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from importlib.resources import files
 from random import Random
-from typing import Any
 
+from equiview.build.removal.edits import NAMED, NO_WORDS, PRONOUN, Editor, Refused, Span, fault
 from equiview.build.removal.sources import Caption
-from equiview.errors import InputError
-from equiview.extras import require
 from equiview.text.things import Things
 
-Span = tuple[int, int]
 Phrases = Callable[[str], list[Span]]
 """The noun phrases of a caption, as character spans."""
 DETERMINERS = frozenset(
@@ -102,9 +104,53 @@ def without(caption: str, dropped: Sequence[Span]) -> str | None:
     left = "".join(
         letter for place, letter in enumerate(caption) if not any(a <= place < b for a, b in dropped)
     )
-    text = re.sub(r"(?:[,;]\s*)*\s+([.,;!?])", r"\1", " ".join(left.split()))
-    text = re.sub(r"[,;](?=[.,;!?])", "", text).strip(" ,;")
+    text = _tidy(left)
     return text if set(re.findall(r"\w+", text.lower())) - JOINING else None
+
+
+def rewritten(caption: Caption, names: Collection[str], words: Things, editor: Editor) -> str:
+    """A caption that reads well without what names a class of `names`; `Refused` says why there is none.
+
+    Words derived from the name of a class name it too ("gloved"). A caption that names none stays as it is.
+
+    >>> from equiview.build.removal.edits import edited
+    >>> from equiview.text.things import coco_things
+    >>> rewritten(Caption("A man on a horse is waving."), ["horse"], coco_things(), edited)
+    'A man is waving.'
+    """
+    spans = naming(caption, names, words)
+    if not spans:
+        return caption.text
+    dropped, changed = editor(caption.text, spans)
+    if not dropped or re.search(r"\b(?:it|its)\b", caption.text[max(end for _, end in dropped) :]):
+        raise Refused(PRONOUN if dropped else NAMED)
+    text = caption.text
+    parts = [*((span, "") for span in dropped), *changed.items()]
+    for (start, end), new in sorted(parts, reverse=True):
+        text = text[:start] + new + text[end:]
+    text = _tidy(text)
+    text = text[:1].upper() + text[1:]
+    if not re.search(r"\w", text):
+        raise Refused(NO_WORDS)
+    if words.language == "en" and (why := fault(text)):
+        raise Refused(why)
+    if caption.links is None and naming(Caption(text), names, words):
+        raise Refused(NAMED)
+    return text
+
+
+def naming(caption: Caption, names: Collection[str], words: Things) -> list[Span]:
+    """What names a class of `names` in a caption: annotated phrases, or words and words derived from them."""
+    if caption.links is not None:
+        return [(start, end) for start, end, name in caption.links if name in names]
+    found = [*words.mentions(caption.text), *words.derived(caption.text)]
+    return sorted({(mention.start, mention.end) for mention in found if mention.name in names})
+
+
+def _tidy(text: str) -> str:
+    """A text without the spaces and commas that dropped parts leave."""
+    text = re.sub(r"(?:[,;]\s*)*\s+([.,;!?])", r"\1", " ".join(text.split()))
+    return re.sub(r"[,;](?=[.,;!?])", "", text).strip(" ,;")
 
 
 def simple_phrases(caption: str, words: Things) -> list[Span]:
@@ -137,33 +183,20 @@ def _start_of_phrase(before: str, noun: int) -> int:
     return several.start() if several and (start == noun or not several["between"]) else start
 
 
-def spacy_phrases(model: str) -> Phrases:
-    """Noun phrases by a spaCy pipeline, named or a path; InputError for an unusable one or without parser."""
-    spacy = require("spacy", "spacy")
-    try:
-        pipeline: Any = spacy.load(model)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{model}: is no pipeline of spaCy that can be loaded ({' '.join(str(error).split())[:120]})"
-        ) from None
-    if "parser" not in pipeline.pipe_names:
-        raise InputError(f"{model}: has no parser, so it finds no noun phrases; choose a pipeline with one")
-
-    def find(caption: str) -> list[Span]:
-        return [(chunk.start_char, chunk.end_char) for chunk in pipeline(caption).noun_chunks]
-
-    return find
-
-
 def prompted(kept: Sequence[str], rng: Random) -> str:
     """A random prompt, of 80, with the kept classes.
 
     >>> prompted(["dog", "orange"], Random(3))
     'a snapshot of a dog and an orange in everyday life'
     """
-    names = [f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in kept]
+    names = [with_article(name) for name in kept]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     return rng.choice(prompts()).replace("{}", listed)
+
+
+def with_article(name: str) -> str:
+    """The name of a class after "a" or "an"."""
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 @cache

@@ -15,12 +15,13 @@ import numpy as np
 from PIL import Image
 
 from equiview.build.removal.areas import grown, mask_of
-from equiview.build.removal.captions import Phrases, phrases_naming, prompted, without
+from equiview.build.removal.captions import Phrases, naming, phrases_naming, prompted, rewritten, without
+from equiview.build.removal.edits import NO_WORDS, Editor, Refused, edited
 from equiview.build.removal.fill import Filling
 from equiview.build.removal.masks import runs_of
 from equiview.build.removal.rules import Rejected, Removal, candidates
 from equiview.build.removal.settings import RemovalSettings
-from equiview.build.removal.sources import Source
+from equiview.build.removal.sources import Caption, Source
 from equiview.data.items import Items
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
@@ -32,7 +33,7 @@ from equiview.text.things import Things
 
 PICTURES = "removed"
 RECORDS = "records"
-NO_WORDS = "its captions lose every word"
+NO_CAPTION = "none of its captions reads well without it"
 UNCHANGED = "the filling left the picture as it was"
 ENOUGH = "its image has enough removals"
 NO_OBJECT = "nothing is annotated in the image"
@@ -49,6 +50,7 @@ class Remover:
     filling: Filling
     words: Things
     phrases: Phrases | None = None
+    editor: Editor = edited
 
     def record_path(self, image: str) -> Path:
         """The file of an image's record."""
@@ -74,8 +76,13 @@ class Remover:
         found = list(candidates(objects, width, height, self.settings.rules))
         rejected, removals = self._candidates(source.id, found)
         made: list[dict[str, Any]] = []
+        refused: Counter[str] = Counter()
         for removal in removals:
-            entry = self._made(source, removal, picture) if len(made) < self.settings.per_image else ENOUGH
+            entry = (
+                self._made(source, removal, picture, refused)
+                if len(made) < self.settings.per_image
+                else ENOUGH
+            )
             if isinstance(entry, str):
                 rejected.append(Rejected(removal.target, entry))
             else:
@@ -88,6 +95,7 @@ class Remover:
             "crowds": source.crowds,
             "made": made,
             "rejected": [vars(entry) for entry in rejected],
+            "captions_refused": dict(refused),
         }
         write_bytes(json.dumps(content, ensure_ascii=False).encode(), self.record_path(source.id))
         return content
@@ -104,11 +112,13 @@ class Remover:
         Random(seed_for(self.settings.seed, f"{image}.order")).shuffle(removals)
         return [entry for entry in chosen if isinstance(entry, Rejected)], removals
 
-    def _made(self, source: Source, removal: Removal, picture: Any) -> dict[str, Any] | str:
-        """The record of one removal's picture, or the reason why there is no picture."""
-        captions = self._captions(source, removal)
+    def _made(
+        self, source: Source, removal: Removal, picture: Any, refused: Counter[str]
+    ) -> dict[str, Any] | str:
+        """The record of one removal's picture, or the reason why there is none; counts captions `refused`."""
+        captions = self._captions(source, removal, refused)
         if not captions and self.settings.captions != "model":
-            return NO_WORDS
+            return NO_CAPTION
         mask = grown(mask_of(removal.region, picture.shape[1], picture.shape[0]), self.settings.grow)
         filled = self.filling(picture, mask)
         if (filled == picture).all():
@@ -126,7 +136,7 @@ class Remover:
             "captions": captions,
         }
 
-    def _captions(self, source: Source, removal: Removal) -> list[dict[str, str]]:
+    def _captions(self, source: Source, removal: Removal, refused: Counter[str]) -> list[dict[str, str]]:
         """New captions with the originals; first those that name a removed class, which show the removal."""
         rng = Random(seed_for(self.settings.seed, f"{source.id}.{removal.target}.captions"))
         if self.settings.captions == "prompts":
@@ -134,21 +144,32 @@ class Remover:
             return [{"caption": text, "original": ""} for text in texts]
         if self.settings.captions == "model":
             return []
-        named = [
-            (caption.text, phrases_naming(caption, removal.removed, self.words, self.phrases))
-            for caption in source.captions
-        ]
-        rng.shuffle(named)
-        named.sort(key=lambda entry: not entry[1])
-        captions = (
-            {"caption": text, "original": original}
-            for original, dropped in named
-            if (text := without(original, dropped)) is not None
-        )
-        return list(islice(captions, self.settings.per_picture))
+        captions = list(source.captions)
+        rng.shuffle(captions)
+        captions.sort(key=lambda caption: not naming(caption, removal.removed, self.words))
+        edited_ones = filter(None, (self._edited(caption, removal, refused) for caption in captions))
+        return list(islice(edited_ones, self.settings.per_picture))
+
+    def _edited(self, caption: Caption, removal: Removal, refused: Counter[str]) -> dict[str, str] | None:
+        """A caption without what was removed, with the original; None, and counted, where there is none."""
+        try:
+            if self.settings.captions == "phrases":
+                text = rewritten(caption, removal.removed, self.words, self.editor)
+            else:
+                named = phrases_naming(caption, removal.removed, self.words, self.phrases)
+                if (text := without(caption.text, named) or "") == "":
+                    raise Refused(NO_WORDS)
+        except Refused as why:
+            refused[str(why)] += 1
+            return None
+        return {"caption": text, "original": caption.text}
 
 
 def counted(records: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """How many candidates were rejected for each reason, most frequent first."""
-    reasons = Counter(entry["reason"] for record in records for entry in record["rejected"])
+    """How many candidates, and how many captions, were rejected for each reason, most frequent first."""
+    reasons: Counter[str] = Counter()
+    for record in records:
+        reasons.update(entry["reason"] for entry in record["rejected"])
+        refused = record.get("captions_refused", {})
+        reasons.update({f"caption: {reason}": count for reason, count in refused.items()})
     return sorted(reasons.items(), key=lambda item: (-item[1], item[0]))

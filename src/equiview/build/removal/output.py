@@ -13,6 +13,7 @@ from equiview.benchmarks import Benchmark
 from equiview.benchmarks.objects import CLASSES
 from equiview.benchmarks.removals import WRITTEN
 from equiview.build.removal.images import PICTURES, Remover, counted
+from equiview.build.removal.seen import look
 from equiview.build.removal.sheet import write_sheet
 from equiview.build.removal.sources import Sources
 from equiview.build.removal.word_page import write_words
@@ -21,15 +22,18 @@ from equiview.data.requests import Request
 from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.io.tables import write_bytes, write_parquet
-from equiview.subjects import Answerer
+from equiview.subjects import Answerer, Encoder
 
 FILES = (
-    *("removals.parquet", "captions.parquet", "counts.csv", "index.html", "words.html"),
+    *("removals.parquet", "captions.parquet", "counts.csv", "still-seen.csv", "index.html", "words.html"),
     *("annotations/captions_removed.json", "annotations/instances_removed.json"),
 )
 """The files besides pictures and records."""
 COUNTS = {"kind": pl.String, "what": pl.String, "count": pl.Int64}
 SILENT = "the captioning model said nothing"
+CHECKED = "pictures that the checking encoder looked at"
+UNKNOWN = "of them, pictures in which it did not see the object before either"
+STILL_SEEN = "what was removed is still seen by the checking encoder"
 NAMED = "captions by the model that name a class that was removed"
 
 PROMPT = (
@@ -40,28 +44,58 @@ TOKENS = 60
 
 
 def write_output(
-    items: Benchmark, sources: Sources, remover: Remover, captioner: Answerer | None, progress: Progress
+    items: Benchmark,
+    sources: Sources,
+    remover: Remover,
+    captioner: Answerer | None,
+    progress: Progress,
+    checker: Encoder | None = None,
 ) -> None:
-    """Write the tables and pages from the records of all images.
+    """Write the tables and pages from the records of all images, less the pictures that `checker` rejects.
 
     InputError if no picture was made.
     """
     out = remover.out
     made = [entry for record in _records(items, remover) for entry in _made(record)]
     more = pl.DataFrame(schema=COUNTS)
+    still: list[dict[str, Any]] = []
+    if checker is not None and made:
+        made, still, more = _checked(made, sources, remover, checker, progress)
     if captioner is not None and made:
-        made, more = _captioned(made, sources, remover, captioner, progress)
+        made, said = _captioned(made, sources, remover, captioner, progress)
+        more = pl.concat([more, said])
     counts = pl.concat([_counts(items, remover, len(made)), more])
     if not made:
         reasons = counts.filter(kind="rejected").rows()[:3]
-        said = "; ".join(f"{what} ({count})" for _, what, count in reasons)
-        raise InputError(f"nothing can be removed from the images of {items.name!r}: {said}")
+        why = "; ".join(f"{what} ({count})" for _, what, count in reasons)
+        raise InputError(f"nothing can be removed from the images of {items.name!r}: {why}")
     table = pl.DataFrame(_rows(made, remover.filling.name), schema=WRITTEN.dtypes)
     write_parquet(WRITTEN.check(table, "removals"), out / "removals.parquet")
     _write_coco(made, items, sources, remover)
     write_bytes(counts.write_csv().encode(), out / "counts.csv")
-    write_sheet(remover, made, counts)
+    rejected = [(entry["file"], entry["image_id"], entry["target"], *entry["sees"]) for entry in still]
+    columns = ["file", "source_id", "target", "seen before", "seen after"]
+    table = pl.DataFrame(rejected, schema=dict.fromkeys(columns, pl.String), orient="row")
+    write_bytes(table.write_csv().encode(), out / "still-seen.csv")
+    write_sheet(remover, made, counts, still)
     write_words(out, sources, remover.words, progress)
+
+
+def _checked(
+    made: Sequence[dict[str, Any]], sources: Sources, remover: Remover, checker: Encoder, progress: Progress
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], pl.DataFrame]:
+    """The pictures in which nothing that was removed is seen any more, those in which it is, and counts."""
+    found = look(checker, remover, made, sources.classes, progress)
+    looked = [dict(entry) | {"sees": list(pair)} for entry, pair in zip(made, found, strict=True)]
+    still = [entry for entry in looked if entry["sees"][1] in entry["removed"]]
+    known = sum(entry["sees"][0] in entry["removed"] for entry in looked)
+    counts = [
+        ("seen", CHECKED, len(looked)),
+        ("seen", UNKNOWN, len(looked) - known),
+        ("rejected", STILL_SEEN, len(still)),
+    ]
+    kept = [entry for entry in looked if entry["sees"][1] not in entry["removed"]]
+    return kept, still, pl.DataFrame(counts, schema=COUNTS, orient="row")
 
 
 def _captioned(

@@ -44,8 +44,9 @@ class RemovalSettings(Settings):
     )
     grow: int = Field(default=0, ge=0, description="Pixels around objects that are filled as well.")
     per_image: int = Field(default=1, ge=1, description="Most pictures made from an image; O makes one.")
-    captions: Literal["phrases", "prompts", "model"] = Field(
-        default="phrases", description="Phrases (dropped), prompts or model."
+    captions: Literal["phrases", "nouns", "prompts", "model"] = Field(
+        default="phrases",
+        description="Phrases (dropped whole), nouns (dropped as O does), prompts or model.",
     )
     per_picture: int = Field(
         default=1, ge=1, description="Most captions of a picture; O's default is one of five."
@@ -69,8 +70,11 @@ class RemovalMakingSettings(RemovalSettings, AskingSettings):
     words: Annotated[Path | None, Option(recorded=False)] = Field(
         default=None, description="TOML file of words that name classes; COCO's by default."
     )
-    spacy: str = Field(default="", description="Pipeline of spaCy that finds noun phrases.")
+    spacy: str = Field(default="", description="Pipeline of spaCy that finds phrases.")
     captioner: Reference = Field(default="", description="Model that writes captions, as chat:MODEL.")
+    check: Reference = Field(
+        default="", description="Encoder that looks whether what was removed is still seen; none by default."
+    )
     jobs: Annotated[int, Option(recorded=False)] = Field(default=1, ge=1, description="Processes.")
 
     @model_validator(mode="after")

@@ -19,21 +19,34 @@ SHOWN = 60
 SIDE = 240
 
 
-def write_sheet(remover: Remover, made: Sequence[dict[str, Any]], counts: pl.DataFrame) -> None:
-    """Write `index.html` with counts and a sample of pictures, drawn by their names."""
-    order = blind_order(pl.Series([entry["file"] for entry in made], dtype=pl.String))[:SHOWN]
-    places = remover.images.rows_of(pl.Series([made[place]["image_id"] for place in order]))
+def write_sheet(
+    remover: Remover,
+    made: Sequence[dict[str, Any]],
+    counts: pl.DataFrame,
+    still_seen: Sequence[dict[str, Any]] = (),
+) -> None:
+    """Write `index.html`: counts, and samples, drawn by name, of pictures and of those a check rejected."""
     seen, rejected = (counts.filter(kind=kind).drop("kind").rows() for kind in ("seen", "rejected"))
     write_page(
         remover.out / "index.html",
         *("equiview.build.removal", "sheet.html"),
-        shown=[(made[place], _pictures(remover, made[place], row))
-               for place, row in zip(order, places, strict=True)],
+        shown=_sample(remover, made),
         made=len(made),
+        still_seen=_sample(remover, still_seen),
+        all_seen=len(still_seen),
         filling=remover.filling.name,
         seen=seen,
         rejected=rejected,
     )  # fmt: skip
+
+
+def _sample(remover: Remover, made: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
+    """Some entries, each with its pictures."""
+    order = blind_order(pl.Series([entry["file"] for entry in made], dtype=pl.String))[:SHOWN]
+    places = remover.images.rows_of(pl.Series([made[place]["image_id"] for place in order], dtype=pl.String))
+    return [
+        (made[place], _pictures(remover, made[place], row)) for place, row in zip(order, places, strict=True)
+    ]
 
 
 def _pictures(remover: Remover, entry: dict[str, Any], row: int) -> list[tuple[str, str]]:
@@ -41,7 +54,7 @@ def _pictures(remover: Remover, entry: dict[str, Any], row: int) -> list[tuple[s
     from PIL import Image
 
     before = remover.images.pictures([row])[0]
-    mask = _mask(remover, entry)
+    mask = filled_pixels(remover, entry)
     marked = np.asarray(before).copy()
     marked[mask] = marked[mask] // 3 + np.array([150, 20, 20], dtype=np.uint8)
     with Image.open(remover.out / PICTURES / entry["file"]) as opened:
@@ -50,7 +63,7 @@ def _pictures(remover: Remover, entry: dict[str, Any], row: int) -> list[tuple[s
     return [(label, _uri(picture)) for label, picture in shown]
 
 
-def _mask(remover: Remover, entry: dict[str, Any]) -> Mask:
+def filled_pixels(remover: Remover, entry: dict[str, Any]) -> Mask:
     """The pixels that were filled."""
     width, height = entry["width"], entry["height"]
     record = remover.record(entry["image_id"]) or {}

@@ -74,6 +74,11 @@ class Answerer(Subject):
         return self.encoder.looks if self.encoder else not self.looks_up
 
     @property
+    def sampled(self) -> bool | None:
+        """Whether asking the same again could give another answer; None where that is not known."""
+        return None
+
+    @property
     def price(self) -> tuple[float, float] | None:
         """US dollars for a million input tokens and a million output tokens; None where not known."""
         return None

@@ -63,6 +63,11 @@ class Choice(Answerer):
         return fingerprint("choice", self.encoder.fingerprint, self.template)
 
     @property
+    def sampled(self) -> bool:
+        """It always chooses the same option."""
+        return False
+
+    @property
     def about(self) -> str:
         """Its template, then the encoder."""
         choice = f"chooses the option whose {self.template!r} is most similar to the picture"

@@ -107,6 +107,11 @@ class InspectModel(Answerer):
         return fingerprint(model, self.url, self.revision, *settings)
 
     @property
+    def sampled(self) -> bool:
+        """Whether it is asked at a temperature above 0, or at one that is not known."""
+        return self.temperature != 0
+
+    @property
     def about(self) -> str:
         """The model, and what it is asked with."""
         where = f" at {self.url}" if self.url else ""
@@ -194,6 +199,7 @@ class InspectModel(Answerer):
             stopped=lambda: stop.is_set() or (self.budget is not None and self.budget.reached),
             finished=model.api.aclose,
             price=self.price,
+            seed=0 if self.seed is None and self.model.startswith(f"{PROVIDER}/") else self.seed,
         )
         self.logs.mkdir(parents=True, exist_ok=True)
         inspect.eval(

@@ -19,7 +19,7 @@ from equiview.errors import InputError
 from equiview.extras import require, versions_of
 from equiview.io.pictures import decoded
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.loading import from_files
+from equiview.subjects.encoders.loading import from_files, whole_model
 from equiview.subjects.encoders.torch_encoder import chosen_device, chosen_dtype
 
 PROVIDER = "equiview-hf"
@@ -40,7 +40,7 @@ class LocalModel:
         self.processor = processor_of(folder)
         if not getattr(self.processor, "chat_template", None):
             raise InputError(f"{folder}: has no chat template; use a chat model")
-        self.model = from_files(library.AutoModelForImageTextToText, folder, dtype=precision)
+        self.model = whole_model(library.AutoModelForImageTextToText, folder, dtype=precision)
         self.model.to(place).eval()
 
     def answer(self, turns: Sequence[Turn], max_tokens: int, temperature: float, seed: int) -> Reply:

@@ -55,6 +55,12 @@ class InspectLog(FinishedAnswers):
         return redacted(f"{self.path}: log of {self._headers[0][1].eval.model}, task {tasks}{state}")
 
     @property
+    def sampled(self) -> bool | None:
+        """Whether the model was asked at a temperature above 0; None where a log does not say."""
+        asked = [header.eval.model_generate_config.temperature for _, header in self._headers]
+        return None if None in asked else any(asked)
+
+    @property
     def files(self) -> Sequence[Path]:
         """The logs, the earliest first."""
         return [path for path, _ in self._headers]

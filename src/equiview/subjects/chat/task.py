@@ -52,11 +52,13 @@ def asker(
     stopped: Callable[[], bool] = lambda: False,
     finished: Callable[[], Awaitable[object]] | None = None,
     price: tuple[float, float] | None = None,
+    seed: int | None = None,
 ) -> Any:
     """A solver of Inspect's that asks a sample's request, and passes each reply or failure to `told`.
 
     Once `stopped` is true nothing more is asked, and what was not asked has no output in the log. `finished`
-    is called after the last request. `price` is dollars for a million tokens read and written.
+    is called after the last request. `price` is dollars for a million tokens read and written;
+    a request that repeats another is sent with `seed` and its number added, if there is a seed.
     """
     of_id = {request.id: request for request in requests}
     pictures = Pictures(images, side)
@@ -69,7 +71,7 @@ def asker(
             if stopped():
                 told(request.id, NotAskedError())
                 return state
-            state = await _asked(request, pictures, state, generate)
+            state = await _asked(request, pictures, state, generate, seed)
             told(request.id, reply_of(state.output, price))
             return state
         except Exception as error:  # whatever providers raise
@@ -87,11 +89,12 @@ def asker(
     return require("inspect_ai.solver", EXTRA).solver(equiview)()
 
 
-async def _asked(request: Request, pictures: Pictures, state: Any, generate: Any) -> Any:
+async def _asked(request: Request, pictures: Pictures, state: Any, generate: Any, seed: int | None) -> Any:
+    again = {} if seed is None or not request.repeat else {"seed": seed + request.repeat}
     state.messages = [await _message(request, pictures)]
     for left in reversed(range(TRIES)):
         try:
-            state = await generate(state, max_tokens=request.max_tokens)
+            state = await generate(state, max_tokens=request.max_tokens, **again)
             if state.output.stop_reason == "model_length" or not state.output.choices:
                 raise RuntimeError(state.output.error or state.output.completion or "an answer without text")
             return state

@@ -1,7 +1,8 @@
 """The image tower of an OpenCLIP checkpoint, run by transformers: its weights under their other names.
 
-Every number of the architecture is read off the weights; heads are 64 wide, as in all of OpenCLIP's plain
-transformers. The published layout is `open_clip_config.json` beside `open_clip_model.safetensors`.
+The sizes are read off the weights, the width of a head off `open_clip_config.json` beside them: weights do
+not show it (64 in ViT-B and ViT-L, 80 in ViT-H, 88 in ViT-g, 104 in ViT-bigG). A tower that computes anything
+else than OpenCLIP's plain vision transformer is refused.
 """
 
 from __future__ import annotations
@@ -35,6 +36,17 @@ NAMES = (
 )
 
 
+HEAD_WIDTH = 64
+"""The width of a head where `vision_cfg` states none, as in OpenCLIP's `CLIPVisionCfg`."""
+PLAIN: dict[str, tuple[Any, ...]] = {
+    "pool_type": ("tok",),
+    "final_ln_after_pool": (False,),
+    "act_kwargs": (None, {}),
+    "norm_kwargs": (None, {}),
+}
+"""Settings that change what a tower computes and not its weights, with their values in the plain one."""
+
+
 class OpenClipTower:
     """Pictures to projected vectors, as `visual` of an OpenCLIP model makes them."""
 
@@ -44,8 +56,23 @@ class OpenClipTower:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """What the checkpoint states beside its weights."""
-        present = (self.checkpoint.folder / "open_clip_config.json").is_file()
-        return self.checkpoint.json("open_clip_config.json") if present else {}
+        return self.checkpoint.json("open_clip_config.json")
+
+    def head_width(self, width: int) -> int:
+        """The width of an attention head; InputError where it is not stated, or the tower is not plain."""
+        vision = self.settings.get("model_cfg", {}).get("vision_cfg")
+        where = f"{self.checkpoint.folder}/open_clip_config.json"
+        if not isinstance(vision, dict):
+            raise InputError(f"{where}: states no vision_cfg, so that the width of a head is not known")
+        for name, plain in PLAIN.items():
+            if name in vision and vision[name] not in plain:
+                raise InputError(
+                    f"{where}: {name} is {vision[name]!r}; mclip reads plain vision transformers"
+                )
+        head = vision.get("head_width", HEAD_WIDTH)
+        if not isinstance(head, int) or head < 1 or width % head:
+            raise InputError(f"{where}: heads are {head!r} wide, which does not divide the width {width}")
+        return head
 
     @cached_property
     def model(self) -> Any:
@@ -67,12 +94,18 @@ class OpenClipTower:
             intermediate_size=inner,
             projection_dim=projection.shape[1],
             num_hidden_layers=len(layers),
-            num_attention_heads=max(1, width // 64),
+            num_attention_heads=width // self.head_width(width),
             image_size=side * patch,
             patch_size=patch,
             hidden_act="quick_gelu" if quick else "gelu",
         )
-        model = filled(library.CLIPVisionModelWithProjection(config), renamed(state), path)
+        empty, tensors = library.CLIPVisionModelWithProjection(config), renamed(state)
+        if stray := sorted(set(tensors) - set(empty.state_dict())):
+            raise InputError(
+                f"{path}: its image tower has {len(stray)} weights that a plain vision transformer has no "
+                f"use for, such as {stray[0]}"
+            )
+        model = filled(empty, tensors, path)
         return model.to(self.device, self.dtype).eval()
 
     @cached_property

@@ -88,8 +88,15 @@ class QwenEncoder(TorchEncoder):
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Token ids of texts in their prompt; the end of a long text is cut, the prompt stays whole."""
         tail = len(self.tokenizer(self.text_prompt.partition("{}")[2])["input_ids"])
-        rows = self.tokenizer([self.text_prompt.replace("{}", text) for text in texts])["input_ids"]
-        return with_masks(rows, self.longest, tail)
+        return with_masks(self._prompted(texts), self.longest, tail)
+
+    def cuts(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text in its prompt has more tokens than are read."""
+        return [len(row) > self.longest for row in self._prompted(texts)]
+
+    def _prompted(self, texts: Sequence[str]) -> list[list[int]]:
+        prompts = [self.text_prompt.replace("{}", text) for text in texts]
+        return list(self.tokenizer(prompts, verbose=False)["input_ids"])
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
         """Rows padded on the right: attention is causal, so padding is never seen."""

@@ -74,6 +74,8 @@ class EmbeddingModel(Encoder):
     """Images handed to `encode_images` at a time, while as many more are being decoded."""
     text_batch: int = 1024
     """Texts handed to `encode_texts` at a time: distinct ones of like length."""
+    by_language: bool = False
+    """Whether the model is told the language of a text; it then overrides `encode_texts_in`."""
 
     @property
     def fingerprint(self) -> str:
@@ -119,12 +121,18 @@ class EmbeddingModel(Encoder):
     def encode_texts(self, texts: Sequence[str]) -> ArrayLike | TokenVectors | Iterable[ArrayLike]:
         """Vectors `(n, width)` of strings."""
 
+    def encode_texts_in(
+        self, texts: Sequence[str], language: str
+    ) -> ArrayLike | TokenVectors | Iterable[ArrayLike]:
+        """Vectors `(n, width)` of strings of one language, a code such as 'sw'."""
+        return self.encode_texts(texts)
+
     def embed(self, items: Items, progress: Progress = silent) -> Vectors:
         """Vectors of items in row order, checked: finite, one width, none all zero.
 
         `(len(items), width)` float32, or `TokenVectors` where `similarity` is `maxsim`. Texts are encoded
         longest first, so that a batch holds texts of like length, and each distinct text once, so that the
-        same words always have the same vector.
+        same words always have the same vector; with `by_language` once in each language.
         """
         check_not_empty(items)
         parts = list(self.batches(items, progress))
@@ -177,18 +185,25 @@ class EmbeddingModel(Encoder):
     def _text_batches(
         self, items: Items, chosen: NDArray[np.int64], _: Unreadable | None
     ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
-        places: dict[str, list[int]] = {}
-        for row, text in zip(chosen.tolist(), items.table["text"][chosen], strict=True):
-            places.setdefault(text, []).append(row)
-        texts = sorted(places, key=len, reverse=True)
-        for start in range(0, len(texts), self.text_batch):
-            batch = texts[start : start + self.text_batch]
-            part = self._vectors_of(self.encode_texts, batch, "texts")
-            rows = np.asarray([row for text in batch for row in places[text]], dtype=np.int64)
-            if len(rows) > len(batch):
-                of_text = np.repeat(np.arange(len(batch)), [len(places[text]) for text in batch])
-                part = taken(part, of_text)
-            yield rows, part
+        places: dict[str, dict[str, list[int]]] = {}
+        table = items.table[chosen]
+        languages = table["language"].to_list() if self.by_language else [""] * len(chosen)
+        for row, text, language in zip(chosen.tolist(), table["text"], languages, strict=True):
+            places.setdefault(language, {}).setdefault(text, []).append(row)
+        for language, rows_of in places.items():
+
+            def encode(batch: list[str], language: str = language) -> Any:
+                return self.encode_texts_in(batch, language)
+
+            texts = sorted(rows_of, key=len, reverse=True)
+            for start in range(0, len(texts), self.text_batch):
+                batch = texts[start : start + self.text_batch]
+                part = self._vectors_of(encode, batch, "texts")
+                rows = np.asarray([row for text in batch for row in rows_of[text]], dtype=np.int64)
+                if len(rows) > len(batch):
+                    of_text = np.repeat(np.arange(len(batch)), [len(rows_of[text]) for text in batch])
+                    part = taken(part, of_text)
+                yield rows, part
 
     @property
     def called(self) -> str:
@@ -246,6 +261,28 @@ def _said(error: BaseException) -> str:
     last = next((frame for frame in reversed(frames) if "site-packages" not in frame.filename), frames[-1])
     said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     return f"{said} ({Path(last.filename).name}, line {last.lineno})"
+
+
+def narrowed(
+    vectors: NDArray[np.float32], dim: int, name: str, *, scaled: bool = True
+) -> NDArray[np.float32]:
+    """The first `dim` numbers of each vector `(n, width)`, with `scaled` at length 1 again; of 0, all.
+
+    Models trained so that the beginning of a vector is a vector of its own lose little (Kusupati et al.,
+    "Matryoshka Representation Learning", NeurIPS 2022). InputError where `dim` is larger than the width.
+
+    >>> narrowed(np.array([[0.6, 0.0, 0.8]], dtype=np.float32), 2, "mine").tolist()
+    [[1.0, 0.0]]
+    """
+    if not dim:
+        return vectors
+    if dim > vectors.shape[1]:
+        raise InputError(f"{name}: dim is {dim}, but its vectors are {vectors.shape[1]} wide")
+    part = vectors[:, :dim]
+    if not scaled:
+        return part
+    length = np.linalg.norm(part, axis=1, keepdims=True)
+    return np.asarray(part / np.where(length > 0, length, 1), dtype=np.float32)
 
 
 def check_not_empty(items: Items) -> None:

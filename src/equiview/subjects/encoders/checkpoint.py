@@ -178,6 +178,22 @@ def _fetch(name: str, extra: str, open_clip: bool) -> Path:
             ) from None
 
 
+def code_of(repository: str, revision: str, extra: str = "hf") -> Path:
+    """The folder of a repository's program code at a revision, named by its commit; fetched if need be."""
+    hub = require("huggingface_hub", extra)
+    where: dict[str, Any] = {"repo_id": repository, "revision": revision or None, "allow_patterns": ["*.py"]}
+    try:
+        return Path(hub.snapshot_download(**where))
+    except Exception as unreachable:
+        try:
+            return Path(hub.snapshot_download(**where, local_files_only=True))
+        except Exception:
+            raise InputError(
+                f"{repository}: its program code is not in the hub's cache and could not be fetched "
+                f"({type(unreachable).__name__}: {str(unreachable).splitlines()[0]})"
+            ) from None
+
+
 def files_hash(folder: Path, paths: Iterable[Path]) -> str:
     """A hash of files in a folder by name and content."""
     return fingerprint(

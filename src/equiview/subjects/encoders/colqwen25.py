@@ -10,6 +10,7 @@ Texts are read after `Query: `, as by colpali-engine up to 0.3.12; from 0.3.13 o
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from equiview.errors import InputError
@@ -45,7 +46,10 @@ class ColQwen25(QwenTokens):
         """The checkpoint that the adapter changes; None when they are merged."""
         if not (self.checkpoint.folder / "adapter_config.json").is_file():
             return None
-        stated = self.checkpoint.json("adapter_config.json").get("base_model_name_or_path")
+        settings = self.checkpoint.json("adapter_config.json")
+        stated, revision = settings.get("base_model_name_or_path"), settings.get("revision")
+        if stated and revision and "@" not in stated and not Path(stated).expanduser().is_dir():
+            stated = f"{stated}@{revision}"
         name = self.options.get("base") or stated
         if not name:
             raise InputError(

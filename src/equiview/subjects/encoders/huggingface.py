@@ -10,11 +10,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.subjects.base import register
+from equiview.subjects.encoders.checkpoint import Checkpoint, code_of, files_hash
+from equiview.subjects.encoders.hints import check_config, check_name
 from equiview.subjects.encoders.loading import preprocessing_of, tokenizer_of, whole_model
 from equiview.subjects.encoders.torch_encoder import LENGTH_LIMIT, Inputs, Tokens, TorchEncoder, pad
 
@@ -34,6 +37,19 @@ class HuggingFace(TorchEncoder):
 
     scheme = "hf"
     trust = False
+    extra_options: ClassVar[tuple[str, ...]] = ("dim",)
+
+    def find(self, argument: str) -> Checkpoint:
+        """The named checkpoint; InputError says what loads one that is no dual encoder."""
+        name = argument.partition(",")[0]
+        if not Path(name).expanduser().is_dir():
+            check_name(name)
+        checkpoint = super().find(argument)
+        if not (checkpoint.folder / "config.json").is_file():
+            adapter = checkpoint.folder / "adapter_config.json"
+            base = checkpoint.json(adapter.name).get("base_model_name_or_path") if adapter.is_file() else ""
+            check_name(str(base or ""))
+        return checkpoint
 
     @property
     def recipe(self) -> str:
@@ -44,6 +60,7 @@ class HuggingFace(TorchEncoder):
     def model_type(self) -> str:
         """The model type that the configuration states."""
         config = self.checkpoint.json()
+        check_config(self.checkpoint.name, config)
         kind = str(config.get("model_type", ""))
         library = require("transformers", self.extra)
         if "auto_map" in config and kind not in library.CONFIG_MAPPING and not self.trust:
@@ -83,9 +100,9 @@ class HuggingFace(TorchEncoder):
         return tokenizer
 
     @property
-    def trusted(self) -> dict[str, bool]:
+    def trusted(self) -> dict[str, Any]:
         """How a file may be loaded: with the code it brings, or from this folder alone."""
-        return {"trust_remote_code": True} if self.trust else {"local_files_only": True}
+        return {"local_files_only": True}
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Pixels, and with SigLIP 2 the shape and mask of their patches."""
@@ -147,12 +164,43 @@ class HuggingFace(TorchEncoder):
     "hf-trust", usage=("hf-trust:ID_OR_PATH",), about="as hf, and runs the code that the checkpoint brings"
 )
 class TrustedHuggingFace(HuggingFace):
-    """A dual encoder that brings code of its own, such as jinaai/jina-clip-v2."""
+    """A dual encoder that brings code of its own, such as jinaai/jina-clip-v2.
+
+    Code that lies in another repository is fetched at `code_revision=` or as it is now; that commit runs
+    and the code's content is part of the fingerprint.
+    """
 
     scheme = "hf-trust"
     trust = True
+    extra_options = ("dim", "code_revision")
+
+    @cached_property
+    def code(self) -> Path | None:
+        """The folder of the code that lies in another repository; None where it lies beside the weights."""
+        named = {str(name) for name in self.checkpoint.json().get("auto_map", {}).values()}
+        elsewhere = sorted({name.partition("--")[0] for name in named if "--" in name})
+        if len(elsewhere) > 1:
+            raise InputError(
+                f"{self.checkpoint.name}: its code lies in {' and '.join(elsewhere)}; one repository can be "
+                "pinned"
+            )
+        return code_of(elsewhere[0], self.options.get("code_revision", "")) if elsewhere else None
+
+    @property
+    def recipe(self) -> str:
+        """The code, by its content, where it is not among the checkpoint's own files."""
+        code = files_hash(self.code, sorted(self.code.rglob("*.py"))) if self.code else ""
+        return f"{super().recipe} {code}".strip()
+
+    @property
+    def trusted(self) -> dict[str, Any]:
+        """The code that the checkpoint brings may run, and only that of the pinned commit."""
+        return {"trust_remote_code": True} | ({"code_revision": self.code.name} if self.code else {})
 
 
 def _vectors(output: Any) -> torch.Tensor:
     """Features, which transformers returns alone or as the pooled part of a larger output."""
-    return getattr(output, "pooler_output", output)
+    vectors = getattr(output, "pooler_output", output)
+    if getattr(vectors, "ndim", 0) != 2:
+        raise InputError(f"this model gives {type(output).__name__} and not one vector an item")
+    return vectors

@@ -64,17 +64,25 @@ class LateInteraction(TorchEncoder):
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Token ids of texts in the query prompt, ten padding tokens after them; long texts are cut."""
+        rows, kept = self._prompted(texts)
+        tokens = with_masks(rows, LONGEST, kept)
+        if self.family == "ColPali":  # PaliGemma attends to a prompt (type 0) in both directions
+            return [{**row, "token_type_ids": [0] * len(row["input_ids"])} for row in tokens]
+        return tokens
+
+    def cuts(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text in its prompt has more tokens than are read."""
+        return [len(row) > LONGEST for row in self._prompted(texts)[0]]
+
+    def _prompted(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
+        """Token ids of texts in the query prompt, and how many of them are after the text."""
         filler = self.processor.query_augmentation_token
         first = self.processor.tokenizer.bos_token if self.family == "ColPali" else ""
         tail = f"{filler * 10}\n"
         tokenize, special = self.processor.tokenizer, {"add_special_tokens": self.family != "ColPali"}
         kept = len(tokenize(tail, **special)["input_ids"])
         prompts = [f"{first}{self.processor.query_prefix}{text}{tail}" for text in texts]
-        rows = tokenize(prompts, **special)["input_ids"]
-        tokens = with_masks(rows, LONGEST, kept)
-        if self.family == "ColPali":  # PaliGemma attends to a prompt (type 0) in both directions
-            return [{**row, "token_type_ids": [0] * len(row["input_ids"])} for row in tokens]
-        return tokens
+        return tokenize(prompts, verbose=False, **special)["input_ids"], kept
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
         """Rows padded on the tokenizer's side."""

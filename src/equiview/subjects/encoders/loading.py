@@ -85,6 +85,28 @@ def whole_model(kind: Any, folder: Path, **settings: Any) -> Any:
     return loaded(model, info, folder)
 
 
+@contextmanager
+def every_weight(where: Any, unused: tuple[str, ...] = ()) -> Iterator[None]:
+    """Within, a library that loads models of transformers is refused one that lacks weights (InputError).
+
+    Weights whose names begin as one of `unused` may be missing.
+    """
+    base = require("transformers", "hf").PreTrainedModel
+    plain = vars(base)["from_pretrained"]
+
+    def checked(kind: Any, /, *arguments: Any, output_loading_info: bool = False, **settings: Any) -> Any:
+        model, info = plain.__func__(kind, *arguments, output_loading_info=True, **settings)
+        needed = [name for name in info["missing_keys"] if not name.startswith(unused)]
+        loaded(model, dict(info) | {"missing_keys": needed}, where)
+        return (model, info) if output_loading_info else model
+
+    base.from_pretrained = classmethod(checked)
+    try:
+        yield
+    finally:
+        base.from_pretrained = plain
+
+
 def reason_of(error: BaseException) -> str:
     """The first line of a library's error, or the name of its class."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -95,6 +117,8 @@ def failures(what: str) -> Iterator[None]:
     """Within, whatever a library raises becomes an InputError that begins with `what`."""
     try:
         yield
+    except InputError:
+        raise
     except Exception as error:  # a broken file fails in as many ways as there are libraries that read it
         raise InputError(f"{what} ({reason_of(error)})") from error
 

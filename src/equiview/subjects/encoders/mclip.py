@@ -33,6 +33,8 @@ IMAGE_TOWERS = {
 }
 """Image tower by the width of the shared space, for `...-Vit-B-32`, `...-Vit-B-16Plus`, `...-Vit-L-14`."""
 HEAD = "LinearTransformation."
+HEADS = {768: 12, 1024: 16}
+"""Attention heads of XLM-R base and large, by their width."""
 
 
 @register(
@@ -93,7 +95,8 @@ class MultilingualClip(TorchEncoder):
 
         path, state = self.checkpoint.weights[0], self.text_side()
         body = {name.removeprefix("transformer."): value for name, value in state.items()}
-        text = filled(roberta_for(body, path), body, path)
+        heads = self.checkpoint.json().get("num_attention_heads")
+        text = filled(roberta_for(body, path, heads), body, path)
         out, inner = state[f"{HEAD}weight"].shape
         named = {name.removeprefix(HEAD): value for name, value in state.items() if name.startswith(HEAD)}
         head = filled(torch.nn.Linear(inner, out), named, path)
@@ -120,10 +123,19 @@ class MultilingualClip(TorchEncoder):
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Token ids; XLM-R counts positions from the padding id + 1."""
-        text, _ = self.towers
-        limit = text.config.max_position_embeddings - text.config.pad_token_id - 1
-        ids = self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]
+        ids = self.tokenizer(list(texts), truncation=True, max_length=self.limit)["input_ids"]
         return with_masks(ids)
+
+    @property
+    def limit(self) -> int:
+        """The longest text in tokens."""
+        text, _ = self.towers
+        return int(text.config.max_position_embeddings - text.config.pad_token_id - 1)
+
+    def cuts(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text has more tokens than the model's limit."""
+        ids = self.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+        return [len(row) > self.limit for row in ids]
 
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
         """Texts padded to the longest."""
@@ -137,8 +149,12 @@ class MultilingualClip(TorchEncoder):
         return head((states * mask).sum(dim=1) / mask.sum(dim=1))
 
 
-def roberta_for(state: dict[str, Any], where: Any) -> Any:
-    """An XLM-R encoder with its sizes read off the weights; all heads are 64 wide."""
+def roberta_for(state: dict[str, Any], where: Any, heads: int | None = None) -> Any:
+    """An XLM-R encoder with its sizes read off the weights, and as many heads as stated.
+
+    Weights do not show heads; without `heads` they are those of XLM-R base or large, by the width, and of
+    another width an InputError.
+    """
     library = require("transformers", "hf")
     try:
         words, width = state["embeddings.word_embeddings.weight"].shape
@@ -147,13 +163,19 @@ def roberta_for(state: dict[str, Any], where: Any) -> Any:
         kinds = len(state["embeddings.token_type_embeddings.weight"])
     except KeyError as error:
         raise InputError(f"{where}: has no {error}; it is not an M-CLIP checkpoint") from None
+    heads = heads or HEADS.get(width)
+    if not heads or width % heads:
+        raise InputError(
+            f"{where}: a text tower {width} wide is neither XLM-R base nor large, and its config.json states "
+            f"no num_attention_heads that divides {width}"
+        )
     layers = {int(match[1]) for name in state if (match := re.match(r"encoder\.layer\.(\d+)\.", name))}
     config = library.XLMRobertaConfig(
         vocab_size=words,
         hidden_size=width,
         intermediate_size=inner,
         num_hidden_layers=len(layers),
-        num_attention_heads=max(1, width // 64),
+        num_attention_heads=heads,
         max_position_embeddings=positions,
         type_vocab_size=kinds,
         layer_norm_eps=1e-5,

@@ -2,16 +2,20 @@
 
 ARCH and TAG are names of that library's own list (`pretrained=` may also be a file of weights). A folder, or
 a repository of the Hugging Face hub, holds `open_clip_config.json` beside OpenCLIP's weights. Pictures and
-texts go through the library's own preprocessing at evaluation and its own tokenizer.
+texts go through the library's own preprocessing at evaluation and its own tokenizer. Where the tokenizer
+marks the language of a text, as NLLB-CLIP's does, each text is marked with its own.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import langcodes
 
 from equiview.data.arguments import split_argument
 from equiview.errors import InputError, unknown_name
@@ -20,13 +24,19 @@ from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
 from equiview.subjects.encoders.checkpoint import COMMON, Checkpoint, content_hash
 from equiview.subjects.encoders.loading import failures, from_files, library_bars_off
-from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder
+from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, readable
 
 if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
 
 CONFIG = "open_clip_config.json"
+MARK = r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}"
+"""A tokenizer's mark of a language: eng_Latn with NLLB, en_XX with mBART."""
+USUAL_MARKS = {"ko": "kor_Hang", "ps": "pbt_Arab", "qu": "quy_Latn", "quz": "quy_Latn", "ff": "fuv_Latn"}
+"""NLLB's marks that langcodes does not find; of Quechua the only one it has."""
+FAR = 9
+"""The distance, as langcodes counts it, up to which two codes are one language, or its variety."""
 
 
 @register(
@@ -106,7 +116,10 @@ class OpenClip(TorchEncoder):
             tower = from_files(require("transformers", self.extra).AutoConfig, text).to_dict()
             tower.pop("transformers_version", None)
             parts.append(json.dumps(tower, sort_keys=True, default=str))
-        return fingerprint(*parts, *_contents(self.tokenizer))
+        if self.by_language:
+            parts.append("each text marked with its language")
+        _ = self.tokenizer
+        return fingerprint(*parts, *self._read_by)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -129,7 +142,9 @@ class OpenClip(TorchEncoder):
     def tokenizer(self) -> Any:
         """Its tokenizer, which pads every text to the model's length."""
         with failures(f"{self.checkpoint.name}: OpenCLIP cannot load its tokenizer"):
-            return require("open_clip", self.extra).get_tokenizer(self._source)
+            tokenizer = require("open_clip", self.extra).get_tokenizer(self._source)
+        self._read_by = _contents(tokenizer)  # now: it changes with the texts that it reads
+        return tokenizer
 
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
         """Pixels `(n, 3, side, side)`."""
@@ -144,6 +159,20 @@ class OpenClip(TorchEncoder):
         """Token ids, padded already."""
         return [{"input_ids": row} for row in self.tokenizer(list(texts)).tolist()]
 
+    def cuts(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text has more tokens than the model's length."""
+        limit, given = self.tokenizer.context_length, readable(texts)
+        if getattr(self.tokenizer, "tokenizer_mode", "") == "clips":  # it keeps a class token at the end
+            ids = self.tokenizer.tokenizer(given, add_special_tokens=False, verbose=False)["input_ids"]
+            return [len(row) > limit - 3 for row in ids]
+        *rows, empty = self.tokenizer([*given, ""], context_length=limit + 1)
+        read = self.tokenizer([*given], context_length=limit) if given else []
+        # One place more shows another token there, or the end of the text moved to it.
+        return [
+            bool((row[:-1] != kept).any() or row[-1] != empty[-1])
+            for row, kept in zip(rows, read, strict=True)
+        ]
+
     def padded(self, rows: Sequence[Tokens]) -> Inputs:
         """Texts as one batch."""
         return {"text": require("torch", self.extra).tensor([row["input_ids"] for row in rows])}
@@ -151,6 +180,54 @@ class OpenClip(TorchEncoder):
     def text_vectors(self, inputs: Inputs) -> torch.Tensor:
         """The text tower's vectors."""
         return self.parts[0].encode_text(**inputs)
+
+    @cached_property
+    def marks(self) -> tuple[str, ...]:
+        """The tokenizer's marks of languages, such as swh_Latn; none where it has no use for them."""
+        if not hasattr(self.tokenizer, "set_lang_fn"):
+            return ()
+        known = self.tokenizer.tokenizer.get_added_vocab()
+        return tuple(sorted(token for token in known if re.fullmatch(MARK, token)))
+
+    @property
+    def by_language(self) -> bool:  # type: ignore[override]
+        """Whether its tokenizer marks the language of a text."""
+        return bool(self.marks)
+
+    def encode_texts_in(self, texts: Sequence[str], language: str) -> Any:
+        """Unit vectors `(n, width)` of texts of one language; InputError for one that it has no mark for."""
+        if not self.marks:
+            return self.encode_texts(texts)
+        # Not OpenCLIP's `set_language`: the next call of transformers' tokenizer would undo it.
+        tokenizer = self.tokenizer.tokenizer
+        before = tokenizer.src_lang
+        tokenizer.src_lang = mark_of(language, self.marks, self.checkpoint.name)
+        try:
+            return self.encode_texts(texts)
+        finally:
+            tokenizer.src_lang = before
+
+
+def mark_of(language: str, marks: Sequence[str], model: str) -> str:
+    """The mark of `language`, by its code or as the model writes it; InputError where there is none.
+
+    >>> mark_of("sw", ["eng_Latn", "swh_Latn"], "nllb"), mark_of("quz", ["quy_Latn"], "nllb")
+    ('swh_Latn', 'quy_Latn')
+    """
+    for own in (language, USUAL_MARKS.get(language, "")):
+        if own in marks:
+            return own
+    by_tag = {mark.replace("_", "-"): mark for mark in marks}
+    try:
+        found, _ = langcodes.closest_match(language, list(by_tag), max_distance=FAR)
+    except ValueError:  # not the form of a language's code
+        found = "und"
+    if found not in by_tag:
+        raise InputError(
+            f"{model}: marks texts with their language and has no mark for {language!r}; leave it out, or "
+            f"write it as one of: {', '.join(marks)}"
+        )
+    return by_tag[found]
 
 
 def _contents(tokenizer: Any) -> list[str]:

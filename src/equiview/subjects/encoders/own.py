@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 METHODS = ("encode_images", "encode_texts")
 SIMILARITIES = ("cosine", "dot", "maxsim")
-ATTRIBUTES = ("similarity", "image_batch", "text_batch")
+ATTRIBUTES = ("similarity", "image_batch", "text_batch", "by_language")
 
 
 class OwnModel(EmbeddingModel):
@@ -76,3 +76,13 @@ class OwnModel(EmbeddingModel):
     def encode_texts(self, texts: Sequence[str]) -> Any:
         """What the class makes of strings."""
         return self.model.encode_texts(texts)
+
+    def encode_texts_in(self, texts: Sequence[str], language: str) -> Any:
+        """What the class makes of strings of one language; where it states `by_language`, that method's."""
+        told = self.model.encode_texts_in(texts, language) if self.by_language else None
+        return self.encode_texts(texts) if told is None else told
+
+    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
+        """Whether the class reads only the beginning of each text, where it has a method `cuts`."""
+        method = getattr(self.model, "cuts", None)
+        return None if method is None else [bool(cut) for cut in method(texts)]

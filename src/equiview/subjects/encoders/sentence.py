@@ -2,7 +2,8 @@
 
 `st` is a model of one vector an item, for texts alone or for texts and images; `st-multi` one of a vector a
 token, whose texts are read as queries and images as documents. `prompt=NAME` chooses one of the model's
-prompts for texts. A checkpoint that is not whole, or brings code of its own, is refused as with `hf:`.
+prompts for texts; with `dim=N` only the first N numbers of a vector are kept. A checkpoint that is not whole,
+or brings code of its own, is refused as with `hf:`. On an accelerator the checkpoint's own precision is used.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import on_the_grid
-from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.encoders.base import EmbeddingModel, narrowed
 from equiview.subjects.encoders.checkpoint import Checkpoint
-from equiview.subjects.encoders.loading import failures, library_bars_off
+from equiview.subjects.encoders.loading import every_weight, failures, library_bars_off
 from equiview.subjects.encoders.torch_encoder import OnTorch, readable
 
 if TYPE_CHECKING:
@@ -39,25 +40,37 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
     packages = ("sentence-transformers", "torch", "torchvision", "transformers", "tokenizers", "pillow")
     scheme = "st"
     extra = EXTRA
-    half = "float16"
     class_name = "SentenceTransformer"
+    extra_options: tuple[str, ...] = ("prompt", "dim")
     recipe = ""
     """What else decides the vectors. Part of the fingerprint."""
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        self.checkpoint = Checkpoint.find(argument, self.scheme, ("prompt",), EXTRA)
+        self.checkpoint = Checkpoint.find(argument, self.scheme, self.extra_options, EXTRA)
         self.options = self.checkpoint.options
+        self.dim = count_option(self.options, "dim", 1, self.scheme) if "dim" in self.options else 0
         stated = self.checkpoint.folder / "config_sentence_transformers.json"
         known = self.checkpoint.json(stated.name) if stated.is_file() else {}
         if self.similarity == "cosine" and known.get("similarity_fn_name") == "dot":
             self.similarity = "dot"
 
+    @property
+    def half(self) -> str:  # type: ignore[override]
+        """Precision on an accelerator: the checkpoint's own, as its configuration states it."""
+        for path in sorted(self.checkpoint.folder.glob("**/config.json"), key=lambda path: len(path.parts)):
+            config = self.checkpoint.json(path.relative_to(self.checkpoint.folder).as_posix())
+            stated = config.get("dtype") or config.get("torch_dtype")
+            if stated:
+                return str(stated)
+        return "float32"
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the files of the checkpoint, the precision and the prompt."""
         prompt = self.options.get("prompt", "")
-        return fingerprint(self.scheme, self.recipe, self.checkpoint.fingerprint, self.dtype, prompt)
+        parts = (self.scheme, self.recipe, self.checkpoint.fingerprint, self.dtype, prompt)
+        return fingerprint(*parts, *([f"dim {self.dim}"] if self.dim else []))
 
     @cached_property
     def model(self) -> Any:
@@ -65,7 +78,9 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
         kind = getattr(require("sentence_transformers", EXTRA), self.class_name)
         folder = str(self.checkpoint.folder)
         safe = {"local_files_only": True, "trust_remote_code": False}
-        with failures(f"{folder}: {self.class_name} cannot be loaded from it"), library_bars_off():
+        said = f"{folder}: {self.class_name} cannot be loaded from it"
+        # BERT's pooler, which many checkpoints lack, is never read: the library pools tokens itself.
+        with failures(said), library_bars_off(), every_weight(folder, unused=("pooler.",)):
             model = kind(folder, device=str(self.device), model_kwargs={"dtype": self.dtype}, **safe)
         prompt = self.options.get("prompt")
         if prompt is not None and prompt not in model.prompts:
@@ -75,6 +90,18 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
             if type(part).__name__ == "ColQwen2ForRetrieval":
                 on_the_grid(part)
         return model.eval()
+
+    def cuts(self, texts: Sequence[str]) -> list[bool] | None:
+        """Whether each text after its prompt exceeds the model's limit in tokens; None if it states none."""
+        limit, tokenizer = self.model.max_seq_length, getattr(self.model, "tokenizer", None)
+        if limit is None or not callable(tokenizer):
+            return None
+        prompt = self.model.prompts.get(self.options.get("prompt") or self.model.default_prompt_name, "")
+        given = [f"{prompt}{text}" for text in readable(texts)]
+        with failures(f"{self.checkpoint.name}: its tokenizer cannot count tokens"):
+            return [
+                len(ids) > limit for ids in tokenizer(given, truncation=False, verbose=False)["input_ids"]
+            ]
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -93,13 +120,16 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
         """Vectors of RGB images; InputError when the model reads texts alone."""
-        return np.asarray(self._seeing().encode(list(images), **self._settings()), dtype=np.float32)
+        return self._narrowed(self._seeing().encode(list(images), **self._settings()))
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32] | TokenVectors:
         """Vectors of texts, which the library batches by length."""
         prompt = self.options.get("prompt")
-        vectors = self.model.encode(readable(texts), prompt_name=prompt, **self._settings())
-        return np.asarray(vectors, dtype=np.float32)
+        return self._narrowed(self.model.encode(readable(texts), prompt_name=prompt, **self._settings()))
+
+    def _narrowed(self, vectors: Any) -> NDArray[np.float32]:
+        whole, scaled = np.asarray(vectors, dtype=np.float32), self.similarity == "cosine"
+        return narrowed(whole, self.dim, self.checkpoint.name, scaled=scaled)
 
 
 @register(
@@ -109,6 +139,7 @@ class SentenceTransformersMulti(SentenceTransformers):
     """A late-interaction model of sentence-transformers."""
 
     scheme = "st-multi"
+    extra_options = ("prompt",)
     class_name = "MultiVectorEncoder"
     recipe = "ColQwen2 positions on the grid"
     similarity = "maxsim"

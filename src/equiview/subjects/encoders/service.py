@@ -10,6 +10,7 @@ The key is read from EQUIVIEW_API_KEY or OPENAI_API_KEY and goes nowhere but int
 - `rate=` requests a minute at most.
 - `parallel=` requests at once (default 4).
 - `timeout=` seconds after which a request is repeated (default 60).
+- `dim=` numbers of each vector that are kept, the first ones, scaled to length 1 again.
 - `revision=` any word, to be changed when the service changes the model behind the name.
 
 Services of another shape are reached through mteb, which knows several: `mteb:Cohere/Cohere-embed-v4.0`,
@@ -35,14 +36,14 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.data.arguments import number_option, split_argument, url_option
+from equiview.data.arguments import count_option, number_option, split_argument, url_option
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.io.pictures import data_uri, encoded
 from equiview.subjects.base import register
-from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.encoders.base import EmbeddingModel, narrowed
 from equiview.subjects.encoders.torch_encoder import readable
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class EmbeddingService(EmbeddingModel):
 
     def __init__(self, argument: str = "", clock: Clock | None = None) -> None:
         super().__init__(argument)
-        allowed = ("url", "image", "task", "batch", "rate", "parallel", "timeout", "revision")
+        allowed = ("url", "image", "task", "batch", "rate", "parallel", "timeout", "revision", "dim")
         self.model, options = split_argument(argument, "openai", allowed)
         if not self.model:
             raise InputError("subject 'openai' needs the name of a model: openai:MODEL")
@@ -99,6 +100,7 @@ class EmbeddingService(EmbeddingModel):
         self.parallel = int(number_option(options, "parallel", 4, "openai")) or 1
         self.timeout = number_option(options, "timeout", 60, "openai") or 60
         self.batch = int(number_option(options, "batch", 64, "openai")) or 64
+        self.dim = count_option(options, "dim", 1, "openai") if "dim" in options else 0
         self.clock = clock or Clock()
         self._next = 0.0
         self._turn = threading.Lock()
@@ -107,7 +109,8 @@ class EmbeddingService(EmbeddingModel):
     @property
     def fingerprint(self) -> str:
         """A hash of address, model, task and `revision`: the weights themselves cannot be seen."""
-        return fingerprint(self.url, self.model, self.revision, self.task, SIDE)
+        parts = (self.url, self.model, self.revision, self.task, SIDE)
+        return fingerprint(*parts, *([f"dim {self.dim}"] if self.dim else []))
 
     @cached_property
     def client(self) -> Any:
@@ -139,7 +142,7 @@ class EmbeddingService(EmbeddingModel):
                     f"{self.url}: answered with vectors {width} wide after some {self._width} wide; has the "
                     "model behind the name changed?"
                 )
-        return np.concatenate(parts)
+        return narrowed(np.concatenate(parts), self.dim, f"openai:{self.model}")
 
     def _answered(self, batch: Sequence[Any], task: str) -> NDArray[np.float32]:
         body = {"model": self.model, "input": list(batch), "encoding_format": "float"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.arguments import count_option
-from equiview.data.vectors import TokenVectors
+from equiview.data.items import Items
+from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
-from equiview.extras import require
+from equiview.extras import accelerator, require
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.encoders.base import EmbeddingModel, Unreadable, narrowed
 from equiview.subjects.encoders.checkpoint import Checkpoint
 from equiview.subjects.encoders.loading import failures
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 Inputs = dict[str, Any]
 Tokens = Mapping[str, Sequence[int]]
+DEEPEST = 8
+"""Batches of pictures that are prepared ahead of an accelerator at most, a thread each."""
 LENGTH_LIMIT = 2**20
 """Tokenizers without a limit state a very large number; from here on it counts as no limit."""
 
@@ -50,9 +54,12 @@ class OnTorch:
         return chosen_dtype(self.options.get("dtype"), self.device, self.half, self.scheme, self.extra)
 
     def placed(self, inputs: Inputs) -> Inputs:
-        """Inputs on the device, floats in the model's precision."""
+        """Inputs on the device, floats in the model's precision; CUDA computes while they are copied."""
+        cuda = self.device.type == "cuda"
         return {
-            name: value.to(self.device, self.dtype if value.is_floating_point() else None)
+            name: (value.pin_memory() if cuda else value).to(
+                self.device, self.dtype if value.is_floating_point() else None, non_blocking=cuda
+            )
             for name, value in inputs.items()
         }
 
@@ -61,7 +68,8 @@ class TorchEncoder(OnTorch, EmbeddingModel):
     """An encoder whose model is a torch module; a family says how inputs and vectors are made.
 
     Options of every family: `device` (cuda, mps, cpu), `dtype` (float32, float16, bfloat16) and `batch`, the
-    number of pictures in one forward pass (texts: four times as many).
+    number of pictures in one forward pass (texts: four times as many). A family may take `dim`, how many
+    numbers of each vector are kept.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "tokenizers", "pillow")
@@ -75,6 +83,7 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         super().__init__(argument)
         self.checkpoint = self.find(argument)
         self.options = self.checkpoint.options
+        self.dim = count_option(self.options, "dim", 1, self.scheme) if "dim" in self.options else 0
         self.forward_images = count_option(self.options, "batch", self.usual_batch, self.scheme)
         self.forward_texts = 4 * self.forward_images
         self.image_batch = max(64, self.forward_images)
@@ -92,7 +101,8 @@ class TorchEncoder(OnTorch, EmbeddingModel):
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the files of the checkpoint, the precision and the recipe."""
-        return fingerprint(type(self).__qualname__, self.checkpoint.fingerprint, self.dtype, self.recipe)
+        parts = (type(self).__qualname__, self.checkpoint.fingerprint, self.dtype, self.recipe)
+        return fingerprint(*parts, *([f"dim {self.dim}"] if self.dim else []))
 
     @abstractmethod
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
@@ -119,7 +129,8 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         self.load()
         step = self.forward_images
         batches = [images[start : start + step] for start in range(0, len(images), step)]
-        prepared = ahead(self.picture_inputs, batches, depth=2)
+        depth = 2 if self.device.type == "cpu" else (os.cpu_count() or 2)
+        prepared = ahead(self.picture_inputs, batches, depth=min(depth, DEEPEST))
         return self._whole([vector for inputs in prepared for vector in self.run(self.image_vectors, inputs)])
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32] | TokenVectors:
@@ -135,6 +146,14 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         batches = [[rows[row] for row in order[start : start + step]] for start in range(0, len(order), step)]
         vectors = [vector for batch in batches for vector in self.run(self.text_vectors, self.padded(batch))]
         return self._whole([vectors[place] for place in np.argsort(order)])
+
+    def _image_batches(
+        self, items: Items, chosen: NDArray[np.int64], unreadable: Unreadable | None
+    ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        """Those of any model; on an accelerator more pictures at a time, so that it seldom waits."""
+        if self.device.type != "cpu":
+            self.image_batch = max(self.image_batch, DEEPEST * self.forward_images)
+        yield from super()._image_batches(items, chosen, unreadable)
 
     def _whole(self, vectors: list[NDArray[np.float32]]) -> NDArray[np.float32] | TokenVectors:
         return TokenVectors.of(vectors) if self.similarity == "maxsim" else np.stack(vectors)
@@ -156,16 +175,14 @@ class TorchEncoder(OnTorch, EmbeddingModel):
             vectors, kept = output if isinstance(output, tuple) else (output, None)
             unit = torch.nn.functional.normalize(vectors.float(), dim=-1).cpu().numpy()
         if kept is None:
-            return list(unit)
+            return list(narrowed(unit, self.dim, self.checkpoint.name))
         return [row[mask] for row, mask in zip(unit, kept.cpu().numpy(), strict=True)]
 
 
 def chosen_device(name: str | None, scheme: str, extra: str) -> torch.device:
     """The device asked for, else the first accelerator there is, else the processor."""
     library = require("torch", extra)
-    if not name:
-        accelerators = (("cuda", library.cuda), ("mps", library.backends.mps))
-        name = next((key for key, library_part in accelerators if library_part.is_available()), "cpu")
+    name = name or accelerator() or "cpu"
     with failures(f"{scheme}: device {name!r} cannot be used"):
         return library.empty(0, device=name).device
 

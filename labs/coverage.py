@@ -256,7 +256,7 @@ def of_largest(runs: int, replicates: int) -> Iterator[tuple[str, str, int, floa
 
 def of_lost(runs: int) -> Iterator[tuple[str, str, int, float]]:
     """(kind, interval, n, coverage) of lost consistency where all languages know the same: truth is 0."""
-    few, settings = min(runs, 300), KNOWLEDGE.configure({"replicates": 500})
+    few, settings = min(runs, 200), KNOWLEDGE.configure({"replicates": 500})
     for share in (0.3, 0.6):
         for n in SIZES:
             held = 0

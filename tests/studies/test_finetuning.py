@@ -9,8 +9,9 @@ from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
 from equiview.studies import finetuning
-from equiview.studies.finetuning import FineTuning, ratio_of
+from equiview.studies.finetuning import ratio_of
 from equiview.subjects import load_subject
+from equiview.subjects.finetuned import FineTuning
 
 QUICK = {"decorrelation": {"replicates": 200}}
 

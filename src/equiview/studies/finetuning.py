@@ -130,7 +130,8 @@ def _curves(
         ):
             for of, wanted in columns:
                 found = run.estimates.of(audit).at(wanted) if of == audit else None
-                if found is not None and AUDITS.get(audit).metric(wanted.metric).unit == "share":
+                metric = AUDITS.get(audit).metric(wanted.metric)
+                if found is not None and metric is not None and metric.unit == "share":
                     about = {"ratio": ratio, "number": label_of(audit, wanted)}
                     rows.append(about | {name: getattr(found, name) for name in KNOWN})
         if rows:

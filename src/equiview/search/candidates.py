@@ -1,8 +1,8 @@
 """MaxSim over a few candidates of each query: the items whose mean token is nearest to its own.
 
 As the released notebooks of "Evaluating Perspectival Biases in Cross-Modal Retrieval" (P) search for
-ColQwen2.5: Euclidean distance of mean token vectors picks 100 items, MaxSim ranks them. There FAISS picks; here
-the pick is exact. An item that the means miss is never ranked, however high its MaxSim.
+ColQwen2.5: Euclidean distance of mean token vectors picks 100 items, MaxSim ranks them. There FAISS picks;
+here the pick is exact. An item that the means miss is never ranked, however high its MaxSim.
 """
 
 from __future__ import annotations

@@ -62,6 +62,11 @@ def observe(
 ) -> Observations:
     """The lists of an encoder over the merged pool, or those of a finished system."""
     if isinstance(subject, ResultLists):
+        if settings.candidates:
+            raise InputError(
+                f"subject {subject.name!r} is a finished system, whose lists are as they are; leave out the "
+                "setting prevalence.candidates"
+            )
         return _of_lists(subject, benchmark, settings, progress)
     return _of_encoder(subject, benchmark, settings, progress)
 
@@ -86,7 +91,7 @@ def _of_encoder(
     image_ids, text_ids = benchmark.images.ids, texts.ids
     if settings.candidates:
         few = min(settings.candidates, len(texts))
-        lists = top_k_among(image_vectors, text_vectors, min(depth, few), few)
+        lists = top_k_among(image_vectors, text_vectors, depth, few)
         progress("ranking", len(image_vectors), len(image_vectors))
         rankings = lists.table(image_ids, text_ids).with_columns(_marked(relevance, lists))
         return _observed(benchmark, image_ids, texts, settings, rankings, _unranked(benchmark))
@@ -119,7 +124,7 @@ def _marked(relevance: Relevance, lists: Rankings) -> pl.Series:
 
 
 def _unranked(benchmark: Benchmark) -> pl.DataFrame:
-    """The captions of each image, without ranks within their language, which a part of the pool cannot tell."""
+    """The captions of each image, without ranks within their language, which a part does not tell."""
     relevance = benchmark.need_relevance()
     return pl.DataFrame(
         {

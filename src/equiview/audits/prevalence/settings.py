@@ -28,7 +28,8 @@ class PrevalenceSettings(Settings):
     candidates: int | None = Field(
         default=None,
         ge=1,
-        description="captions that MaxSim ranks for each image, those of the nearest mean token as in P; none: all",
+        description="captions that MaxSim ranks for an image, those of the nearest mean token as in P; "
+        "none: all",
     )
 
     @property

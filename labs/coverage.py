@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from labs.error_rates.decorrelation import ranked, seeing
 from labs.error_rates.knowledge import knowing
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from equiview.audits import AUDITS
+from equiview.audits.decorrelation.measure import EXCESS
 from equiview.audits.knowledge import KNOWLEDGE
 from equiview.audits.knowledge.lost import lost_of_pairs
 from equiview.metrics import demographic_divergence, dlbkl
@@ -181,6 +184,31 @@ def of_others(runs: int) -> Iterator[tuple[str, str, int, float]]:
         yield "Pearson's correlation of .5", "reported", n, together / few
 
 
+HUBS = {3: "3 classes", 12: "12 classes", None: "40 classes"}
+"""How many classes of objects were taken away."""
+
+
+def of_excess(runs: int) -> Iterator[tuple[str, str, int, float]]:
+    """(kind, interval, n, coverage) of excess naming over n images, where some captions are liked by all."""
+    decorrelation = AUDITS.get("decorrelation")
+    settings = decorrelation.configure({"replicates": 100})
+    for gone, name in HUBS.items():
+        for n in SIZES:
+            held: list[float] = []
+            for seed in range(min(runs, 100)):
+                observed = ranked(seed, n, seeing(hubs=1.0), gone=gone)
+                view = decorrelation.view(observed, settings)
+                row = decorrelation.measure(view, settings).one(EXCESS, settings.judged_at)
+                held.append(float(row.low <= 0 <= row.high) if row.has_interval else np.nan)
+            known = [inside for inside in held if not np.isnan(inside)]
+            yield (
+                f"excess naming, hubs, {name} taken away",
+                "reported",
+                n,
+                np.mean(known) if known else np.nan,
+            )
+
+
 def of_hubs(runs: int) -> Iterator[tuple[str, str, int, float]]:
     """(kind, interval, n, coverage) of exposure ratios where the same captions stand in many lists.
 
@@ -228,7 +256,7 @@ def of_largest(runs: int, replicates: int) -> Iterator[tuple[str, str, int, floa
 
 def of_lost(runs: int) -> Iterator[tuple[str, str, int, float]]:
     """(kind, interval, n, coverage) of lost consistency where all languages know the same: truth is 0."""
-    few, settings = min(runs, 300), KNOWLEDGE.configure({"replicates": 500})
+    few, settings = min(runs, 200), KNOWLEDGE.configure({"replicates": 500})
     for share in (0.3, 0.6):
         for n in SIZES:
             held = 0
@@ -293,6 +321,7 @@ def main() -> None:
         yield from of_functions(options.runs, options.replicates)
         yield from of_divergences(options.runs, options.replicates)
         yield from of_others(options.runs)
+        yield from of_excess(options.runs)
         yield from of_hubs(options.runs)
         yield from of_largest(options.runs, options.replicates)
         yield from of_lost(options.runs)

@@ -89,7 +89,7 @@ def neighbourhoods(
         return print_json({"report": str(out / "report.html")} | content)
     print_table(found.groups.drop("clusters"), "Groups")
     if len(found.correlations):
-        print_table(found.correlations, "Correlation of local and global bias")
+        print_table(found.correlations.rename({"p_holm": "p (Holm)"}), "Correlation of local and global bias")
     return print(f"Report: {out / 'report.html'}")
 
 

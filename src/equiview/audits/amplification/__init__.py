@@ -10,7 +10,15 @@ from equiview.audits.amplification.ask import PEOPLE
 from equiview.audits.amplification.captions import group_by_words, known_words
 from equiview.audits.amplification.draw import draw
 from equiview.audits.amplification.judge import judge
-from equiview.audits.amplification.measure import AMPLIFICATION, LEAN, LIC, TESTED, Replied, measure, values
+from equiview.audits.amplification.measure import (
+    AMPLIFICATION,
+    LEAN,
+    LIC,
+    Replied,
+    lic_headline,
+    measure,
+    values,
+)
 from equiview.audits.amplification.observe import SCHEMAS, observe, plan
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.audits.amplification.vqa import plain_answer, vqa_accuracy
@@ -62,7 +70,8 @@ AMPLIFICATION_AUDIT = register(
         schemas=SCHEMAS,
         metrics=METRICS,
         headlines=(
-            *(Headline(quantity(metric, attribute=name)) for metric in TESTED for name in PEOPLE),
+            *(Headline(quantity(AMPLIFICATION, attribute=name)) for name in PEOPLE),
+            *(lic_headline(name) for name in PEOPLE),
             Headline(quantity("accuracy")),
             Headline(quantity("CIDEr")),
         ),

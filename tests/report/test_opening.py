@@ -333,6 +333,7 @@ def test_a_published_table_stands_beside_runs_with_its_settings_alone(tmp_path: 
     run = make_run(tmp_path / "x", "mine", 0.2, benchmark="visrecall")
     manifest = run.manifest
     assert published.beside([run]) == []
-    for scorer, tables in (("hf:openai/clip", 0), ("hf-trust:jinaai/jina-clip-v2,dim=512", 1)):
+    jina = "hf-trust:jinaai/jina-clip-v2"
+    for scorer, tables in (("hf:openai/clip", 0), (jina, 0), (f"{jina},dim=512", 1)):
         manifest.settings["memory"] = {"scorer": scorer}
         assert len(published.beside([run])) == tables

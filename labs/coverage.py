@@ -1,6 +1,6 @@
 """How often intervals hold the truth: every kind that is reported, at several numbers of queries.
 
-    python labs/coverage.py [--runs 2000] [--replicates 1000] [--out docs/coverage.md]
+    python -m labs.coverage [--runs 2000] [--replicates 1000] [--out docs/coverage.md]
 
 Queries are drawn from distributions whose truth is known. Coverage is the share of runs whose 95% interval
 holds it; its standard error is half a point at 2,000 runs. Without --out the table is printed. With it the
@@ -14,21 +14,31 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from labs.error_rates.decorrelation import ranked, seeing
+from labs.error_rates.knowledge import knowing
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from equiview.audits import AUDITS
 from equiview.audits.amplification.leaning import Tasks
+from equiview.audits.decorrelation.measure import EXCESS
+from equiview.audits.knowledge import KNOWLEDGE
+from equiview.audits.knowledge.lost import lost_of_pairs
 from equiview.metrics import demographic_divergence, dlbkl
 from equiview.stats import (
     blind_rankings,
     bootstrap_means,
     interval,
+    joint_level,
+    largest_deviations,
     matched_exposure,
     maximum_interval,
     mean_interval,
     pearson_interval,
     quantile_interval,
+    share_ratio,
     squares_interval,
+    widened,
 )
 
 Floats = NDArray[np.float64]
@@ -37,6 +47,8 @@ SIZES = (10, 20, 50, 100, 500, 3600)
 MARKS = ("<!-- coverage -->", "<!-- end of coverage -->")
 FUNCTIONS = ("gap of two rates, 30% and 20%", "ratio of wins, 20% to 60%")
 AT_ONCE = 2_000_000
+LEAST_QUESTIONS = 50
+"""Questions below which lost consistency is not simulated: the audit judges nothing below 100."""
 
 
 def populations(rng: np.random.Generator) -> dict[str, tuple[Callable[[tuple[int, int]], Floats], float]]:
@@ -173,6 +185,31 @@ def of_others(runs: int) -> Iterator[tuple[str, str, int, float]]:
         yield "Pearson's correlation of .5", "reported", n, together / few
 
 
+HUBS = {3: "3 classes", 12: "12 classes", None: "40 classes"}
+"""How many classes of objects were taken away."""
+
+
+def of_excess(runs: int) -> Iterator[tuple[str, str, int, float]]:
+    """(kind, interval, n, coverage) of excess naming over n images, where some captions are liked by all."""
+    decorrelation = AUDITS.get("decorrelation")
+    settings = decorrelation.configure({"replicates": 100})
+    for gone, name in HUBS.items():
+        for n in SIZES:
+            held: list[float] = []
+            for seed in range(min(runs, 100)):
+                observed = ranked(seed, n, seeing(hubs=1.0), gone=gone)
+                view = decorrelation.view(observed, settings)
+                row = decorrelation.measure(view, settings).one(EXCESS, settings.judged_at)
+                held.append(float(row.low <= 0 <= row.high) if row.has_interval else np.nan)
+            known = [inside for inside in held if not np.isnan(inside)]
+            yield (
+                f"excess naming, hubs, {name} taken away",
+                "reported",
+                n,
+                np.mean(known) if known else np.nan,
+            )
+
+
 def of_hubs(runs: int) -> Iterator[tuple[str, str, int, float]]:
     """(kind, interval, n, coverage) of exposure ratios where the same captions stand in many lists.
 
@@ -222,6 +259,59 @@ def of_amplification(runs: int) -> Iterator[tuple[str, str, int, float]]:
             yield f"amplification of 0, truth leans by {lean:g}", "reported", n, np.nan
 
 
+def of_largest(runs: int, replicates: int) -> Iterator[tuple[str, str, int, float]]:
+    """(kind, interval, n, coverage) of the largest of 70 gaps of two rates, picked by its size."""
+    rng, few = np.random.default_rng(5), min(runs, 500)
+    for kind, truth in (("of 0", 0.0), ("of .2", 0.2)):
+        for n in SIZES:
+            held = {"its own": 0, "simultaneous": 0}
+            for run in range(few):
+                pivot = rng.random((n, 1)) < 0.7
+                gaps = 1.0 * (rng.random((n, 70)) < 0.7 - truth) - pivot
+                value = gaps.mean(axis=0)
+                draws = bootstrap_means(gaps, replicates=replicates, seed=run)
+                most = int(np.abs(value).argmax())
+                ends = mean_interval(gaps[:, most])
+                low, high = float(ends.low), float(ends.high)
+                held["its own"] += low <= -truth <= high
+                level = joint_level(largest_deviations(value, draws))
+                low, high = widened(float(value[most]), low, high, level, n)
+                held["simultaneous"] += low <= -truth <= high
+            for name, count in held.items():
+                yield f"largest of 70 gaps {kind}", name, n, count / few
+
+
+def of_lost(runs: int) -> Iterator[tuple[str, str, int, float]]:
+    """(kind, interval, n, coverage) of lost consistency where all languages know the same: truth is 0."""
+    few, settings = min(runs, 200), KNOWLEDGE.configure({"replicates": 500})
+    for share in (0.3, 0.6):
+        for n in SIZES:
+            held = 0
+            for seed in range(few if n >= LEAST_QUESTIONS else 0):
+                observed = knowing(seed, n, share=share)
+                *_, value, draws = lost_of_pairs(KNOWLEDGE.view(observed, settings), settings)
+                low, high = interval(draws.mean(axis=1))
+                held += bool(min(low, value.mean()) <= 0 <= max(high, value.mean()))
+            known = held / few if n >= LEAST_QUESTIONS else np.nan
+            yield f"lost consistency, the same {share:.0%} known in 8 languages", "reported", n, known
+
+
+def of_shares(runs: int) -> Iterator[tuple[str, str, int, float]]:
+    """(kind, interval, n, coverage) of ln of a group's share of the images shown over its share of all."""
+    rng = np.random.default_rng(6)
+    for share, times in ((0.1, 1.0), (0.1, 0.5), (0.5, 1.0)):
+        for n in SIZES:
+            shown = rng.binomial(n, share * times, size=runs) / n
+            found = [share_ratio(float(part), share, n, 0.1) for part in shown]
+            held = np.mean([entry.low <= np.log(times) + 1e-12 <= entry.high + 2e-12 for entry in found])
+            yield (
+                f"log share ratio, {share:.0%} of the set, {times:g} times shown",
+                "reported",
+                n,
+                float(held),
+            )
+
+
 def table(rows: Iterator[tuple[str, str, int, float]]) -> str:
     """A Markdown table: a row for each kind and interval, a column for each n."""
     cells: dict[tuple[str, str], dict[int, float]] = {}
@@ -258,8 +348,12 @@ def main() -> None:
         yield from of_functions(options.runs, options.replicates)
         yield from of_divergences(options.runs, options.replicates)
         yield from of_others(options.runs)
+        yield from of_excess(options.runs)
         yield from of_hubs(options.runs)
         yield from of_amplification(options.runs)
+        yield from of_largest(options.runs, options.replicates)
+        yield from of_lost(options.runs)
+        yield from of_shares(options.runs)
 
     text = table(rows())
     if options.out is None:

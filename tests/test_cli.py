@@ -129,7 +129,7 @@ def test_export_prints_a_table_of_the_paper_over_runs(finished, tmp_path):
     assert "prevalence.table-1" in listed
     assert "as in P's Table 5" in listed
     code, _, errors = equiview("export", runs[0], "--table", "table-11")
-    assert (code, "known: prevalence.table-1, prevalence.table-5" in errors) == (1, True)
+    assert (code, "known: prevalence.table-1, prevalence.table-3, prevalence.table-5" in errors) == (1, True)
     code, _, errors = equiview("export", *runs)
     assert (code, "one run at a time, or with --table" in errors) == (1, True)
 

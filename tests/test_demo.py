@@ -41,7 +41,8 @@ def test_skewed_is_biased_above_chance_and_aligned_much_less(demo):
     assert aligned.high < skewed.low
     assert aligned.excess < skewed.excess / 4
     assert of(out, "skewed", "prevalence").verdicts[0].finding == "biased"
-    assert of(out, "aligned", "prevalence").verdicts[0].finding == "fair"
+    # Of 36 languages some have too few captions among the lists to be shown to lie within the tolerance.
+    assert of(out, "aligned", "prevalence").verdicts[0].finding == "unclear"
     rows = pl.from_dicts(printed["comparison"]).filter(metric="DLBKL", k=10, grouping="tier")
     pair = rows.filter(a="pictogram:skewed", b="pictogram:aligned").row(0, named=True)
     assert pair["high"] < 0
@@ -135,7 +136,7 @@ def test_alignment_makes_the_same_things_known_in_every_language(demo):
         name: Run.open(out / f"{name}-pictograms-quiz").verdicts[0].finding
         for name in ("skewed", "english", "aligned")
     }
-    assert findings == {"skewed": "biased", "english": "biased", "aligned": "fair"}
+    assert findings == {"skewed": "biased", "english": "biased", "aligned": "unclear"}
     rows = pl.from_dicts(printed["comparison"]).filter(audit="knowledge", metric="consistency")
     pair = rows.filter(a="choice:pictogram:skewed", b="choice:pictogram:aligned").row(0, named=True)
     assert pair["low"] > 0

@@ -106,11 +106,25 @@ def observed(
     )
 
 
-def ranked(seed: int, size: int, score: Score, *, classes: bool = False) -> Observations:
-    """The lists of a system that ranks captions by `score`; `classes`: some are much commoner than others."""
+def without(kept: NDArray[np.bool_], removed: NDArray[np.int64], gone: NDArray[np.int64], rng: Rng) -> None:
+    """Let what was removed be of the classes `gone` alone, in place."""
+    kept[:, gone] = False
+    kept[~kept.any(axis=1), np.setdiff1d(np.arange(N_CLASSES), gone)[0]] = True
+    removed[:] = rng.choice(gone, size=len(removed))
+
+
+def ranked(
+    seed: int, size: int, score: Score, *, classes: bool = False, gone: int | None = None
+) -> Observations:
+    """The lists of a system that ranks captions by `score`; `classes`: some are much commoner than others.
+
+    `gone` is how many classes were taken away, any of them if None.
+    """
     rng = np.random.default_rng(seed)
     common = 1 / np.arange(3, N_CLASSES + 3) if classes else np.ones(N_CLASSES)
     kept, removed, captions = world(size, rng, common / common.sum())
+    if gone:
+        without(kept, removed, rng.choice(N_CLASSES, size=gone, replace=False), rng)
     scores = score(kept, captions, removed, rng)
     items = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
     return observed(kept, removed, captions, items, np.take_along_axis(scores, items, axis=1))
@@ -143,6 +157,14 @@ def seeing(
         return np.asarray(knows * here + (wordy - precise) * others + by_chance + of_caption + own)
 
     return score
+
+
+def erasing(
+    kept: NDArray[np.bool_], captions: NDArray[np.bool_], removed: NDArray[np.int64], rng: Rng
+) -> Floats:
+    """Sees what is there, but shows no caption that names the commonest of the classes taken away."""
+    never = np.bincount(removed, minlength=N_CLASSES).argmax()
+    return np.where(captions[:, never], -100.0, seeing(hubs=0.5)(kept, captions, removed, rng))
 
 
 def constant(
@@ -215,6 +237,14 @@ SYSTEMS = {
             partial(ranked, score=seeing(hubs=0.5), classes=True),
             "some classes are in most images and captions",
         ),
+        System("strong hubs", "none", partial(ranked, score=seeing(hubs=2.0)), "a few are liked by all"),
+        System(
+            "hubs, 12 classes",
+            "none",
+            partial(ranked, score=seeing(hubs=1.0), gone=12),
+            "some captions are liked by all, objects of 12 classes were taken away",
+        ),
+        System("one class erased", "none", partial(ranked, score=erasing), "no caption naming it is shown"),
         System("coarse", "none", partial(ranked, score=seeing(noise=0.0)), "many captions score the same"),
         System("names what is gone", "planted", drawn, "more often than captions of its kind, in all images"),
         System(
@@ -225,6 +255,21 @@ SYSTEMS = {
             "random, hubs", "useless", partial(ranked, score=seeing(knows=0.0, hubs=3.0)), "sees nothing"
         ),
         System("constant", "useless", partial(ranked, score=constant), "one list for all images"),
+        *(
+            System(
+                f"hubs, {gone} {'class' if gone == 1 else 'classes'}",
+                "tiny",
+                partial(ranked, score=seeing(hubs=1.0), gone=gone),
+                "some captions are liked by all: too few classes were taken away to tell",
+            )
+            for gone in (1, 2, 3)
+        ),
+        System(
+            "hardly tuned",
+            "useless",
+            partial(ranked, score=seeing(knows=0.1, affinity=0.5, hubs=1.0)),
+            "sees next to nothing, and likes some captions and pairs of classes",
+        ),
         System("12 images", "tiny", few(12, seeing(0.2)), "too few images"),
         System("2 images", "tiny", few(2, seeing()), "as few as there can be"),
     )

@@ -6,6 +6,7 @@ effect is planted, so that its size is exact.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -113,13 +114,23 @@ def best(images: NDArray[np.float32], captions: NDArray[np.float32]) -> Rows:
     return np.take_along_axis(top, np.take_along_axis(-scores, top, axis=1).argsort(axis=1), axis=1)
 
 
+def low_share(effect: float, sign: int) -> float:
+    """The low tier's share of a rank, so that no language lies farther off its expectation than `effect`.
+
+    What the low tier lacks the others have, and these are fewer, so that it is they who are farthest off: by
+    `effect` times the logarithm of the tolerance.
+    """
+    others = len(MUCH) / len(LANGUAGES)
+    return 1 - others * math.exp(sign * effect * math.log(1 - TOLERANCE))
+
+
 def everywhere(seed: int, size: int, effect: float = 2.0, sign: int = -1) -> Observations:
-    """At every rank a low-tier caption stands with its share of the pool times 1 - effect x tolerance.
+    """At every rank a low-tier caption stands less often than its share of the pool, or more often.
 
     The images whose captions fill a list follow each other in a random circle, the query's own first.
     """
     rng = np.random.default_rng(seed)
-    share = len(LOW) / len(LANGUAGES) * (1 + sign * effect * TOLERANCE)
+    share = low_share(effect, sign)
     depth = min(DEPTH, size * len(LANGUAGES) // 4)
     low = rng.random((size, depth)) < share
     return observed(_filled(low, rng, size), *_full(size))
@@ -131,15 +142,15 @@ def first_rank(seed: int, size: int, effect: float = 2.0) -> Observations:
     share = len(LOW) / len(LANGUAGES)
     depth = min(DEPTH, size * len(LANGUAGES) // 4)
     low = rng.random((size, depth)) < share
-    low[:, 0] = rng.random(size) < share * (1 - effect * TOLERANCE)
+    low[:, 0] = rng.random(size) < low_share(effect, -1)
     return observed(_filled(low, rng, size), *_full(size))
 
 
-def english_first(seed: int, size: int, effect: float = 2.0) -> Observations:
-    """English is taken first in some lists, which costs the low tier what the effect says at rank 1."""
+def english_first(seed: int, size: int) -> Observations:
+    """English is taken first in a fifth of the lists, which costs the low tier a fifth of rank 1."""
     rng = np.random.default_rng(seed)
     own = rng.random((size, len(LANGUAGES))).argsort(axis=1)
-    for row in np.flatnonzero(rng.random(size) < effect * TOLERANCE):
+    for row in np.flatnonzero(rng.random(size) < 2 * TOLERANCE):
         place = int(np.flatnonzero(own[row] == 0)[0])
         own[row, : place + 1] = np.concatenate([[0], own[row, :place]])
     first = own + np.arange(size)[:, None] * len(LANGUAGES)

@@ -89,5 +89,32 @@ def neighbourhoods(
         return print_json({"report": str(out / "report.html")} | content)
     print_table(found.groups.drop("clusters"), "Groups")
     if len(found.correlations):
-        print_table(found.correlations, "Correlation of local and global bias")
+        print_table(found.correlations.rename({"p_holm": "p (Holm)"}), "Correlation of local and global bias")
+    return print(f"Report: {out / 'report.html'}")
+
+
+@app.command()
+def finetuning(
+    before: Annotated[Path, typer.Argument(help="Folder of the run of the encoder before.")],
+    after: Annotated[list[Path], typer.Argument(help="Folders of runs of the encoder fine-tuned.")],
+    out: Annotated[Path, typer.Option(help="Folder for the study.")] = Path("finetuning"),
+    ratio: Annotated[
+        list[float] | None,
+        typer.Option(min=0, help="Made pairs for each real pair, once for each run after, in their order."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what fine-tuning changed, over all and by part, and write a report."""
+    from equiview import api
+    from equiview.report.console import print_json, print_table
+    from equiview.report.progress import progress_bars
+
+    first, *others = opened([before, *after])
+    with progress_bars(as_json) as progress:
+        found = api.write_finetuning(first, others, out, ratios=ratio or (), progress=progress)
+    if as_json:
+        tables = {"systems": found.systems, "changes": found.changes, "parts": found.parts}
+        content = {name: table.to_dicts() for name, table in tables.items()}
+        return print_json({"report": str(out / "report.html")} | content)
+    print_table(found.systems, "Before and after")
     return print(f"Report: {out / 'report.html'}")

@@ -37,9 +37,9 @@ def test_the_headline_is_the_audit_s_first_and_its_effect_lies_inside_the_scale(
 
 
 def test_the_worst_languages_are_the_lowest_of_a_metric_where_higher_is_better(runs: list[Run]) -> None:
-    ((key, wanted, rows),) = opening.worst("exposure", runs[1].estimates)
-    assert (key, wanted) == ("language", quantity("R", k=1))
-    assert [row.quantity.keys["language"] for row in rows] == ["quz", "mi", "fil", "sw", "te"]
+    (bad,) = opening.worst("exposure", runs[1].estimates)
+    assert (bad.key, bad.about) == ("language", quantity("R", k=1))
+    assert [row.quantity.keys["language"] for row in bad.rows] == ["quz", "mi", "fil", "sw", "te"]
     card = opening.cards(runs, None)[0]
     assert card.worst_title == "R@1 by language"
     assert [entry["name"] for entry in card.answers[1].worst[0]["entries"]][:2] == ["Cusco Quechua", "Maori"]
@@ -47,8 +47,9 @@ def test_the_worst_languages_are_the_lowest_of_a_metric_where_higher_is_better(r
 
 def test_the_worst_are_the_highest_where_lower_is_better_and_too_few_do_not_count(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", "mine", 0.5, audits=("preference",))
-    ((_, _, rows),) = opening.worst("preference", run.estimates)
-    assert [row.quantity.keys["country"] for row in rows] == ["Kenya", "Thailand"]
+    with_floor = Estimates(run.estimates.table.with_columns(chance=pl.lit(0.2)))
+    (bad,) = opening.worst("preference", with_floor)
+    assert [row.quantity.keys["country"] for row in bad.rows] == ["Kenya", "Thailand"]
     (card,) = opening.cards([run], None)
     assert (card.metric, card.worst_title) == ("SP, text to image", "SP, text to image by country")
     assert card.answers[0].worst[0]["title"] == "by country"
@@ -144,7 +145,7 @@ def test_advice_is_given_once_with_whom_it_is_for(runs: list[Run]) -> None:
 
 
 def test_a_difference_that_is_not_sure_names_nobody_better(runs: list[Run]) -> None:
-    rows = opening.compared(comparison(runs), "exposure")
+    rows = opening.compared(comparison(runs), "exposure", runs)
     unsure = [row for about, row in rows if about == quantity("R", k=1, tier="low")]
     assert {row["metric"] for row in unsure} == {"R@1, low tier"}
     assert unsure
@@ -239,7 +240,8 @@ def test_where_all_are_alike_nobody_is_worst() -> None:
         }
         for code in ("en", "sw")
     ]
-    assert opening.worst("exposure", Estimates.of_rows(rows)) == [("language", quantity("R", k=1), [])]
+    (bad,) = opening.worst("exposure", Estimates.of_rows(rows))
+    assert (bad.rows, bad.shown, bad.of) == ((), 0, 2)
     assert opening.worst("exposure", Estimates.of_rows(rows[:1])) == []
 
 
@@ -251,19 +253,19 @@ def test_of_tested_effects_only_those_shown_to_be_worse_are_worst() -> None:
         wide | {"language": "mi", "value": -0.2, "low": -0.3, "high": -0.1, "low_all": -0.5, "high_all": 0.1},
         wide | {"language": "de", "value": 0.4, "low": 0.3, "high": 0.5, "low_all": 0.2, "high_all": 0.6},
     ]
-    ((key, _, worst),) = opening.worst("memory", Estimates.of_rows(rows))
-    assert (key, [row.keys["language"] for row in worst]) == ("language", ["sw"])
+    (bad,) = opening.worst("memory", Estimates.of_rows(rows))
+    assert (bad.key, [row.keys["language"] for row in bad.rows]) == ("language", ["sw"])
 
 
 def test_an_empty_comparison_is_no_comparison(runs: list[Run]) -> None:
-    assert opening.compared(pl.DataFrame(), "exposure") == []
+    assert opening.compared(pl.DataFrame(), "exposure", runs) == []
 
 
 def test_a_card_plots_what_its_verdict_rests_on_beside_the_tolerance(tmp_path: Path) -> None:
     runs = of_world(tmp_path, ("prevalence", "parity", "individual"))
     cards = {card.audit: card for card in opening.cards(runs, None)}
     assert cards["parity"].metric.startswith("gap to pivot, against English")
-    assert cards["prevalence"].metric.startswith("exposure ratio")
+    assert "exposure ratio" in cards["prevalence"].metric
     for card in cards.values():
         assert card.tolerance
         for answer in card.answers:
@@ -293,11 +295,45 @@ def test_the_pull_is_plotted_with_its_sign(tmp_path: Path) -> None:
     assert {group["title"] for group in pulled.worst} == {"by language", "by country"}
 
 
+def test_only_who_is_worse_beyond_chance_is_listed_and_at_the_cutoff_of_the_verdict() -> None:
+    # Mean 50%. Swahili lies below it, also with the interval for all three; Thai only with its own.
+    levels = {"en": (0.8, 0.7, 0.9), "th": (0.4, 0.31, 0.49), "sw": (0.3, 0.2, 0.4)}
+    numbers = [
+        {"metric": "R", "k": k, "value": value, "low": low, "high": high, "n": 100, "chance": 0.01}
+        | {"language": code}
+        for k in (1, 10)
+        for code, (value, low, high) in levels.items()
+    ]
+    (bad,) = opening.worst("exposure", Estimates.of_rows(numbers), k=10)
+    assert bad.about == quantity("R", k=10)
+    assert [row.quantity.keys["language"] for row in bad.rows] == ["sw"]
+    assert (bad.shown, bad.of) == (1, 3)
+    measured = [row | {"low_all": row["low"], "high_all": row["high"]} for row in numbers]
+    (bad,) = opening.worst("exposure", Estimates.of_rows(measured), k=5)  # not measured there
+    assert bad.about == quantity("R", k=1)
+    assert [row.quantity.keys["language"] for row in bad.rows] == ["sw", "th"]
+
+
+def test_a_system_that_cannot_do_the_task_is_not_called_better(
+    runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = comparison(runs).filter(metric="Accuracy")
+    named = {row["better"] for _, row in opening.compared(table, "exposure", runs)}
+    assert named == {run.name for run in runs[1:]}
+    unable = [verdict.model_copy(update={"able": False}) for verdict in runs[1].verdicts]
+    monkeypatch.setattr(
+        Run, "verdicts", property(lambda run: unable if run.name == runs[1].name else unable[:0])
+    )
+    assert {row["better"] for _, row in opening.compared(table, "exposure", runs)} == {None}
+    assert all(row["sure"] for _, row in opening.compared(table, "exposure", runs))
+
+
 def test_a_published_table_stands_beside_runs_with_its_settings_alone(tmp_path: Path) -> None:
     """VisRecall's levels are of one scorer; another's are of another scale."""
     run = make_run(tmp_path / "x", "mine", 0.2, benchmark="visrecall")
     manifest = run.manifest
     assert published.beside([run]) == []
-    for scorer, tables in (("hf:openai/clip", 0), ("hf-trust:jinaai/jina-clip-v2,dim=512", 1)):
+    jina = "hf-trust:jinaai/jina-clip-v2"
+    for scorer, tables in (("hf:openai/clip", 0), (jina, 0), (f"{jina},dim=512", 1)):
         manifest.settings["memory"] = {"scorer": scorer}
         assert len(published.beside([run])) == tables

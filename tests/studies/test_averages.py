@@ -56,7 +56,18 @@ def run_of(folder, name, *, items="a" * 16, spaces=("text", "image")):
 
 def test_the_mean_over_models_is_that_of_table_7(tmp_path):
     table = averages([run_of(tmp_path / str(at), name) for at, name in enumerate(MODELS)])
-    assert table.columns == ["audit", "metric", "k", "direction", "space", "value", "low", "high", "n"]
+    assert table.columns == [
+        "audit",
+        "metric",
+        "k",
+        "direction",
+        "space",
+        "value",
+        "low",
+        "high",
+        "n",
+        "alike",
+    ]
     means = {row["space"]: mean_of(row) for row in table.iter_rows(named=True)}
     for space in ("text", "image"):
         mean = means[f"{space}s"]
@@ -82,12 +93,29 @@ def test_a_system_without_the_quantity_is_not_counted(tmp_path):
 def test_only_runs_over_the_same_items_are_averaged(tmp_path):
     runs = [run_of(tmp_path / "a", MODELS[0]), run_of(tmp_path / "b", MODELS[1], items="c" * 16)]
     table = averages(runs)
-    assert table.columns == ["audit", "metric", "k", "value", "low", "high", "n"]
+    assert table.columns == ["audit", "metric", "k", "value", "low", "high", "n", "alike"]
     assert len(table) == 0
-    assert table.dtypes[3:] == [pl.Float64] * 3 + [pl.Int64]
+    assert table.dtypes[3:] == [pl.Float64] * 3 + [pl.Int64, pl.String]
 
 
 def test_a_system_given_twice_is_refused(tmp_path):
     runs = [run_of(tmp_path / name, MODELS[0]) for name in ("a", "b")]
     with pytest.raises(InputError, match="two runs are of 'CLIP-L/14'; a mean over systems takes each once"):
         averages(runs)
+
+
+def test_one_image_tower_in_three_systems_counts_once(tmp_path, monkeypatch):
+    shared = {"image": -0.04}
+    for name, text in (("x", 0.1), ("y", 0.5), ("z", 0.3)):
+        monkeypatch.setitem(TABLE_7, name, {"text": text} | shared)
+    runs = [run_of(tmp_path / name, name) for name in "xyz"]
+    rows = {row["space"]: row for row in averages(runs).iter_rows(named=True)}
+    images, texts = rows["images"], rows["texts"]
+    assert (images["value"], images["low"], images["high"], images["n"]) == (-0.04, None, None, 1)
+    assert images["alike"] == "x, y and z"
+    assert (texts["n"], texts["alike"]) == (3, None)
+    assert not mean_of(images).has_interval
+    runs.append(run_of(tmp_path / "other", MODELS[0]))
+    images = averages(runs).filter(space="images").row(0, named=True)
+    assert (images["n"], images["alike"]) == (2, "x, y and z")
+    assert images["value"] == pytest.approx((-0.04 + TABLE_7[MODELS[0]]["image"]) / 2)

@@ -5,12 +5,14 @@ import pytest
 
 from equiview.audits import label_of
 from equiview.audits.execute import execute
+from equiview.audits.parity.spread import SPREADS
 from equiview.benchmarks import load_benchmark
-from equiview.data.comparison import AFTER, BEFORE, quantity_of
+from equiview.data.comparison import AFTER, BASE, BEFORE, quantity_of
 from equiview.data.headline import Headline, ratio
 from equiview.data.metric import quantity
 from equiview.data.values import ValueColumn, Values
 from equiview.errors import InputError
+from equiview.stats import holm
 from equiview.studies import compare
 from equiview.studies.compare import difference
 from equiview.subjects import load_subject
@@ -166,6 +168,74 @@ def test_a_clear_difference_is_shown_among_many_systems():
     first, second = rng.random((1000, 1)) < 0.025, rng.random((1000, 1)) < 0.427
     row = compared(Headline(quantity("R", 1)), first.astype(float), second.astype(float))
     assert row["p"] * 528 < 1e-50
+
+
+def of_languages(rates, images=300, seed=0):
+    """Right answers in as many languages as there are rates."""
+    right = np.random.default_rng(seed).random((images, len(rates))) < rates
+    return Values.of(
+        [f"q{row}" for row in range(images)],
+        [
+            ValueColumn(quantity("R", 1, task="t", language=f"l{at:02d}"), right[:, at].astype(float))
+            for at in range(len(rates))
+        ],
+    )
+
+
+@pytest.mark.parametrize("spread", ["range", "sd"])
+def test_even_systems_of_two_levels_have_no_spread_to_tell_apart(spread):
+    headline = Headline(
+        quantity(f"{spread} over languages", task="t"),
+        combine=SPREADS[spread],
+        smooth=False,
+        pick=lambda values: values.quantities,
+    )
+    perfect, lower = of_languages(np.ones(12)), of_languages(np.full(12, 0.86), seed=1)
+    uneven = of_languages(np.linspace(0.6, 1.0, 12), seed=2)
+    row = difference(headline, perfect, lower, replicates=2000, seed=0)
+    assert row["value_a"] == 0 < row["value_b"]  # as published
+    assert row["p"] > 0.05
+    assert difference(headline, lower, uneven, replicates=2000, seed=0)["p"] * 66 < 0.001
+
+
+def test_p_is_corrected_over_the_pairs_of_a_headline_and_not_over_headlines(tmp_path):
+    worlds = [write_world(tmp_path / f"w{skew}", skew=skew, images=60) for skew in (0.0, 1.0, 4.0)]
+    table = compare([run_of(world, name, tmp_path / name) for world, name in zip(worlds, "xyz", strict=True)])
+    keys = [name for name in table.columns if name not in BASE]
+    for _, family in table.group_by("metric", "k", *keys):
+        assert len(family) == 3
+        assert family["p_holm"].to_list() == pytest.approx(holm(family["p"].to_numpy()).tolist())
+
+
+def test_what_a_classifier_has_learnt_is_shared_by_all_that_it_tests():
+    # Ten classifiers, each 5 points off by what it happened to learn: images alone would call that certain.
+    rng = np.random.default_rng(0)
+    columns = [quantity("LIC", attribute="gender", seed=str(at)) for at in range(10)]
+    headline = Headline(
+        quantity("LIC", attribute="gender"),
+        combine=lambda means: means.mean(axis=-1),
+        pick=lambda values: tuple(entry for entry in values.quantities if "seed" in entry.keys),
+        tested="test_share",
+    )
+
+    def captioner(shift):
+        own = np.full((1000, 10), np.nan)
+        for at in range(10):
+            own[at * 100 : at * 100 + 100, at] = shift + rng.normal(0, 0.05) + rng.normal(0, 0.02, 100)
+        listed = [ValueColumn(headline.quantity, np.nanmean(own, axis=1))]
+        listed += [ValueColumn(wanted, own[:, at]) for at, wanted in enumerate(columns)]
+        return Values.of([f"q{row}" for row in range(1000)], listed)
+
+    blind = [captioner(0.0) for _ in range(40)]
+    pairs = list(zip(blind[::2], blind[1::2], strict=True))
+    plain = Headline(headline.quantity)
+    told = [difference(headline, a, b, replicates=500, seed=0, share=0.1)["p"] <= 0.05 for a, b in pairs]
+    naive = [difference(plain, a, b, replicates=500, seed=0)["p"] <= 0.05 for a, b in pairs]
+    assert sum(told) <= 2
+    assert sum(naive) >= 10
+    row = difference(headline, blind[0], captioner(0.3), replicates=500, seed=0, share=0.1)
+    assert row["p"] < 0.01
+    assert row["low"] < row["difference"] < row["high"]
 
 
 def test_a_hub_that_all_queries_share_is_no_difference_and_many_captions_are():

@@ -12,9 +12,11 @@ from equiview.cli import app
 from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.io.progress import silent
-from equiview.report.neighbourhoods import neighbourhoods_page
+from equiview.report.neighbourhoods import neighbourhoods_page, sentences
+from equiview.report.study import Table
 from equiview.studies.neighbourhoods import (
     GLOBAL,
+    Neighbourhoods,
     cluster,
     correlations_of,
     distinctive_words,
@@ -201,3 +203,27 @@ def test_the_command_prints_groups_and_writes_the_page(runs, tmp_path, capsys):
     content = json.loads(capsys.readouterr().out)
     assert [group["size"] for group in content["groups"]] == [120] * 4
     assert (tmp_path / "report.html").exists()
+
+
+def test_a_value_of_too_few_to_judge_by_is_not_quoted():
+    keys = {"run": "m", "metric": "MaxSkew", "k": 100, "attribute": "gender", "direction": None}
+    numbers = [(GLOBAL, 0.1, True), ("1", 0.2, True), ("2", 0.401, False)]
+    biases = pl.DataFrame(
+        [keys | {"group": group, "value": value, "judged": judged} for group, value, judged in numbers]
+    )
+    groups = pl.DataFrame(
+        {"group": ["1", "2"], "size": [300, 100], "words": ["", ""], "clusters": ["0", "1"]}
+    )
+    found = Neighbourhoods(groups, pl.DataFrame(), biases, pl.DataFrame())
+    *_, few, largest = sentences(found, ["m"])
+    assert few == "1 of 2 values of MaxSkew by gender are of too few to judge by."
+    assert largest == "MaxSkew by gender is largest in group 1 for m: 0.200, over all images 0.100."
+    assert not any("401" in line for line in sentences(found, ["m"]))
+
+
+def test_a_corrected_p_says_so_in_the_head_of_its_column():
+    assert Table("", pl.DataFrame({"rho": [0.1], "p": [0.1], "p_holm": [0.2]})).heads == [
+        "rho",
+        "p",
+        "p (Holm)",
+    ]

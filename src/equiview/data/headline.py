@@ -39,8 +39,13 @@ class Headline:
 
     `combine` takes means `(..., columns)` and returns `(...)`. It must be smooth and made of arithmetic that
     holds for complex numbers as well (no abs or rounding), because its slopes are taken with a complex step.
-    If it is not `smooth`, as a range is not, two systems are tested by swapping them row by row, over the
-    rows that have all columns, and their difference has no interval.
+    If it is not `smooth`, as a range is not, it must grow in proportion to how far the columns lie apart: two
+    systems are tested by what lies beyond each one's own floor (`stats.spread_test`), over the rows that have
+    all columns, and their difference has no interval.
+
+    `tested` names the audit's setting that says which share of the rows each of the columns is over, where
+    columns are of one measurement with models trained on the other rows. Then rows are not independent, since
+    all of a column depend on what its model has learnt; systems are compared column by column.
 
     >>> from equiview.data.metric import quantity
     >>> sp = Headline(quantity("SP"), of=(quantity("M_cul"), quantity("M_sem")), combine=ratio)
@@ -55,6 +60,7 @@ class Headline:
     combine: Callable[[Means], Means] = first
     smooth: bool = True
     pick: Callable[[Values], tuple[Quantity, ...]] | None = None
+    tested: str = ""
 
     def columns(self, *tables: Values) -> tuple[Quantity, ...]:
         """The columns that it is computed from in all of `tables`; none where it cannot be computed."""

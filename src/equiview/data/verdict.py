@@ -41,8 +41,10 @@ class Verdict(Frozen):
     """An audit's answer in words: one plain sentence, then what it rests on, then what may be done.
 
     `finding` is what the sentence says: "biased" (Yes), "fair" (No), or "unclear" when the numbers do not
-    decide. `effect` is what the page plots for it. `audit` is filled in when audits are executed, and so is
-    `question`, unless the verdict brings one that its settings make more exact.
+    decide. `able` says whether the subject was shown to do the task, over enough items to judge by: one that
+    cannot is never called better than another. `effect` is what the page plots for it. `audit` is filled in
+    when audits are executed, and so is `question`, unless the verdict brings one that its settings make more
+    exact.
     """
 
     finding: Finding
@@ -52,6 +54,7 @@ class Verdict(Frozen):
     limits: tuple[str, ...] = ()
     readings: tuple[Reading, ...] = ()
     effect: Effect | None = None
+    able: bool = True
     audit: str = ""
     question: str = ""
 

@@ -124,8 +124,12 @@ def hover(chart: Chart, row: dict[str, Any]) -> list[str]:
 
 
 def title_of(column: str) -> str:
-    """A column's name as words."""
-    return column.replace("_", " ")
+    """A column's name as words.
+
+    >>> title_of("value_a"), title_of("p_holm")
+    ('value a', 'p (Holm)')
+    """
+    return column.replace("_holm", " (Holm)").replace("_", " ")
 
 
 def _safe(text: object) -> str:

@@ -179,8 +179,10 @@ def _difference(row: Mapping[str, Any], unit: str) -> str:
 def _mean(row: Mapping[str, Any]) -> list[str]:
     mean = mean_of(row)
     unit = metric_of(row["audit"], mean.quantity.metric).unit
-    words = f"{number(mean.value, unit)} {interval(mean.low, mean.high, unit)}"
-    return [label_of(row["audit"], mean.quantity), words, str(mean.n)]
+    words = number(mean.value, unit)
+    words += f" {interval(mean.low, mean.high, unit)}" if mean.n > 1 else ""
+    same = f" (the same: {row['alike']})" if row["alike"] else ""
+    return [label_of(row["audit"], mean.quantity), words, f"{mean.n}{same}"]
 
 
 def _print_line(console: Console, text: str, style: str = "") -> None:

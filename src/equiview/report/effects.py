@@ -12,6 +12,7 @@ from equiview.data.estimates import Estimate, Estimates
 from equiview.data.metric import Metric, Quantity
 from equiview.data.run import Run
 from equiview.report.words import interval, language, metric_of, number, signed
+from equiview.stats import widened
 
 LANGUAGES = ("language", "other")
 """Keys whose values are languages."""
@@ -48,6 +49,21 @@ class Scale:
     meaning: Metric | None
     ticks: tuple[tuple[float, str], ...]
     rows: tuple[dict[str, Any] | None, ...]
+
+
+def at_once(row: Estimate, among: int) -> Estimate:
+    """An estimate picked among several, with an interval that holds for all of them at once.
+
+    The one measured with it, else its own one widened after Bonferroni.
+
+    >>> from equiview.data.metric import quantity
+    >>> print(f"{at_once(Estimate(quantity('gap'), 0.5, 0.4, 0.6, n=900), 10):.2f}")
+    0.50 [0.36, 0.64]
+    """
+    if among < 2 or row.low_all is not None or not row.has_interval:
+        return row.of_many()
+    low, high = widened(row.value, row.low, row.high, 1 - 0.05 / among, row.n)
+    return replace(row, low=low, high=high)
 
 
 def headline(audit: str, estimates: Estimates) -> Estimate | None:
@@ -101,7 +117,10 @@ def named(audit: str, wanted: Quantity) -> str:
 def _of_verdict(run: Run, audit: str) -> Plotted | None:
     effect = next((verdict.effect for verdict in run.verdicts if verdict.audit == audit), None)
     row = run.estimates.of(audit).at(effect.quantity) if effect else None
-    return Plotted(row, effect.tolerance, effect.among) if effect and row else None
+    if effect is None or row is None:
+        return None
+    # A verdict reads what it has measured at once; where it has not, the interval is that of the row alone.
+    return Plotted(row.of_many() if effect.among > 1 else row, effect.tolerance, effect.among)
 
 
 def _shared(quantities: Sequence[Quantity]) -> Quantity:
@@ -164,6 +183,7 @@ def _row(audit: str, entry: Plotted, about: Quantity, ends: tuple[float, float])
         "times": None if entry.times is None else f"{entry.times:.1f} × the tolerance",
         "n": number(row.n),
         "among": entry.among,
+        "at_once": row.low_all is not None,
         "at": _at(row.value, ends),
         "low": _at(left, ends),
         "width": round(_at(right, ends) - _at(left, ends), 2),

@@ -25,7 +25,7 @@ def neighbourhoods_page(found: Neighbourhoods, runs: Sequence[Run]) -> bytes:
         Table(
             "Correlation of local and global bias",
             found.correlations,
-            "Spearman's rho across models, p corrected over the whole table (Holm)."
+            "Spearman's rho across models, p (Holm) is corrected over the whole table."
             if len(found.correlations)
             else "Four models or more are needed, with a bias that differs between them.",
         ),
@@ -61,11 +61,17 @@ def sentences(found: Neighbourhoods, runs: Sequence[Run]) -> list[str]:
 
 
 def _extremes(found: Neighbourhoods) -> list[str]:
-    """Where each attribute's bias is largest, beside all images, by the first metric there is."""
+    """Where each attribute's bias is largest of what can be judged, beside all images, by one metric."""
     metric = found.biases["metric"][0]
     lines = []
     for (attribute,), part in found.biases.filter(metric=metric).group_by("attribute", maintain_order=True):
-        local = part.filter(pl.col("group") != GLOBAL).sort("value", descending=True)
+        local = part.filter(pl.col("group") != GLOBAL)
+        enough = local.filter(pl.col("judged").ne_missing(False)).sort("value", descending=True)
+        if few := len(local) - len(enough):
+            lines.append(
+                f"{few} of {len(local)} values of {metric} by {attribute} are of too few to judge by."
+            )
+        local = enough
         if not len(local):
             continue
         most = local.row(0, named=True)

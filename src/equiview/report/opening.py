@@ -1,13 +1,14 @@
 """The opening: per audit the question, the answer, the size of the effect against chance, who is worst off.
 
 It takes a minute to read. Rules choose what is shown: the effect that each verdict rests on beside its
-tolerance, and the five worst values of each list that the audit names.
+tolerance, and of each list that the audit names at most five that are shown to be worse off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -17,7 +18,7 @@ from equiview.data.comparison import quantity_of
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.metric import Better, Metric, Quantity
 from equiview.data.run import Run
-from equiview.report.effects import plotted, scale
+from equiview.report.effects import at_once, plotted, scale
 from equiview.report.words import interval, language, metric_of, number, probability, signed
 
 FINDINGS = {"biased": ("▲", "biased"), "fair": ("✓", "fair"), "unclear": ("?", "not decided")}
@@ -47,6 +48,20 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Worst:
+    """Who is shown to be worse off: the key that tells them apart, the quantity, and the worst rows.
+
+    `shown` counts them all, of the `of` that there are.
+    """
+
+    key: str
+    about: Quantity
+    rows: tuple[Estimate, ...]
+    shown: int
+    of: int
+
+
+@dataclass(frozen=True)
 class Card:
     """One audit in the opening."""
 
@@ -57,6 +72,7 @@ class Card:
     chance: bool
     tolerance: bool
     largest: bool
+    at_once: bool
     answers: tuple[Answer, ...]
     ticks: tuple[tuple[float, str], ...]
     worst_title: str
@@ -82,44 +98,62 @@ def readings(runs: Sequence[Run]) -> dict[str, list[tuple[str, str]]]:
     return by_title
 
 
-def worst(audit: str, estimates: Estimates) -> list[tuple[str, Quantity, list[Estimate]]]:
-    """For each key by which the audit lists who is worst off: (key, quantity, its worst rows, worst first).
+def worst(audit: str, estimates: Estimates, k: int | None = None) -> list[Worst]:
+    """For each key by which the audit lists who is worst off, those shown to be, worst first.
 
-    The quantity is the first for that key with several values; rows with too few to judge by do not count.
-    Effects, which are tested, are listed where shown to be on the worse side of their floor, or of 0.
-    There are no rows where all are alike, and no list where neither end of the metric is the bad one.
+    The quantity is the first for that key with several values, at the cutoff `k` of the verdict where it was
+    measured there; rows with too few to judge by do not count. Listed is whose interval, of those that hold
+    for all of them at once, lies wholly on the bad side of the reference: the floor of effects, which are
+    tested, or 0; of levels the chance floor where less is better, else the mean of all. There is no list
+    where neither end of the metric is the bad one.
     """
     known = installed(audit)
-    lists: dict[str, tuple[str, Quantity, list[Estimate]]] = {}
-    for key, wanted in known.worst_by if known else ():
-        better = metric_of(audit, wanted.metric).better
-        about = key if len(estimates.by(key, wanted.metric, wanted.k, **wanted.keys)) else (key, "other")
-        measured = estimates.by(about, wanted.metric, wanted.k, **wanted.keys)
-        rows = [row for row in measured if row.judged is not False]
+    lists: dict[str, Worst] = {}
+    for key, named in known.worst_by if known else ():
+        better = metric_of(audit, named.metric).better
+        at_verdict = replace(named, k=k if named.k else None)
+        wanted = at_verdict if _by(estimates, key, at_verdict) else named
+        measured = _by(estimates, key, wanted)
+        rows = [row for row in measured if row.judged is not False and math.isfinite(row.value)]
         if key in lists or better is None or len(rows) < 2:
             continue
-        alike = len({row.value for row in rows}) == 1
-        worse = [row for row in rows if row.p is None or _is_worse(row, better)]
-        ordered = sorted(worse, key=lambda row: row.value, reverse=better == "lower")
-        lists[key] = (key, wanted, [] if alike else ordered[:WORST])
+        rows = [at_once(row, len(rows)) for row in rows]
+        mean = math.fsum(row.value for row in rows) / len(rows)
+        bad = [row for row in rows if _is_worse(row, better, mean)]
+        bad.sort(key=lambda row: row.value, reverse=better == "lower")
+        lists[key] = Worst(key, wanted, tuple(bad[:WORST]), len(bad), len(rows))
     return list(lists.values())
 
 
-def _is_worse(effect: Estimate, better: Better) -> bool:
-    """Whether an effect is shown to be on the worse side of its reference, as one of all its like."""
-    ends, reference = effect.of_many(), effect.chance or 0.0
-    return ends.low > reference if better == "lower" else ends.high < reference
+def _by(estimates: Estimates, key: str, wanted: Quantity) -> list[Estimate]:
+    """The rows of a quantity by a key, or by it and who it is compared with."""
+    keys: tuple[str | tuple[str, ...], ...] = (key, (key, "other"))
+    parts = (estimates.by(by, wanted.metric, wanted.k, **wanted.keys) for by in keys)
+    return next((list(part) for part in parts if len(part)), [])
 
 
-def compared(comparison: pl.DataFrame | None, audit: str) -> list[tuple[Quantity, dict[str, Any]]]:
-    """Rows of the comparison by what they are about, as the page writes them."""
+def _is_worse(row: Estimate, better: Better, mean: float) -> bool:
+    """Whether a row is shown to be on the worse side of its reference."""
+    level = mean if better == "higher" or row.chance is None else row.chance
+    reference = level if row.p is None else row.chance or 0.0
+    return row.low > reference if better == "lower" else row.high < reference
+
+
+def compared(
+    comparison: pl.DataFrame | None, audit: str, runs: Sequence[Run]
+) -> list[tuple[Quantity, dict[str, Any]]]:
+    """Rows of the comparison by what they are about, as the page writes them.
+
+    A system is called better only if its verdict says that it can do the audit's task at all.
+    """
     if comparison is None or not len(comparison):
         return []
+    able = {run.name for run in runs for verdict in run.verdicts if verdict.audit == audit and verdict.able}
     rows = comparison.filter(pl.col("audit") == audit).iter_rows(named=True)
-    return [(about, _compared(audit, about, row)) for row in rows for about in [quantity_of(row)]]
+    return [(about, _compared(audit, about, row, able)) for row in rows for about in [quantity_of(row)]]
 
 
-def _compared(audit: str, about: Quantity, row: dict[str, Any]) -> dict[str, Any]:
+def _compared(audit: str, about: Quantity, row: dict[str, Any], able: Collection[str]) -> dict[str, Any]:
     metric = metric_of(audit, about.metric)
     unit, difference = metric.unit, row["difference"]
     of_difference = "points" if unit in {"share", "points"} else unit
@@ -127,6 +161,7 @@ def _compared(audit: str, about: Quantity, row: dict[str, Any]) -> dict[str, Any
     better = None
     if sure and metric.better and difference:
         better = row["b"] if (difference < 0) == (metric.better == "lower") else row["a"]
+        better = better if better in able else None
     return {
         "metric": label_of(audit, about),
         "a": row["a"],
@@ -144,16 +179,16 @@ def _compared(audit: str, about: Quantity, row: dict[str, Any]) -> dict[str, Any
 
 def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> Card:
     axis = scale(audit, plotted(runs, audit))
-    bad_ends = [worst(audit, run.estimates.of(audit)) for run in runs]
+    bad_ends = [worst(audit, run.estimates.of(audit), _cutoff(run, audit)) for run in runs]
     given = (
-        _answer(run, audit, effect=row, worst=tuple(_worst_list(audit, *entries) for entries in lists))
+        _answer(run, audit, effect=row, worst=tuple(_worst_list(audit, entries) for entries in lists))
         for run, row, lists in zip(runs, axis.rows, bad_ends, strict=True)
     )
     answers = [answer for answer in given if answer is not None]
-    titles = [f"{label_of(audit, wanted)} by {key}" for lists in bad_ends for key, wanted, _ in lists]
+    titles = [f"{label_of(audit, bad.about)} by {bad.key}" for lists in bad_ends for bad in lists]
     known = installed(audit)
     questions = [verdict.question for run in runs for verdict in run.verdicts if verdict.audit == audit]
-    differences = compared(comparison, audit)
+    differences = compared(comparison, audit, runs)
     same = tuple(row for wanted, row in differences if axis.about and wanted.metric == axis.about.metric)
     return Card(
         audit=audit,
@@ -163,6 +198,7 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
         chance=any(row is not None and row["chance_at"] is not None for row in axis.rows),
         tolerance=any(row is not None and row["tolerance"] is not None for row in axis.rows),
         largest=any(row is not None and row["among"] > 1 for row in axis.rows),
+        at_once=all(row is None or row["among"] < 2 or row["at_once"] for row in axis.rows),
         answers=tuple(answers),
         ticks=axis.ticks,
         worst_title="; ".join(dict.fromkeys(titles)),
@@ -188,20 +224,26 @@ def _answer(
     return None
 
 
-def _worst_list(audit: str, key: str, wanted: Quantity, rows: Sequence[Estimate]) -> dict[str, Any]:
-    unit = metric_of(audit, wanted.metric).unit
+def _cutoff(run: Run, audit: str) -> int | None:
+    """The cutoff that the verdict reads, None where it has none."""
+    effects = (verdict.effect for verdict in run.verdicts if verdict.audit == audit)
+    return next((effect.quantity.k for effect in effects if effect), None)
+
+
+def _worst_list(audit: str, bad: Worst) -> dict[str, Any]:
+    unit, key = metric_of(audit, bad.about.metric).unit, bad.key
     entries = []
-    for row in rows:
+    for row in bad.rows:
         value = row.quantity.keys[key]
         entries.append(
             {
                 "name": language(value).name if key == "language" else value,
                 "tier": language(value).tier if key == "language" else None,
                 "value": signed(row.value, unit) if unit == "points" else number(row.value, unit),
-                "interval": interval(row.of_many().low, row.of_many().high, unit),
+                "interval": interval(row.low, row.high, unit),
             }
         )
-    return {"title": f"by {key}", "entries": entries}
+    return {"title": f"by {key}", "entries": entries, "shown": bad.shown, "of": bad.of}
 
 
 def _advice(answers: Sequence[Answer]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -41,7 +41,7 @@ class Section:
     rows: int
     settings: tuple[tuple[str, str, str], ...]
     comparison: tuple[dict[str, Any], ...]
-    means: tuple[tuple[str, str, str, str], ...]
+    means: tuple[tuple[str, ...], ...]
     failed: bool
 
 
@@ -173,13 +173,14 @@ def _section(
     )
 
 
-def _means(means: pl.DataFrame, audit: str) -> tuple[tuple[str, str, str, str], ...]:
-    """What the audit averages over systems: its name, the mean, the interval and how many systems."""
+def _means(means: pl.DataFrame, audit: str) -> tuple[tuple[str, ...], ...]:
+    """What the audit averages over systems: its name, the mean, the interval, how many, who counts once."""
     entries = []
     for row in means.iter_rows(named=True):
         mean = mean_of(row)
         unit = metric_of(audit, mean.quantity.metric).unit
-        words = number(mean.value, unit), interval(mean.low, mean.high, unit), number(mean.n)
+        ends = interval(mean.low, mean.high, unit) if mean.n > 1 else "–"
+        words = number(mean.value, unit), ends, number(mean.n), row["alike"] or ""
         entries.append((label_of(audit, mean.quantity), *words))
     return tuple(entries)
 

@@ -52,7 +52,7 @@ def beside(runs: Sequence[Run]) -> list[PublishedTable]:
     """The published tables of the benchmarks these runs are on; empty when there are none.
 
     A table with `settings` is shown beside runs that have them alone: by audit and setting, the words that
-    its value must hold, or the value.
+    its value must all hold, or the value.
     """
     tables = []
     for paper in papers():
@@ -74,7 +74,10 @@ def _alike(run: Run, table: dict[str, Any]) -> bool:
         for audit, settings in table.get("settings", {}).items()
         for name, value in settings.items()
     ]
-    return all(value in str(have) if isinstance(value, str) else have == value for have, value in wanted)
+    return all(
+        all(word in str(have) for word in value) if isinstance(value, list) else have == value
+        for have, value in wanted
+    )
 
 
 def _beside(runs: Sequence[Run], table: dict[str, Any], paper: str) -> PublishedTable:

@@ -10,6 +10,7 @@ import polars as pl
 from equiview.data.figures import Figure
 from equiview.data.run import Run
 from equiview.report import embed, figures
+from equiview.report.charts import title_of
 from equiview.report.domains import with_domains
 from equiview.report.page import rendered
 from equiview.report.words import number
@@ -22,6 +23,11 @@ class Table:
     title: str
     rows: pl.DataFrame
     note: str = ""
+
+    @property
+    def heads(self) -> list[str]:
+        """The names of the columns as they are written."""
+        return [title_of(name) for name in self.rows.columns]
 
     @property
     def words(self) -> list[list[str]]:

@@ -10,6 +10,7 @@ from equiview.data.estimates import BASE, SCHEMA, Estimate, Estimates
 from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.errors import unknown_name
+from equiview.report.charts import title_of
 from equiview.report.grids import MARKDOWN, as_json, escaped, latex_grid, markdown_grid, safe_csv
 from equiview.report.words import interval, metric_of, number, probability
 
@@ -91,7 +92,7 @@ def _printed(audit: str, estimates: Estimates) -> tuple[list[tuple[str, bool]], 
     optional["judged"] = False in estimates.table["judged"]
     header = [("metric", True), *((key, True) for key in estimates.keys), ("value", False)]
     header += [("95% interval", False), ("chance", False), ("n", False)]
-    header += [(name.replace("_holm", " (Holm)"), name == "judged") for name in optional if optional[name]]
+    header += [(title_of(name), name == "judged") for name in optional if optional[name]]
 
     def cells(row: Estimate) -> list[str]:
         unit = metric_of(audit, row.quantity.metric).unit

@@ -1,5 +1,6 @@
 """Search: the best items of a gallery for each query. It knows vectors, and no model."""
 
+from equiview.search.candidates import top_k_among
 from equiview.search.pairs import pair_scores
 from equiview.search.scaling import comparable, ready, unit
 from equiview.search.topk import ahead_within, best, ranks_within, score_blocks, top_k
@@ -13,5 +14,6 @@ __all__ = [
     "ready",
     "score_blocks",
     "top_k",
+    "top_k_among",
     "unit",
 ]

@@ -26,7 +26,7 @@ from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, m
 from equiview.stats.means import mean_interval
 from equiview.stats.normal import beyond_p, exceeds_p, normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
-from equiview.stats.permutation import column_permutations, permutation_p, swap_test
+from equiview.stats.permutation import column_permutations, permutation_p
 from equiview.stats.proportions import (
     Proportions,
     difference_interval,
@@ -39,9 +39,11 @@ from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantil
 from equiview.stats.ratios import LogRatio, mean_ratios, share_ratio
 from equiview.stats.signs import sign_tail
 from equiview.stats.simultaneous import joint_level, largest_deviations, widened
+from equiview.stats.spreads import spread_test
 from equiview.stats.squares import squares_interval
-from equiview.stats.student import student_interval
+from equiview.stats.student import resampled_test, student_interval
 from equiview.stats.symmetric import sign_flip_interval
+from equiview.stats.tails import tail_p
 
 __all__ = [
     "BootstrapInterval",
@@ -82,6 +84,7 @@ __all__ = [
     "permutation_p",
     "quantile_interval",
     "rank_weights",
+    "resampled_test",
     "share_ratio",
     "sign_flip_interval",
     "sign_flip_test",
@@ -89,9 +92,10 @@ __all__ = [
     "spearman_fisher",
     "spearman_interval",
     "spearman_p",
+    "spread_test",
     "squares_interval",
     "student_interval",
-    "swap_test",
+    "tail_p",
     "wald_p",
     "widened",
     "wilson_interval",

@@ -20,12 +20,20 @@ from equiview.data.run import Run
 from equiview.data.seeds import seed_for
 from equiview.data.values import Values
 from equiview.errors import InputError
-from equiview.stats import bootstrap_means, holm, interval, sign_flip_test, swap_test
+from equiview.stats import bootstrap_means, holm, interval, resampled_test, sign_flip_test, spread_test
 from equiview.stats.means import LEAST
 from equiview.studies.alike import alike
 
 FREE = ("seed", "replicates")
 """Settings that compared runs may differ in: values of queries do not depend on them, or only by chance."""
+
+
+DRAWS = 2_000
+"""Draws behind the p value of a spread; its tail is fitted, so that more of them are not needed."""
+
+LEARNT = 2.0
+"""How much a query moves a classifier's mean confidence in all, beside what it does where it is tested: the
+mean is a product of what is learnt and what is tested, so that both move it alike."""
 
 
 class Options(TypedDict):
@@ -43,8 +51,8 @@ def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
     k (k - 1) / 2, so that fewer tests are corrected for.
 
     One row an audit, pair and headline, addressed by metric, k and keys. `difference` is b minus a, with its
-    95% interval (queries resampled together) and the p value of a paired sign-flip test; `p_holm` is
-    corrected over the whole table. InputError when no two runs are over the same items and share an audit,
+    95% interval (queries resampled together) and the p value of a paired test; `p_holm` is corrected over
+    the pairs of its headline. InputError when no two runs are over the same items and share an audit,
     two are of one subject, or two answer an audit's question with different settings (but for `FREE`).
     """
     return paired(runs_against(runs, against), against)
@@ -72,8 +80,9 @@ def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
         raise InputError(f"only runs over the same items, with an audit in common, compare{with_it} ({over})")
     table = pl.from_dicts(rows, infer_schema_length=None, schema_overrides=BEFORE | AFTER)
     keys = [name for name in table.columns if name not in BASE]
-    corrected = pl.Series("p_holm", holm(table["p"].to_numpy()))
-    return table.with_columns(corrected).select(*BEFORE, *keys, *AFTER)
+    family = pl.struct("audit", "metric", "k", *keys)
+    corrected = pl.col("p").map_batches(holm, return_dtype=pl.Float64, is_elementwise=False).over(family)
+    return table.with_columns(corrected.alias("p_holm")).select(*BEFORE, *keys, *AFTER)
 
 
 def runs_against(runs: Sequence[Run], against: Run | None) -> list[Run]:
@@ -128,28 +137,33 @@ def _pair(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> I
     replicates = a.manifest.settings[audit]["replicates"]
     seed = seed_for(a.manifest.seed, f"{audit}.compare")
     for headline in headlines:
-        tested = difference(headline, first, second, replicates=replicates, seed=seed)
+        share = getattr(settings_of(a, audit), headline.tested) if headline.tested else 0.0
+        tested = difference(headline, first, second, replicates=replicates, seed=seed, share=share)
         if tested["n"]:
             about = {"metric": headline.quantity.metric, "k": headline.quantity.k} | headline.quantity.keys
             yield {"audit": audit, "a": a.name, "b": b.name} | about | tested
 
 
 def difference(
-    headline: Headline, first: Values, second: Values, *, replicates: int, seed: int
+    headline: Headline, first: Values, second: Values, *, replicates: int, seed: int, share: float = 0.0
 ) -> dict[str, Any]:
     """A headline for two systems over the same queries, its difference, and the test of it.
 
     Returns value_a, value_b, difference (b minus a; None where both are infinite), low, high, p and n. The
     interval is that of the headline itself, computed again for every replicate of the queries. The p value
     tests what each query adds to the difference, to first order at the pooled means: the differences of its
-    values weighted by the headline's slopes. For a mean that is the paired difference itself. For a headline
-    that is not smooth, systems are swapped query by query instead, and low and high are None; if no query
-    has all columns, only n is returned, as 0.
+    values weighted by the headline's slopes. For a mean that is the paired difference itself. Of a headline
+    that is not smooth, such as a range, the values are as published, low and high are None, and p tests what
+    lies beyond each system's own floor (`spread_test`); if no query has all columns, n alone is given, as 0.
+    Of a headline whose columns come from models trained on the other queries (`Headline.tested`), each column
+    over a `share` of them, the columns are what varies (`resampled_test`).
     """
     columns = headline.columns(first, second)
+    if headline.tested:
+        return _by_column(headline, first, second, share)
     tables = [values.at(*columns) for values in (first, second)]
     if not headline.smooth:
-        return _swapped(headline, *tables, replicates=replicates, seed=seed)
+        return _spread(headline, *tables, clusters=first.clusters, replicates=replicates, seed=seed)
     unpaired = np.isnan(tables[0]) | np.isnan(tables[1])
     a, b = (np.where(unpaired, np.nan, table) for table in tables)
     slopes = headline.slopes(np.nanmean((a + b) / 2, axis=0))
@@ -197,15 +211,40 @@ def _over_shared(
     return ends | {"p": max(tested["p"], other["p"])}
 
 
-def _swapped(
-    headline: Headline, a: NDArray[np.float64], b: NDArray[np.float64], *, replicates: int, seed: int
+def _by_column(headline: Headline, first: Values, second: Values, share: float) -> dict[str, Any]:
+    """The same for columns that come from models trained on the other queries."""
+    columns = headline.columns(first, second)
+    of_a, of_b = (float(np.nanmean(values.at(headline.quantity))) for values in (first, second))
+    by_column = (np.nanmean(values.at(*columns), axis=0) for values in (second, first))
+    _, low, high, p = resampled_test(np.subtract(*by_column), share, influence=LEARNT)
+    shift = of_b - of_a
+    asked = ~(np.isnan(first.at(headline.quantity)) | np.isnan(second.at(headline.quantity)))
+    return {
+        "value_a": of_a,
+        "value_b": of_b,
+        "difference": shift,
+        "low": min(low, shift),
+        "high": max(high, shift),
+        "p": p,
+        "n": int(asked.sum()),
+    }
+
+
+def _spread(
+    headline: Headline,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    *,
+    clusters: NDArray[np.int64],
+    replicates: int,
+    seed: int,
 ) -> dict[str, Any]:
     """The same for a headline that is not smooth, over queries that have all its columns in both systems."""
     whole = ~(np.isnan(a) | np.isnan(b)).any(axis=1)
-    a, b = a[whole], b[whole]
-    if not len(a):
+    if not whole.any():
         return {"n": 0}
-    of_a, of_b = (float(headline.combine(table.mean(axis=0))) for table in (a, b))
-    p = swap_test(a, b, headline.combine, replicates=replicates, seed=seed)
+    of_a, of_b = (float(headline.combine(table[whole].mean(axis=0))) for table in (a, b))
+    draws = min(replicates, DRAWS)
+    p = spread_test(a, b, headline.combine, clusters=clusters, replicates=draws, seed=seed)
     number = {"value_a": of_a, "value_b": of_b, "difference": of_b - of_a, "low": None, "high": None}
-    return number | {"p": p, "n": len(a)}
+    return number | {"p": p, "n": int(whole.sum())}

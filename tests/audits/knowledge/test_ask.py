@@ -61,8 +61,24 @@ def test_chains_of_thought_have_room_and_end_in_json() -> None:
 
 def test_prompts_come_in_every_language_of_the_release() -> None:
     for kind, texts in shipped_prompts().items():
-        assert set(texts) >= RELEASED, kind
+        assert set(texts) >= RELEASED or kind == "paper", kind
         assert len(set(texts.values())) == len(texts)
+
+
+def test_the_prompt_of_the_paper_is_in_english_in_every_language() -> None:
+    asked = requests_of(quiz(("en", "fr")), KnowledgeSettings(prompt="paper"))
+    assert asked[3].prompt == (
+        "Question:\nfr question 1?\n\nOptions:\nA. fr w\nB. fr x\nC. fr y\nD. fr z\n\n"
+        "Answer the question using a single word or phrase."
+    )
+    assert {request.max_tokens for request in asked} == {16}
+
+
+def test_one_text_of_the_user_serves_every_other_language(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.toml"
+    path.write_text('[direct]\n"*" = "Which?"\nfr = "Laquelle ?"\n')
+    asked = requests_of(quiz(("en", "fr")), KnowledgeSettings(prompts=str(path)))
+    assert [request.prompt.split()[-1] for request in asked[:2]] == ["Which?", "?"]
 
 
 def test_some_languages_can_be_chosen() -> None:
@@ -84,7 +100,10 @@ def test_a_file_of_the_user_replaces_prompts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("direct = 3\n", "'direct' is no kind of prompt; expected [direct], [cot-local], [cot-english]"),
+        (
+            "direct = 3\n",
+            "'direct' is no kind of prompt; expected [direct], [paper], [cot-local], [cot-english]",
+        ),
         ('[indirect]\nen = "a"\n', "'indirect' is no kind of prompt"),
         ('[direct]\nen = "Only {question}"\n', "[direct] en: must hold both {question} and {options}"),
         ("[direct]\nen = 3\n", "[direct] en: expected a text"),

@@ -281,7 +281,7 @@ def test_a_run_has_tables_figures_and_published_numbers_beside_it(place, tmp_pat
         estimates.one("score", setting="GLO", variant="second translator").value, 4
     )
     content = page([run], None).decode()
-    assert "Descriptions on VisRecall (Table 2)" in content
+    assert "Descriptions on VisRecall (Table 2)" not in content  # these are of T's scorer, jina-clip-v2
     assert 'dir="rtl"' in content
 
 

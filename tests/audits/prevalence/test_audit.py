@@ -8,9 +8,10 @@ from equiview.audits.execute import execute
 from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import blind_order
+from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.io.progress import silent
-from equiview.subjects import load_subject
+from equiview.subjects import Encoder, load_subject
 from tests.audits import steps
 from tests.conftest import LANGUAGES, write_world
 
@@ -41,6 +42,44 @@ def test_observed_ranks_are_those_of_a_plain_sort(world):
     swahili = np.flatnonzero([name.endswith("-sw") for name in ids])
     rank = 1 + int((scores[swahili] > scores[swahili[7]]).sum())
     assert observed["targets"].filter(query_id="i7", item_id="i7-sw")["language_rank"].to_list() == [rank]
+
+
+class Tokens(Encoder):
+    """The vectors of a world, each item with a second token that is the same everywhere."""
+
+    similarity = "maxsim"
+
+    def __init__(self, folder):
+        super().__init__()
+        self.inner = load_subject(f"embeddings:{folder}")
+
+    @property
+    def fingerprint(self):
+        return self.inner.fingerprint
+
+    def embed(self, items, progress=silent):
+        vectors = self.inner.embed(items, progress)
+        return TokenVectors.of([np.stack([row, np.ones_like(row)]) for row in vectors])
+
+
+def test_maxsim_may_rank_the_candidates_of_the_mean_tokens_alone(world):
+    benchmark = load_benchmark(f"folder:{world}")
+    lists = {}
+    for candidates in (None, 30, 40 * len(LANGUAGES)):
+        options = PREVALENCE.configure({"cutoffs": [1, 5, 10], "depth": 30, "candidates": candidates})
+        observed = PREVALENCE.observe(Tokens(world), benchmark, options, silent)
+        for name, schema in PREVALENCE.schemas.items():
+            schema.check(observed[name], name)
+        assert len(observed["targets"]) == 40 * len(LANGUAGES)
+        assert steps.measured(PREVALENCE, observed, options).one("DLBKL", 10, grouping="tier").n == 40
+        lists[candidates] = observed["rankings"].select("query_id", "rank", "item_id", "relevant")
+        assert observed["targets"]["language_rank"].is_null().all() == (candidates is not None)
+    assert lists[40 * len(LANGUAGES)].equals(lists[None]), "all captions are candidates"
+    assert not lists[30].equals(lists[None])
+    with pytest.raises(InputError, match="one vector a token"):
+        audited(world, candidates=30, depth=30)
+    with pytest.raises(InputError, match="the best 100 of"):
+        PREVALENCE.observe(Tokens(world), benchmark, PREVALENCE.configure({"candidates": 99}), silent)
 
 
 def test_more_skew_is_more_measured_bias(tmp_path):

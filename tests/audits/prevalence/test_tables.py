@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from equiview.audits.prevalence import PREVALENCE
-from equiview.audits.prevalence.tables import table_1, table_5
+from equiview.audits.prevalence.tables import table_1, table_3, table_5
 from equiview.data.estimates import Estimates
 from equiview.errors import InputError
 
@@ -54,5 +54,18 @@ def test_a_cutoff_that_was_not_measured_is_empty_and_a_run_without_any_has_no_ta
         table_5(shallow)
 
 
-def test_the_audit_brings_both():
-    assert list(PREVALENCE.tables) == ["table-1", "table-5"]
+def test_the_audit_brings_them():
+    assert list(PREVALENCE.tables) == ["table-1", "table-3", "table-5"]
+
+
+def test_table_3_has_the_tiers_and_shares_of_the_paper():
+    numbers = {"metric": "R", "k": 1, "value": 0.5, "low": 0.4, "high": 0.6, "n": 10}
+    rows = [numbers | {"language": code} for code in ("sw", "en", "ko", "xx")]
+    assert table_3(Estimates.of_rows(rows)).rows() == [
+        ("high", "English", "en", 43.9499),
+        ("low", "Korean", "ko", 0.7865),
+        ("low", "Swahili", "sw", 0.0102),
+        (None, None, "xx", None),
+    ]
+    with pytest.raises(InputError, match="no R@1 by language"):
+        table_3(Estimates.of_rows([numbers]))

@@ -15,8 +15,8 @@ from equiview.audits.amplification.measure import (
     AMPLIFICATION,
     LEAN,
     LIC,
-    TESTED,
     Replied,
+    lic_headline,
     measure,
     values,
 )
@@ -76,7 +76,8 @@ AMPLIFICATION_AUDIT = register(
         schemas=SCHEMAS,
         metrics=METRICS,
         headlines=(
-            *(Headline(quantity(metric, attribute=name)) for metric in TESTED for name in PEOPLE),
+            *(Headline(quantity(AMPLIFICATION, attribute=name)) for name in PEOPLE),
+            *(lic_headline(name) for name in PEOPLE),
             Headline(quantity("accuracy")),
             Headline(quantity("CIDEr")),
         ),

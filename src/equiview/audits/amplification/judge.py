@@ -53,6 +53,7 @@ def judge(estimates: Estimates, settings: AmplificationSettings) -> Verdict:
         advice=say.ADVICE,
         limits=(*say.LIMITS, *say.unmasked(estimates)),
         effect=None if missing else largest(effects, settings.tolerance),
+        able=not missing,
     )
 
 

@@ -17,6 +17,7 @@ from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.audits.base import View, once
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.data.estimates import Estimates
+from equiview.data.headline import Headline
 from equiview.data.metric import Quantity, quantity
 from equiview.data.values import ValueColumn, Values, column
 from equiview.errors import InputError, UndefinedMetricError
@@ -114,6 +115,8 @@ def values(view: Replied, settings: AmplificationSettings) -> Values:
         columns += _leaked(view, attribute, replies["query_id"])
     asked = [entry for entry in columns if not np.isnan(entry.values).all()]
     asked += [_together(asked, metric, name) for metric, name in _measured(asked)]
+    for attribute in view.groups:
+        asked += _leaked_by_seed(view, attribute, replies["query_id"])
     return Values.of(replies["query_id"], asked, replies["image_id"])
 
 
@@ -170,6 +173,34 @@ def _leaked(view: Replied, attribute: str, query_ids: pl.Series) -> Iterator[Val
         for source, of_source in leaked.items():
             yield column("leakage", of_source, of=source, **keys)
         yield column(LIC, leaked[SOURCES[0]] - leaked[SOURCES[1]], **keys)
+
+
+def _leaked_by_seed(view: Replied, attribute: str, query_ids: pl.Series) -> Iterator[ValueColumn]:
+    """LIC of the images that each classifier tested: two systems are compared classifier by classifier."""
+    rows = view.leaked.filter(~pl.col("shuffled") & (pl.col("attribute") == attribute))
+    wide = rows.pivot("source", index=["seed", "query_id"], values="leaked", maintain_order=True)
+    for (seed,), part in wide.group_by("seed", maintain_order=True):
+        lic = part.select("query_id", lic=pl.col(SOURCES[0]) - pl.col(SOURCES[1]))
+        of_all = pl.DataFrame({"query_id": query_ids}).join(
+            lic, on="query_id", how="left", maintain_order="left"
+        )
+        yield column(LIC, of_all["lic"].fill_null(np.nan).to_numpy(), attribute=attribute, seed=str(seed))
+
+
+def lic_headline(attribute: str) -> Headline:
+    """LIC of an attribute as a headline: what a classifier has learnt is shared by all images it tests."""
+    wanted = quantity(LIC, attribute=attribute)
+
+    def by_seed(values: Values) -> tuple[Quantity, ...]:
+        return tuple(
+            entry
+            for entry in values.quantities
+            if entry.metric == LIC
+            and entry.keys.keys() == {"attribute", "seed"}
+            and entry.keys["attribute"] == attribute
+        )
+
+    return Headline(wanted, combine=lambda means: means.mean(axis=-1), pick=by_seed, tested="test_share")
 
 
 def _by_group(values: Values, wanted: Quantity) -> tuple[Quantity, ...]:

@@ -36,6 +36,7 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
         advice=say.ADVICE if pull.value > 0 else (),
         limits=say.LIMITS,
         effect=largest([pull], settings.tolerance),
+        able=not missing,
     )
 
 

@@ -9,6 +9,7 @@ from equiview.audits.judging import at_least_none, decide, verdict
 from equiview.audits.saying import limit, not_decided, opening
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Effect, Verdict
+from equiview.stats.means import LEAST
 
 HEADWAY = 0.1
 """Least skill: naming what is there, rescaled so that chance is 0 and always is 1."""
@@ -19,7 +20,7 @@ def judge(estimates: Estimates, settings: DecorrelationSettings) -> Verdict:
 
     Captions are alike when they name the same of the things that are still there and as many others. Naming
     it less often, as a system does that sees it is gone, is fair. Unclear unless captions name what is there
-    clearly more often than captions at random.
+    clearly more often than captions at random, and with objects of fewer than ten classes taken away.
     """
     excess = estimates.one(EXCESS, settings.judged_at)
     missing = _missing(estimates, excess, settings)
@@ -32,10 +33,13 @@ def judge(estimates: Estimates, settings: DecorrelationSettings) -> Verdict:
         advice=say.ADVICE,
         limits=say.LIMITS,
         effect=None if missing else Effect(quantity=excess.quantity, tolerance=settings.tolerance),
+        able=not missing,
     )
 
 
 def _missing(estimates: Estimates, excess: Estimate, settings: DecorrelationSettings) -> str:
+    if not excess.judged and excess.n >= settings.least:
+        return say.too_few_classes(LEAST)
     if not excess.judged:
         return f"there are {excess.n} synthetic images, at least {settings.least} are needed"
     there = estimates.one(KEPT, settings.judged_at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -76,7 +76,10 @@ class Ranked(View[DecorrelationSettings]):
 
 @once
 def values(view: Ranked, settings: DecorrelationSettings) -> Values:
-    """One number for each synthetic image, real image and caption; rows of one real image are a cluster."""
+    """One number for each synthetic image, real image and caption; rows of one real image are a cluster.
+
+    Images without one class share the captions that name it: what one caption adds, it adds to all of them.
+    """
     queries, recall = view["queries"], view["recall"]
     n, total = len(queries), len(queries) + len(recall)
     columns = []
@@ -86,7 +89,10 @@ def values(view: Ranked, settings: DecorrelationSettings) -> Values:
     for direction in DIRECTIONS:
         columns += list(_recall(recall, direction, settings, n))
     clusters = pl.concat([queries["source_id"], recall["image_id"].rename("source_id")])
-    return Values.of(_names(queries, recall), columns, clusters)
+    every = Values.of(_names(queries, recall), columns, clusters)
+    of_lists = every.select(lambda entry: entry.metric != RECALL and not entry.keys)
+    by_class = every.rows[:n].with_columns(cluster=queries["target"])
+    return replace(every, shared=Values(by_class, of_lists.columns, of_lists.matrix[:n]))
 
 
 def _names(queries: pl.DataFrame, recall: pl.DataFrame) -> pl.Series:
@@ -148,21 +154,31 @@ def _recall(
 
 
 def measure(view: Ranked, settings: DecorrelationSettings) -> Estimates:
-    """Means with intervals and floors, the test of excess naming, and every pair of classes."""
+    """Means with intervals and floors, the test of excess naming, and every pair of classes.
+
+    Excess naming has the wider of two intervals, for images without one class that share captions, and for
+    those made from one image; with fewer than ten classes it has none, and is not judged.
+    """
     per_query = values(view, settings)
     rows = Rows()
     tested = [entry for entry in per_query.quantities if entry.metric == EXCESS]
-    matrix = per_query.at(*tested)
-    ends = mean_interval(matrix, clusters=per_query.clusters)
-    p_values = sign_flip_test(
-        matrix,
-        clusters=per_query.clusters,
-        replicates=settings.replicates,
-        seed=settings.seed_of("signs"),
+    by_class = per_query.shared
+    assert by_class is not None
+    matrix = by_class.at(*tested)
+    shared = (by_class.clusters, per_query.clusters[: len(matrix)])
+    both = [mean_interval(matrix, clusters=clusters) for clusters in shared]
+    low, high = np.min([ends.low for ends in both], axis=0), np.max([ends.high for ends in both], axis=0)
+    seed = settings.seed_of("signs")
+    p_values = np.max(
+        [
+            sign_flip_test(matrix, clusters=clusters, replicates=settings.replicates, seed=seed)
+            for clusters in shared
+        ],
+        axis=0,
     )
     for at, wanted in enumerate(tested):
-        n = int(ends.n[at])
-        interval = (float(ends.value[at]), float(ends.low[at]), float(ends.high[at]))
+        n = int(both[0].n[at])
+        interval = (float(both[0].value[at]), float(low[at]), float(high[at]))
         judged = n >= settings.least and not np.isnan(interval[1])
         rows.add_known(
             wanted,

@@ -39,6 +39,14 @@ def unseen(there: Estimate, k: int) -> str:
     )
 
 
+def too_few_classes(least: int) -> str:
+    """That too few classes were taken away to tell a system's habit from the captions that it likes."""
+    return (
+        f"objects of fewer than {least} classes were taken away; images without one class share the captions "
+        "that name it, so that a few captions which the system likes would decide"
+    )
+
+
 def evidence(estimates: Estimates, settings: DecorrelationSettings) -> Iterator[str]:
     """What the answer rests on."""
     k = settings.judged_at

@@ -46,6 +46,7 @@ def judge(estimates: Estimates, settings: IndividualSettings) -> Verdict:
         advice=say.ADVICE,
         limits=say.LIMITS if paraphrased else (say.ONE_CAPTION, *say.LIMITS),
         effect=largest(effects, settings.tolerance),
+        able=not missing,
     )
 
 

@@ -6,6 +6,8 @@ same form, and what it holds replaces ours::
 
     [direct]
     en = "{question} Choose one of: {options}"
+
+A text for `"*"` is for every language that has none of its own.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from equiview.io.toml import parse_toml
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PLACES = ("{question}", "{options}")
+EVERY = "*"
 Prompts = Mapping[str, Mapping[str, str]]
 
 
@@ -40,7 +43,10 @@ def requests_of(benchmark: Benchmark, settings: KnowledgeSettings) -> list[Reque
     """
     rows = questions_of(benchmark, settings)
     texts = prompts_of(settings)[settings.prompt]
-    if missing := sorted(set(rows["language"]) - set(texts)):
+    languages = set(rows["language"])
+    if EVERY in texts:
+        texts = {language: texts.get(language, texts[EVERY]) for language in languages}
+    if missing := sorted(languages - set(texts)):
         raise InputError(
             f"there is no {settings.prompt!r} prompt in {', '.join(missing)}; add one in a file of your own "
             "(setting knowledge.prompts), or choose others of the languages (knowledge.languages)"
@@ -114,7 +120,10 @@ def prompts_of(settings: KnowledgeSettings) -> Prompts:
         return shipped_prompts()
     path = Path(settings.prompts)
     given = parsed(content_of(path), str(path))
-    return {kind: {**shipped_prompts()[kind], **given.get(kind, {})} for kind in MAX_TOKENS}
+    return {
+        kind: own if EVERY in (own := given.get(kind, {})) else {**shipped_prompts()[kind], **own}
+        for kind in MAX_TOKENS
+    }
 
 
 @cache

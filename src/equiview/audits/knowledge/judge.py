@@ -50,6 +50,7 @@ def judge(estimates: Estimates, settings: KnowledgeSettings) -> Verdict:
         advice=say.ADVICE,
         limits=(say.NOT_READ.format(unread), *say.LIMITS) if unread > UNREAD_SHARE else say.LIMITS,
         effect=None if missing else _plotted(kinds if apart or of_lost == "fair" else kinds[:1]),
+        able=not missing,
     )
 
 

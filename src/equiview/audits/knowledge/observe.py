@@ -16,7 +16,7 @@ from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
 from equiview.subjects import Answerer
 
-REPLY_TOKENS = {"direct": 8, "cot-local": 400, "cot-english": 400}
+REPLY_TOKENS = {"direct": 8, "paper": 8, "cot-local": 400, "cot-english": 400}
 """Tokens that a reply usually takes, by kind of prompt."""
 SCHEMAS = schemas(
     answers=(

@@ -8,8 +8,8 @@ from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
 
-Kind = Literal["direct", "cot-local", "cot-english"]
-MAX_TOKENS: dict[Kind, int] = {"direct": 64, "cot-local": 2048, "cot-english": 2048}
+Kind = Literal["direct", "paper", "cot-local", "cot-english"]
+MAX_TOKENS: dict[Kind, int] = {"direct": 64, "paper": 16, "cot-local": 2048, "cot-english": 2048}
 """Tokens that a reply may have, by kind of prompt."""
 
 
@@ -18,7 +18,8 @@ class KnowledgeSettings(Settings):
 
     prompt: Kind = Field(
         default="direct",
-        description="answer at once, or reason first in the language of what is shown, or in English",
+        description="answer at once; at once, asked in English as in T; or reason first in the language of "
+        "what is shown, or in English",
     )
     prompts: str = Field(default="", description="file of prompts of your own (.toml)")
     languages: tuple[str, ...] = Field(default=(), description="languages asked in; none means all")

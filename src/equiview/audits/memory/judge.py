@@ -47,6 +47,7 @@ def judge(estimates: Estimates, settings: MemorySettings) -> Verdict:
         advice=say.ADVICE,
         limits=say.limits(settings),
         effect=largest(effects, settings.tolerance),
+        able=not missing,
     )
 
 

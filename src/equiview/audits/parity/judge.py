@@ -44,6 +44,7 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
         advice=(*((say.ALIGN,) if large else ()), *((say.DO_NOT_SORT,) if unfair else ())),
         limits=say.LIMITS + (say.LABELS if classified(tasks) else ()),
         effect=largest([*gaps, *people], settings.tolerance),
+        able=not missing,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from equiview.audits.charts import BY_WEB, MEASURED, intervals, named, points_by_language
+from equiview.audits.prevalence.exposure import LOG_RATIO
 from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.measure import values
 from equiview.audits.prevalence.settings import PrevalenceSettings
@@ -21,6 +22,8 @@ FEW_GROUPS = 8
 """Groups up to which each has a curve of its own."""
 EXAMPLE_DEPTH = 10
 EXAMPLES = 3
+HALF = "-0.69 is half, 0.69 double"
+"""How to read a logarithm of a ratio."""
 
 
 def draw(lists: Lists, estimates: Estimates, settings: PrevalenceSettings) -> list[Figure | None]:
@@ -47,7 +50,7 @@ def _exposure_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> Ch
     key = settings.key
     if key not in estimates.keys:
         return None
-    rows = estimates.table.filter(pl.col("metric") == "exposure ratio", pl.col(key).is_not_null())
+    rows = estimates.table.filter(pl.col("metric") == LOG_RATIO, pl.col(key).is_not_null())
     if not len(rows) or rows[key].n_unique() > FEW_GROUPS:
         return None
     order = pl.col(key).cast(pl.Enum(TIERS)) if key == "tier" else pl.col(key)
@@ -55,14 +58,14 @@ def _exposure_by_depth(estimates: Estimates, settings: PrevalenceSettings) -> Ch
     return intervals(
         name="exposure-by-depth",
         title=f"Exposure against what a retriever blind to {settings.by} would give",
-        see="1 is what would be shown if labels were exchanged among the captions of each image. Below it "
-        "captions are crowded out, above it they crowd out others. Bars are 95% intervals.",
+        see="0 is what would be shown if labels were exchanged among the captions of each image. Below it "
+        f"captions are crowded out, above it they crowd out others: {HALF}. Bars are 95% intervals.",
         table=table.select(pl.col("k").cast(pl.String), key, *MEASURED, "p"),
         x=("k", "cutoff k"),
-        y_title="exposure over its expectation",
+        y_title="ln of exposure over its expectation",
         color=key,
         roles=TIER_ROLES if key == "tier" else {},
-        reference={"blind": 1.0},
+        reference={"blind": 0.0},
     )
 
 
@@ -71,31 +74,31 @@ def _exposure_by_group(estimates: Estimates, settings: PrevalenceSettings) -> Ch
     key = "language" if settings.by in ("tier", "language") else "group"
     if key not in estimates.keys:
         return None
-    rows = estimates.table.filter(pl.col("metric") == "exposure ratio", pl.col(key).is_not_null())
+    rows = estimates.table.filter(pl.col("metric") == LOG_RATIO, pl.col(key).is_not_null())
     if not len(rows):
         return None
     k = min(rows["k"].unique().to_list(), key=lambda k: (abs(k - HEADLINE_K), k))
     rows = rows.filter(k=k)
     title = f"Exposure of each {'language' if key == 'language' else settings.by} in the top {k}"
-    see = "1 is what would be shown if labels were exchanged among the captions of each image; 0.5 is half."
+    see = f"0 is what would be shown if labels were exchanged among the captions of each image; {HALF}."
     if key == "language":
         chart = points_by_language(
             named(rows),
             name="exposure-by-language",
             title=title,
             see=see,
-            y_title="exposure over its expectation",
+            y_title="ln of exposure over its expectation",
             percent=False,
         )
-        return replace(chart, reference={"blind": 1.0})
+        return replace(chart, reference={"blind": 0.0})
     return intervals(
         name="exposure-by-group",
         title=title,
         see=see,
         table=rows.sort("value", key).select(key, *MEASURED, "p"),
         x=(key, settings.by),
-        y_title="exposure over its expectation",
-        reference={"blind": 1.0},
+        y_title="ln of exposure over its expectation",
+        reference={"blind": 0.0},
     )
 
 

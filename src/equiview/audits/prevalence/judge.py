@@ -66,6 +66,7 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
         effect=Effect(quantity=shown_by[0].quantity, tolerance=tolerance, among=len(read))
         if shown_by
         else None,
+        able=not missing,
     )
 
 

@@ -18,7 +18,7 @@ from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
-from equiview.search import best, comparable, ranks_within, score_blocks
+from equiview.search import best, comparable, ranks_within, score_blocks, top_k_among
 from equiview.subjects import Encoder, ResultLists
 
 Rows = NDArray[np.int64]
@@ -62,6 +62,11 @@ def observe(
 ) -> Observations:
     """The lists of an encoder over the merged pool, or those of a finished system."""
     if isinstance(subject, ResultLists):
+        if settings.candidates:
+            raise InputError(
+                f"subject {subject.name!r} is a finished system, whose lists are as they are; leave out the "
+                "setting prevalence.candidates"
+            )
         return _of_lists(subject, benchmark, settings, progress)
     return _of_encoder(subject, benchmark, settings, progress)
 
@@ -83,6 +88,13 @@ def _of_encoder(
     text_vectors = comparable(subject, texts, progress)
 
     depth = min(settings.depth, len(texts))
+    image_ids, text_ids = benchmark.images.ids, texts.ids
+    if settings.candidates:
+        few = min(settings.candidates, len(texts))
+        lists = top_k_among(image_vectors, text_vectors, depth, few)
+        progress("ranking", len(image_vectors), len(image_vectors))
+        rankings = lists.table(image_ids, text_ids).with_columns(_marked(relevance, lists))
+        return _observed(benchmark, image_ids, texts, settings, rankings, _unranked(benchmark))
     languages = texts.table["language"]
     columns_of = {code: languages.eq(code).arg_true().to_numpy() for code in languages.unique().sort()}
     ranked, targets = [], []
@@ -94,8 +106,6 @@ def _of_encoder(
         progress("ranking", stop, len(image_vectors))
 
     lists = Rankings(*(np.concatenate([getattr(part, of) for part in ranked]) for of in ("items", "scores")))
-    image_ids, text_ids = benchmark.images.ids, texts.ids
-    right = pl.Series("relevant", relevance.mark(lists.items).ravel())
     target_rows, target_items, target_ranks = (np.concatenate(parts) for parts in zip(*targets, strict=True))
     in_order = np.lexsort((target_items, target_rows))
     language_ranks = pl.DataFrame(
@@ -105,8 +115,23 @@ def _of_encoder(
             "language_rank": target_ranks[in_order].astype(np.int32),
         }
     )
-    rankings = lists.table(image_ids, text_ids).with_columns(right)
+    rankings = lists.table(image_ids, text_ids).with_columns(_marked(relevance, lists))
     return _observed(benchmark, image_ids, texts, settings, rankings, language_ranks)
+
+
+def _marked(relevance: Relevance, lists: Rankings) -> pl.Series:
+    return pl.Series("relevant", relevance.mark(lists.items).ravel())
+
+
+def _unranked(benchmark: Benchmark) -> pl.DataFrame:
+    """The captions of each image, without ranks within their language, which a part does not tell."""
+    relevance = benchmark.need_relevance()
+    return pl.DataFrame(
+        {
+            "query_id": benchmark.images.ids[relevance.queries],
+            "item_id": benchmark.need_texts().ids[relevance.items],
+        }
+    ).with_columns(language_rank=pl.lit(None, dtype=pl.Int32))
 
 
 def _of_lists(
@@ -115,18 +140,15 @@ def _of_lists(
     """The lists as they are; they do not hold the ranks of captions within their language."""
     lists = subject.lists(benchmark, settings.depth)
     progress("reading lists", 1, 1)
-    texts, relevance = benchmark.need_texts(), benchmark.need_relevance()
-    right = pl.DataFrame(
-        {"query_id": benchmark.images.ids[relevance.queries], "item_id": texts.ids[relevance.items]}
-    )
+    # Also of images that were not asked about: their captions may be in lists, and are exchangeable.
+    targets = _unranked(benchmark)
+    right = targets.drop("language_rank")
     asked = lists["query_id"].unique(maintain_order=True)
     rankings = lists.select("query_id", "rank", "item_id", pl.col("score").cast(pl.Float32)).join(
         right.with_columns(relevant=True), on=["query_id", "item_id"], how="left", maintain_order="left"
     )
-    # Also of images that were not asked about: their captions may be in lists, and are exchangeable.
-    targets = right.with_columns(language_rank=pl.lit(None, dtype=pl.Int32))
     rankings = rankings.with_columns(pl.col("relevant").fill_null(False))
-    return _observed(benchmark, asked, texts, settings, rankings, targets)
+    return _observed(benchmark, asked, benchmark.need_texts(), settings, rankings, targets)
 
 
 def _observed(

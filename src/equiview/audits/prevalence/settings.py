@@ -25,6 +25,12 @@ class PrevalenceSettings(Settings):
     prior: Literal["uniform", "pool"] = "uniform"
     eps: float = Field(default=1e-9, gt=0, lt=1)
     depth: int = Field(default=100, ge=1, description="ranks observed, and the reach of NDCG (retrieved)")
+    candidates: int | None = Field(
+        default=None,
+        ge=1,
+        description="captions that MaxSim ranks for an image, those of the nearest mean token as in P; "
+        "none: all",
+    )
 
     @property
     def key(self) -> str:

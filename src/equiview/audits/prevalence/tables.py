@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from equiview.data.estimates import Estimates
+from equiview.data.languages import known_languages
 from equiview.data.metric import Quantity, quantity
 from equiview.errors import InputError
 
+SHARES = {"name": "language", "commoncrawl_percent": "resources (%)"}
 DEPTHS = (5, 25, 50, 99)
 """Ranks of P's table 5."""
 
@@ -22,6 +24,21 @@ def table_1(estimates: Estimates) -> pl.DataFrame:
     """
     divergences = (quantity(metric, 10, grouping="tier") for metric in ("LBKL", "DLBKL"))
     return _row(estimates, [quantity("Accuracy", 5), *divergences, quantity("NDCG", 10, ideal="retrieved")])
+
+
+def table_3(estimates: Estimates) -> pl.DataFrame:
+    """Languages by tier with their share of the web in percent, as in P's Table 3.
+
+    The languages are those of the run's captions, the most written first, tiers and shares those that ship
+    with equiview; a language without either has null. InputError where the run names no language.
+    """
+    codes = dict.fromkeys(row.keys["language"] for row in estimates.by("language", "R", 1))
+    if not codes:
+        raise InputError("the run has no R@1 by language, from which its languages are read")
+    known = known_languages().rename(SHARES)
+    named = pl.DataFrame({"code": list(codes)}).join(known, on="code", how="left", maintain_order="left")
+    ordered = named.sort("resources (%)", "code", descending=[True, False], nulls_last=True)
+    return ordered.select("tier", "language", "code", "resources (%)")
 
 
 def table_5(estimates: Estimates) -> pl.DataFrame:
@@ -44,4 +61,8 @@ def _row(estimates: Estimates, columns: Sequence[Quantity]) -> pl.DataFrame:
     return pl.DataFrame([values], schema=dict.fromkeys(values, pl.Float64))
 
 
-TABLES: Mapping[str, Callable[[Estimates], pl.DataFrame]] = {"table-1": table_1, "table-5": table_5}
+TABLES: Mapping[str, Callable[[Estimates], pl.DataFrame]] = {
+    "table-1": table_1,
+    "table-3": table_3,
+    "table-5": table_5,
+}

@@ -79,6 +79,7 @@ def judge(estimates: Estimates, settings: SocialSettings) -> Verdict:
         advice=say.ADVICE,
         limits=say.LIMITS if captioned else (*say.LIMITS, say.NO_CAPTIONS),
         effect=_plotted(most, len(effects)),
+        able=not missing,
     )
 
 

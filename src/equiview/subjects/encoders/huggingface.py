@@ -164,7 +164,7 @@ class HuggingFace(TorchEncoder):
     "hf-trust", usage=("hf-trust:ID_OR_PATH",), about="as hf, and runs the code that the checkpoint brings"
 )
 class TrustedHuggingFace(HuggingFace):
-    """A dual encoder that brings code of its own, such as jinaai/jina-clip-v2.
+    """A dual encoder that brings code of its own; code written for transformers 4 may not run.
 
     Code that lies in another repository is fetched at `code_revision=` or as it is now; that commit runs
     and the code's content is part of the fingerprint.

@@ -1,0 +1,98 @@
+"""Whether the columns of two tables are equally unequal: a test of the difference of two spreads.
+
+A range or a standard deviation over languages is above 0 even where all languages are alike, the more so the
+nearer the level is to 50% and the fewer the images. So two systems that treat languages alike differ in their
+ranges where they differ in their levels. What must be compared is the excess, each spread less its own floor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equiview.errors import StatsInputError, UndefinedStatisticError
+from equiview.stats._check import as_columns, cluster_rows, exact_sums, whole_number
+from equiview.stats.tails import tail_p
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+BLOCK_BYTES = 16 * 2**20
+
+
+def spread_test(
+    first: ArrayLike,
+    second: ArrayLike,
+    statistic: Statistic,
+    *,
+    clusters: ArrayLike | None = None,
+    replicates: int = 2_000,
+    seed: int,
+) -> float:
+    """Two-sided p value of two tables' columns being equally unequal, beyond what noise alone makes of them.
+
+    `first` and `second` are `(n_rows, n_columns)`, such as the correctness of two systems by image and
+    language; rows with a nan in either are left out. `statistic` takes means `(..., n_columns)` and returns
+    `(...)`, in proportion to how far the columns lie apart: a range, a standard deviation, a Gini
+    coefficient. `clusters`, `(n_rows,)` whole numbers, names rows that are not independent.
+
+    The noise of the column means is drawn by giving what each row adds to them a random sign, the same in
+    both tables (a wild bootstrap: Liu, 1988). It is added to columns that have the same true spread in both
+    tables, and p says how rarely the spreads then differ as much, both ways of what they differ on average.
+    The true spread is not known: p is the largest of those for none, for the larger of the two and for what
+    lies between. Of each it is estimated by the root of its square less its mean square where columns are
+    alike. Where draws do not reach, p is that of a fitted tail (`tail_p`). Ours.
+
+    Raises UndefinedStatisticError where no row is whole in both; StatsInputError for shapes that differ.
+
+    Two systems that treat 12 languages alike, one at 98% and one at 60%, and one that does not:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> high, low = (rng.random((400, 12)) < rate for rate in (0.98, 0.6))
+    >>> uneven = rng.random((400, 12)) < np.linspace(0.75, 0.95, 12)
+    >>> width = lambda means: np.ptp(means, axis=-1)
+    >>> bool(spread_test(high, low, width, seed=0) > 0.05 > 0.001 > spread_test(high, uneven, width, seed=0))
+    True
+    """
+    a, b = (as_columns(table, name) for table, name in ((first, "first"), (second, "second")))
+    if a.shape != b.shape:
+        raise StatsInputError(f"first and second must have one shape; got {a.shape} and {b.shape}")
+    whole = ~(np.isnan(a) | np.isnan(b)).any(axis=1)
+    if not whole.any():
+        raise UndefinedStatisticError("first and second share no row without nan")
+    rows, n_clusters = cluster_rows(None if clusters is None else np.asarray(clusters)[whole], whole.sum())
+    a, b = a[whole], b[whole]
+    means = (a.mean(axis=0), b.mean(axis=0))
+    noise = _noise(np.hstack([a - means[0], b - means[1]]), rows, n_clusters, replicates, seed)
+    noises = (noise[:, : a.shape[1]], noise[:, a.shape[1] :])
+    spreads = [float(statistic(mean)) for mean in means]
+
+    def p_where(spread: float) -> float:
+        """The p value where both have this true spread."""
+        drawn = []
+        for mean, own, moved in zip(means, spreads, noises, strict=True):
+            kept = spread / own if own > 0 else 0.0
+            drawn.append(statistic(mean.mean() + kept * (mean - mean.mean()) + moved))
+        differences = drawn[1] - drawn[0]
+        usual = float(differences.mean())
+        return tail_p(abs(spreads[1] - spreads[0] - usual), np.abs(differences - usual))
+
+    alike = [statistic(mean.mean() + moved) for mean, moved in zip(means, noises, strict=True)]
+    beyond = [own**2 - float((null**2).mean()) for own, null in zip(spreads, alike, strict=True)]
+    return max(p_where(math.sqrt(max(0.0, squared))) for squared in (0.0, sum(beyond) / 2, max(beyond)))
+
+
+def _noise(apart: Floats, rows: NDArray[np.int64], n_clusters: int, replicates: int, seed: int) -> Floats:
+    """Means of the columns of `apart` under random signs of its clusters, `(replicates, n_columns)`."""
+    draws = whole_number(replicates, "replicates", 1)
+    rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
+    sums, unit = exact_sums(apart, rows, n_clusters)
+    block = max(1, BLOCK_BYTES // (8 * n_clusters))
+    parts = []
+    for start in range(0, draws, block):
+        signs = rng.integers(0, 2, size=(min(block, draws - start), n_clusters), dtype=np.int8)
+        parts.append((2.0 * signs - 1.0) @ sums * (unit / len(apart)))
+    return np.concatenate(parts)

@@ -1,0 +1,79 @@
+"""Runs before and after fine-tuning side by side, on scenes without one thing."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from equiview.api import write_finetuning
+from equiview.audits.execute import execute
+from equiview.benchmarks import load_benchmark
+from equiview.errors import InputError
+from equiview.studies import finetuning
+from equiview.studies.finetuning import ratio_of
+from equiview.subjects import load_subject
+from equiview.subjects.finetuned import FineTuning
+
+QUICK = {"decorrelation": {"replicates": 200}}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two encoders that stand for one before and after: the second is said to derive from the first."""
+    place = tmp_path_factory.mktemp("finetuning")
+    scenes = load_benchmark("scenes:images=60,gallery=100,seed=3")
+    made = []
+    for name in ("skewed", "aligned", "english"):
+        subject = load_subject(f"pictogram:{name}")
+        made.append(execute(subject, scenes, ["decorrelation"], place / name, name=name, settings=QUICK))
+    before, *after = made
+    for run in after:
+        card = run.manifest.subject.model_copy(update={"parent": before.manifest.subject.fingerprint})
+        run.manifest.__dict__["subject"] = card
+    return before, after
+
+
+def test_numbers_stand_side_by_side_and_by_class_removed(runs, tmp_path):
+    before, after = runs
+    found = write_finetuning(before, after, tmp_path / "study", ratios=[0.4, 0.0])
+    assert found.systems["system"].to_list() == ["skewed", "aligned", "english"]
+    assert found.systems["ratio"].to_list() == [None, 0.4, 0.0]
+    odmap = [run.estimates.one("ODmAP", 1).value for run in (before, *after)]
+    assert found.systems["ODmAP@1"].to_list() == odmap
+    change = found.changes.filter(metric="ODmAP", k=1, b="aligned").row(0, named=True)
+    assert change["difference"] == pytest.approx(odmap[1] - odmap[0])
+    by_class = found.parts.filter(metric="ODmAP", k=5, system="english")
+    for row in by_class.iter_rows(named=True):
+        first, second = (
+            run.estimates.one("ODmAP", 5, removed=row["removed"]).value for run in (before, after[1])
+        )
+        assert (row["before"], row["after"], row["change"]) == pytest.approx((first, second, second - first))
+    assert len(by_class) > 1
+    assert found.parts["kept"].null_count() < len(found.parts)
+    (curve,) = found.figures
+    assert curve.table.filter(number="ODmAP@1")["ratio"].to_list() == [0.0, 0.4]
+    assert curve.table.filter(number="ODmAP@1")["value"].to_list() == odmap[:0:-1]
+    assert b"before and after fine-tuning" in (tmp_path / "study" / "report.html").read_bytes()
+
+
+def test_without_ratios_there_is_no_curve(runs):
+    assert finetuning(*runs).figures == []
+
+
+def test_runs_that_do_not_belong_together_are_refused(runs):
+    before, after = runs
+    with pytest.raises(InputError, match="'skewed' is not derived from 'aligned', the one before"):
+        finetuning(after[0], [before])
+    with pytest.raises(InputError, match="1 ratios for 2 runs after"):
+        finetuning(before, after, [0.1])
+
+
+def test_the_ratio_is_read_from_the_folder_of_the_encoder(runs, tmp_path, monkeypatch):
+    run = runs[1][0]
+    assert ratio_of(run) is None
+    card = run.manifest.subject.model_copy(update={"name": f"finetuned:{tmp_path},batch=8"})
+    monkeypatch.setitem(run.manifest.__dict__, "subject", card)
+    assert ratio_of(run) is None
+    (tmp_path / "finetune.json").touch()
+    pairs = {"real": 200, "synthetic": 16}
+    monkeypatch.setattr(FineTuning, "read", lambda folder: SimpleNamespace(pairs=pairs))
+    assert ratio_of(run) == 0.08

@@ -27,13 +27,13 @@ CERTAIN = 0.0001
 def shows_bias(effect: Estimate, tolerance: float) -> bool:
     """Whether an effect, 0 where there is none, is shown to be beyond the tolerance, on either side.
 
-    Its corrected p must reject and its interval lie beyond; without a test the interval alone shows it. Of
-    many effects the interval is that which holds for all of them, since sentences and figures show it for the
-    largest. What is too small to judge (`judged` is False) shows nothing.
+    Its corrected p must reject and its own interval lie beyond; without a test the interval alone shows it,
+    and of many effects then the one that holds for all of them. What is too small to judge (`judged` is
+    False) shows nothing.
     """
     p = effect.p if effect.p_holm is None else effect.p_holm
     rejected = p is None or p <= ALPHA
-    ends = effect.of_many()
+    ends = effect.of_many() if p is None else effect
     beyond = ends.low > tolerance or ends.high < -tolerance
     return effect.judged is not False and rejected and beyond
 

@@ -24,7 +24,7 @@ def test_headlines_are_measured(both, world):
     for headline in PARITY.headlines:
         assert any(headline.columns(table) for table in values)
     for key, wanted in PARITY.worst_by:
-        assert len(estimates.by((key, "other"), wanted.metric, wanted.k, **wanted.keys)) > 1
+        assert len(estimates.by((key, "other"), wanted.metric, wanted.k, **wanted.keys))
 
 
 def test_quantities_are_read_in_words():

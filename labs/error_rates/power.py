@@ -17,12 +17,16 @@ from equiview.io.tables import write_bytes
 DATA = Path(equiview.__file__).parent / "audits" / "power.csv"
 EFFECTS = (1.5, 2.0, 3.0)
 """Multiples of the tolerance for which the page says how many queries they need."""
+THRESHOLDS = 1.6, 4.0
+"""What a verdict that is wrong in 5% of cases at the tolerance has at least, and what none has."""
+FLATTEST = 0.001
+"""A line so flat says that an effect is not found, not how many queries would find it."""
 LEAST, MOST = 100, 100_000
 """Queries beyond which a number is an extrapolation too far."""
 
 
 def fitted(rows: Sequence[dict[str, Any]]) -> Power | None:
-    """The line of one planted system, by maximum likelihood; None where its effects were never found.
+    """The line of one planted system, by maximum likelihood; None where its effects were hardly found.
 
     `rows` are its counts; effects below the tolerance take no part, as "biased" is wrong there.
     """
@@ -33,16 +37,19 @@ def fitted(rows: Sequence[dict[str, Any]]) -> Power | None:
     if not any(row["biased"] for row in counted if row["effect"] > 1) or len(counted) < 2:
         return None
     x = np.array([np.sqrt(row["size"]) * (row["effect"] - 1) for row in counted])
-    hits = np.array([row["biased"] for row in counted], dtype=float)
-    misses = np.array([row["seeds"] for row in counted]) - hits
+    # Half a case more of each: effects that are always found, or never, leave the line undetermined.
+    hits = np.array([row["biased"] for row in counted]) + 0.5
+    misses = np.array([row["seeds"] for row in counted]) - hits + 1
 
     def cost(at: np.ndarray) -> float:
-        z = np.exp(at[0]) * x - np.exp(at[1])
+        z = np.exp(at[0]) * x - np.clip(np.exp(at[1]), *THRESHOLDS)
         return float(-(hits * log_ndtr(z) + misses * log_ndtr(-z)).sum())
 
     starts = [np.array([slope, np.log(2.0)]) for slope in (-5.0, -3.5, -2.0)]
     best = min((minimize(cost, start, method="Nelder-Mead") for start in starts), key=lambda found: found.fun)
-    slope, threshold = np.exp(best.x)
+    slope, threshold = np.exp(best.x[0]), np.clip(np.exp(best.x[1]), *THRESHOLDS)
+    if slope < FLATTEST:
+        return None
     return Power(rows[0]["system"], round(float(slope), 4), round(float(threshold), 3))
 
 

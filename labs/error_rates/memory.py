@@ -198,7 +198,7 @@ def at_tolerance(n: int, share: float = 1.0, times: float = 1.0) -> Callable[[in
 
     def level(shape: Shape, local: NDArray[np.bool_], rng: Rng) -> Floats:
         sides = np.zeros(n)
-        pairs = int(share * n) // 2
+        pairs = int(share * (n - 1)) // 2
         sides[1 : pairs + 1], sides[n - pairs :] = 1, -1
         return np.asarray(
             sides * times * TOLERANCE * MARGIN * (n - 1) / n + 0.04 * rng.normal(size=shape[1:])
@@ -236,7 +236,7 @@ SYSTEMS = {
         System(
             "15 at the tolerance", "none", at_tolerance(15), "14 of 15 languages shifted by the tolerance"
         ),
-        System("36 at the tolerance", "none", at_tolerance(36), "36 languages shifted by the tolerance"),
+        System("36 at the tolerance", "none", at_tolerance(36), "34 of 36 languages shifted by the tolerance"),
         System(
             "15 at twice", "planted", at_tolerance(15, times=2.0), "14 of 15 shifted by twice the tolerance"
         ),

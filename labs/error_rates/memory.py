@@ -236,7 +236,9 @@ SYSTEMS = {
         System(
             "15 at the tolerance", "none", at_tolerance(15), "14 of 15 languages shifted by the tolerance"
         ),
-        System("36 at the tolerance", "none", at_tolerance(36), "34 of 36 languages shifted by the tolerance"),
+        System(
+            "36 at the tolerance", "none", at_tolerance(36), "34 of 36 languages shifted by the tolerance"
+        ),
         System(
             "15 at twice", "planted", at_tolerance(15, times=2.0), "14 of 15 shifted by twice the tolerance"
         ),

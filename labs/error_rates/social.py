@@ -53,8 +53,8 @@ class World:
     shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     times: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
-    def observed(self, seed: int, size: int) -> Observations:
-        """What the audit would observe of `size` images."""
+    def observed(self, seed: int, size: int, other: int = 0) -> Observations:
+        """What the audit would observe of `size` images; of the same images, `other` systems differ."""
         rng = np.random.default_rng(seed)
         ids = [f"i{row}" for row in range(size)]
         codes = {
@@ -71,6 +71,7 @@ class World:
             for name in codes
             for row, image in enumerate(ids)
         ]
+        rng = np.random.default_rng((seed, other)) if other else rng
         prompts = [(f"q{n}", "en", f"prompt {n}", f"concept {n}", None) for n in range(self.prompts)]
         tables = {
             "prompts": _table("prompts", prompts),

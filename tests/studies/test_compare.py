@@ -247,7 +247,7 @@ def test_a_hub_that_all_queries_share_is_no_difference_and_many_captions_are():
         held = np.zeros(200)
         held[:images] = 200 / images
         shared = [ValueColumn(SHARE, shown * held), ValueColumn(BLIND, 0.5 * held)]
-        return replace(queries, shared=Values.of(range(200), shared))
+        return replace(queries, shared=(Values.of(range(200), shared),))
 
     headline = Headline(quantity("exposure ratio", 1), of=(SHARE, BLIND), combine=ratio)
     p = {}
@@ -258,6 +258,30 @@ def test_a_hub_that_all_queries_share_is_no_difference_and_many_captions_are():
         p[images] = found["p"]
     assert p[1] > 0.5
     assert p[200] < 1e-6
+
+
+def test_columns_that_were_asked_of_different_queries_are_tested_together():
+    # Of half of the queries one thing was asked, of half another: the headline is the difference of the two.
+    first, second = quantity("M", language="de"), quantity("M", language="sw")
+    headline = Headline(
+        quantity("lead"), of=(first, second), combine=lambda means: means[..., 0] - means[..., 1]
+    )
+
+    def values(of_first, of_second):
+        table = np.full((40, 2), np.nan)
+        table[:30, 0], table[30:, 1] = of_first, of_second
+        listed = [ValueColumn(wanted, table[:, at]) for at, wanted in enumerate((first, second))]
+        return Values.of(range(40), listed)
+
+    rng = np.random.default_rng(0)
+    noise = [rng.normal(size=size) for size in (30, 10)]
+    found = difference(headline, values(*noise), values(noise[0] + 2, noise[1]), replicates=500, seed=0)
+    assert found["n"] == 40
+    assert found["difference"] == pytest.approx(2)
+    assert found["p"] < 1e-6
+    assert difference(headline, values(*noise), values(*noise), replicates=500, seed=0)["p"] == 1
+    unasked = values(noise[0], np.full(10, np.nan))
+    assert difference(headline, unasked, unasked, replicates=500, seed=0) == {"n": 0}
 
 
 SHARE, BLIND = quantity("exposure", 1), quantity("expected exposure", 1)

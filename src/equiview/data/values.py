@@ -41,8 +41,9 @@ class Values:
     `metric`, `k`, `chance` and a column for each key. `matrix` is `(len(rows), len(columns))` float64, nan
     where a quantity was not asked of a query.
 
-    `shared` has the same totals, of some of the quantities, over what queries share (images of the captions
-    that lists show): where a few decide all queries, resampling queries alone shows too little error.
+    `shared` has the same means, of some of the quantities, over what queries share (the captions or images
+    that lists show, classes): where a few decide all queries, resampling queries alone shows too little
+    error. A row says what the mean would be if all rows were as this one, to first order.
 
     >>> values = Values.of(["a", "b"], [column("R", [1.0, 0.0], k=1, chance=0.1, language="sw")])
     >>> values.mean("R", k=1, language="sw")
@@ -52,7 +53,7 @@ class Values:
     rows: pl.DataFrame
     columns: pl.DataFrame
     matrix: NDArray[np.float64]
-    shared: Values | None = None
+    shared: tuple[Values, ...] = ()
 
     @classmethod
     def of(

@@ -154,9 +154,10 @@ def difference(
     tests what each query adds to the difference, to first order at the pooled means: the differences of its
     values weighted by the headline's slopes. For a mean that is the paired difference itself. Of a headline
     that is not smooth, such as a range, the values are as published, low and high are None, and p tests what
-    lies beyond each system's own floor (`spread_test`); if no query has all columns, n alone is given, as 0.
-    Of a headline whose columns come from models trained on the other queries (`Headline.tested`), each column
-    over a `share` of them, the columns are what varies (`resampled_test`).
+    lies beyond each system's own floor (`spread_test`). Where a column was asked of no query that both have,
+    or of such a headline no query has all, n alone is given, as 0. Of a headline whose columns come from
+    models trained on the other queries (`Headline.tested`), each column over a `share` of them, the columns
+    are what varies (`resampled_test`).
     """
     columns = headline.columns(first, second)
     if headline.tested:
@@ -166,10 +167,15 @@ def difference(
         return _spread(headline, *tables, clusters=first.clusters, replicates=replicates, seed=seed)
     unpaired = np.isnan(tables[0]) | np.isnan(tables[1])
     a, b = (np.where(unpaired, np.nan, table) for table in tables)
+    asked = ~unpaired
+    if not asked.any(axis=0).all():
+        return {"n": 0}
     slopes = headline.slopes(np.nanmean((a + b) / 2, axis=0))
     if not np.isfinite(slopes).all():  # infinite for both: there is no difference to test
         slopes = np.zeros_like(slopes)
-    added = (b - a) @ slopes
+    # A column that few queries were asked of weighs more of each, so that the mean is the headline's slope.
+    weights = slopes * asked.any(axis=1).sum() / asked.sum(axis=0)
+    added = np.where(asked.any(axis=1), np.where(asked, b - a, 0.0) @ weights, np.nan)
     options: Options = {"clusters": first.clusters, "replicates": replicates, "seed": seed}
     draws = bootstrap_means(np.hstack([a, b]), **options)
     of_a, of_b = (float(headline.combine(np.nanmean(table, axis=0))) for table in (a, b))
@@ -198,17 +204,17 @@ def _over_shared(
     """The p value and ends of an interval that hold over what queries share as well, such as captions.
 
     A difference counts as shown where it is over queries and over what they share: the larger p value, and
-    the outer ends. Nothing where the values do not say what is shared.
+    the outer ends. The same as `tested` where the values do not say what is shared.
     """
-    a, b = first.shared, second.shared
-    if a is None or b is None or len(a.rows) != len(b.rows) or not headline.columns(a, b):
-        return {}
-    other = difference(headline, a, b, replicates=replicates, seed=seed)
-    ends = {}
-    for name, outer in (("low", min), ("high", max)):
-        known = tested[name] is not None and other[name] is not None
-        ends[name] = outer(tested[name], other[name]) if known else None
-    return ends | {"p": max(tested["p"], other["p"])}
+    combined = {name: tested[name] for name in ("low", "high", "p")}
+    for a, b in zip(first.shared, second.shared, strict=False):
+        if len(a.rows) == len(b.rows) and headline.columns(a, b):
+            other = difference(headline, a, b, replicates=replicates, seed=seed)
+            for name, outer in (("low", min), ("high", max)):
+                known = combined[name] is not None and other[name] is not None
+                combined[name] = outer(combined[name], other[name]) if known else None
+            combined["p"] = max(combined["p"], other["p"])
+    return combined
 
 
 def _by_column(headline: Headline, first: Values, second: Values, share: float) -> dict[str, Any]:

@@ -96,3 +96,13 @@ def test_figures_name_pairs_and_show_pictures_before_and_after(scenes):
     assert gallery.table["note"].str.contains("which is gone").any()
     before = gallery.table.filter(pl.col("heading").str.starts_with("Before"))
     assert before["correct"].null_count() == len(before)
+
+
+def test_captions_add_up_to_the_means_over_images():
+    for imagined in ({}, {"fish": 0.6}):
+        values = values_of(imagined)
+        classes, captions = values.shared
+        for k in (1, 3):
+            for metric in ("ODmAP", "excess naming"):
+                assert captions.mean(metric, k=k) == pytest.approx(values.mean(metric, k=k))
+                assert classes.mean(metric, k=k) == pytest.approx(values.mean(metric, k=k))

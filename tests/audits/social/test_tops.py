@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from equiview.audits.social.divergence import Divergence
 from equiview.audits.social.groups import Grouping
+from equiview.audits.social.influence import skew_of_images
 from equiview.audits.social.tops import Lists, largest_skew, permuted, resampled, shown
 from equiview.data.observations import Observations
 from equiview.metrics import max_skew, ndkl, skew
@@ -109,3 +110,23 @@ def test_resampling_draws_as_many_as_there_are() -> None:
     assert weights.shape == (30, 4)
     assert (weights.sum(axis=1) == 3).all()
     assert not weights[:, 3].any()
+
+
+def test_what_an_image_adds_is_the_slope_by_its_weight():
+    lists = lists_of([[0, 1, 2, 4], [0, 1, 5, 4], [6, 0, 5, 2]], cutoffs=(2,), n_images=8)
+    codes = np.array([0, 0, 1, 1, 0, 1, 2, -1])
+    grouping = grouping_of(codes)
+    added = skew_of_images(lists, grouping)
+    assert added.shape == (8, 2)
+    assert added.mean(axis=0) == pytest.approx([0, 0])
+    assert not added[7].any()  # of no known group
+
+    def skew(weights):
+        pool = np.array([weights[codes == group].sum() for group in range(3)]) / weights[codes >= 0].sum()
+        shares = shown(lists, grouping, grouping.of_image[None], weights[None].astype(np.float32))[0]
+        return largest_skew(shares, pool).mean(axis=0)
+
+    step = 2.0**-6
+    for image in range(7):
+        more, less = (skew(1 + sign * step * (np.arange(8) == image)) for sign in (1, -1))
+        assert added[image] / 8 == pytest.approx((more - less) / (2 * step), abs=1e-3)

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 class Lists:
     """The lists of one kind of image as matrices, a row for each query that has one, `(n, depth)`.
 
-    `rows` `(n,)` are places among the queries, `counts` their counts of the pool.
+    `rows` `(n,)` are places among the queries, `counts` their counts of the pool, `caption` places in it.
     """
 
     rows: NDArray[np.int64]
@@ -46,6 +46,7 @@ class Lists:
     removed: NDArray[np.bool_]
     kept: NDArray[np.bool_]
     expected: Floats
+    caption: NDArray[np.int64]
 
 
 class Ranked(View[DecorrelationSettings]):
@@ -59,7 +60,9 @@ class Ranked(View[DecorrelationSettings]):
     def _lists_of(self, image: str) -> Lists:
         queries = self["queries"].with_row_index("place")
         every = queries.select("query_id", "place", n=pl.col("kept").list.len())
-        table = self["rankings"].filter(image=image).join(every, on="query_id").sort("place", "rank")
+        pool = self["items"].select("item_id").with_row_index("caption")
+        table = self["rankings"].filter(image=image).join(every, on="query_id").join(pool, on="item_id")
+        table = table.sort("place", "rank")
         rows = table["place"].unique(maintain_order=True).to_numpy().astype(np.int64)
         shape = (len(rows), -1) if len(rows) else (0, max(self.settings.cutoffs))
         wanted = table["n"] if self.settings.kept == "all" else pl.Series([1]).new_from_index(0, len(table))
@@ -71,6 +74,7 @@ class Ranked(View[DecorrelationSettings]):
             table["removed"].to_numpy().reshape(shape),
             (table["kept"] > 0).to_numpy().reshape(shape),
             table["expected"].to_numpy().reshape(shape),
+            table["caption"].to_numpy().astype(np.int64).reshape(shape),
         )
 
 
@@ -79,6 +83,7 @@ def values(view: Ranked, settings: DecorrelationSettings) -> Values:
     """One number for each synthetic image, real image and caption; rows of one real image are a cluster.
 
     Images without one class share the captions that name it: what one caption adds, it adds to all of them.
+    So the values are there by class as well, and by caption.
     """
     queries, recall = view["queries"], view["recall"]
     n, total = len(queries), len(queries) + len(recall)
@@ -92,7 +97,32 @@ def values(view: Ranked, settings: DecorrelationSettings) -> Values:
     every = Values.of(_names(queries, recall), columns, clusters)
     of_lists = every.select(lambda entry: entry.metric != RECALL and not entry.keys)
     by_class = every.rows[:n].with_columns(cluster=queries["target"])
-    return replace(every, shared=Values(by_class, of_lists.columns, of_lists.matrix[:n]))
+    classes = Values(by_class, of_lists.columns, of_lists.matrix[:n])
+    return replace(every, shared=(classes, _by_caption(view, settings)))
+
+
+def _by_caption(view: Ranked, settings: DecorrelationSettings) -> Values:
+    """What each caption adds to the means over synthetic images, by its places in their lists.
+
+    For ODmAP the derivative by a weight of the caption: what being correct there adds, and what it does to
+    the precision behind it.
+    """
+    lists, captions = view.lists[IMAGES[0]], view["items"]["item_id"]
+    columns = []
+    for k in settings.cutoffs if len(lists.rows) else ():
+        right, behind = lists.correct[:, :k], np.arange(1, k + 1)
+        precision = np.cumsum(right, axis=1) / behind
+        per_place = right / behind
+        later = np.cumsum(per_place[:, ::-1], axis=1)[:, ::-1]
+        lost = np.cumsum((per_place * precision)[:, ::-1], axis=1)[:, ::-1]
+        added = {
+            ODMAP: right * precision + right * later - lost,
+            EXCESS: lists.removed[:, :k] - lists.expected[:, :k],
+        }
+        for metric, places in added.items():
+            sums = np.bincount(lists.caption[:, :k].ravel(), places.ravel() / k, minlength=len(captions))
+            columns.append(column(metric, sums * len(captions) / len(lists.rows), k=k))
+    return Values.of(captions, columns)
 
 
 def _names(queries: pl.DataFrame, recall: pl.DataFrame) -> pl.Series:
@@ -162,8 +192,7 @@ def measure(view: Ranked, settings: DecorrelationSettings) -> Estimates:
     per_query = values(view, settings)
     rows = Rows()
     tested = [entry for entry in per_query.quantities if entry.metric == EXCESS]
-    by_class = per_query.shared
-    assert by_class is not None
+    by_class = per_query.shared[0]
     matrix = by_class.at(*tested)
     shared = (by_class.clusters, per_query.clusters[: len(matrix)])
     both = [mean_interval(matrix, clusters=clusters) for clusters in shared]

@@ -41,7 +41,7 @@ CHANCE_DRAWS = {"tier": 100_000, "language": 20_000}
 def values(lists: Lists, settings: PrevalenceSettings) -> Values:
     """Every quantity of every image: exposure, divergences and shares, accuracy, NDCG, recall."""
     by_query = Values.of(lists.query_ids, _columns(lists))
-    return replace(by_query, shared=_by_image(lists, by_query))
+    return replace(by_query, shared=(_by_image(lists, by_query),))
 
 
 def _by_image(lists: Lists, values: Values) -> Values:

@@ -14,6 +14,7 @@ from equiview.audits.social.divergence import Divergence
 from equiview.audits.social.exposure import exposures, matched
 from equiview.audits.social.gallery import Gallery
 from equiview.audits.social.groups import Grouping
+from equiview.audits.social.influence import skew_of_images
 from equiview.audits.social.recall import add_divergence, add_levels, centred
 from equiview.audits.social.settings import SocialSettings
 from equiview.audits.social.skews import (
@@ -59,7 +60,22 @@ def values(gallery: Gallery, settings: SocialSettings) -> Values:
     columns += list(_of_images(gallery, n_prompts))
     ids = [f"prompt {name}" for name in lists.prompts["prompt_id"]] + [f"image {name}" for name in images]
     clusters = np.concatenate([lists.concepts, n_prompts + np.arange(len(images))])
-    return Values.of(ids, columns, clusters)
+    return replace(Values.of(ids, columns, clusters), shared=(_by_image(gallery, columns),))
+
+
+def _by_image(gallery: Gallery, columns: Sequence[ValueColumn]) -> Values:
+    """MaxSkew by what each image adds to it: prompts share the images that their lists show."""
+    lists = gallery.lists
+    means = {entry.quantity: np.nanmean(entry.values) for entry in columns}
+    shared = []
+    for grouping in gallery.groups:
+        added = skew_of_images(lists, grouping)
+        for place, k in enumerate(lists.cutoffs):
+            about = quantity(MAX_SKEW, k, attribute=grouping.attribute)
+            shared.append(ValueColumn(about, means[about] + added[:, place]))
+        beyond = quantity(BEYOND, None, attribute=grouping.attribute)
+        shared.append(ValueColumn(beyond, means[beyond] + added[:, -1]))
+    return Values.of(gallery["images"]["image_id"], shared)
 
 
 def measure(gallery: Gallery, settings: SocialSettings) -> Estimates:

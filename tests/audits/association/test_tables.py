@@ -46,6 +46,16 @@ def test_table_11_is_the_wins_by_country(model):
     np.testing.assert_allclose(table.drop("metric").to_numpy(), theirs, atol=0.09)  # a trial is at most .17%
 
 
+def test_table_4_has_the_share_of_the_web_of_each_countrys_language(model):
+    table = TABLES["table-4"](model[1])
+    assert table["name"].to_list() == list(CODES)
+    assert table.row(0) == ("USA", "USA", "English", 43.95)
+    assert table.rows()[-2:] == [
+        ("KEN", "Kenya", "Swahili", 0.01),
+        ("NGA", "Nigeria", "Yoruba", 0.001),
+    ]
+
+
 def test_table_8_is_self_preference_and_the_silhouettes(model):
     name, estimates = model
     table = TABLES["table-8"](estimates)

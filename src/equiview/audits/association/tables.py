@@ -1,7 +1,8 @@
 """A run's estimates in the layout of the tables of P.
 
-Tables 2, 7, 8 and 11 have a row or rows for each model; here they are those of the run's encoder. Tables 9
-and 10 count the trials of the benchmark, by country and by concept. All are of text to image.
+Tables 2, 7, 8 and 11 have a row or rows for each model; here they are those of the run's encoder. Table 4
+says how much is written in each country's language, tables 9 and 10 count the trials of the benchmark, by
+country and by concept. All are of text to image.
 """
 
 from __future__ import annotations
@@ -25,6 +26,21 @@ def overall_wins(estimates: Estimates) -> pl.DataFrame:
     return pl.DataFrame(
         {name: [row and percent[name] * row.value] for name, row in rates.items()},
         schema=dict.fromkeys(rates, pl.Float64),
+    )
+
+
+def languages_by_country(estimates: Estimates) -> pl.DataFrame:
+    """Table 4: the countries of the run's trials, their language, and its share of the web in percent.
+
+    In P's order; a country that P lacks has null. Shares are those that ship with equiview.
+    """
+    known = countries().select("code", "country", "language_name", "commoncrawl_percent")
+    named = _counts(estimates, "country").select("country").join(known, on="country", how="left")
+    order = {country: place for place, country in enumerate(known["country"])}
+    return (
+        named.sort(pl.col("country").replace_strict(order, default=len(order)), "country")
+        .rename({"code": "name", "language_name": "language", "commoncrawl_percent": "resources (%)"})
+        .select("name", "country", "language", "resources (%)")
     )
 
 
@@ -69,6 +85,7 @@ def trials_by_concept(estimates: Estimates) -> pl.DataFrame:
 
 TABLES: Mapping[str, Callable[[Estimates], pl.DataFrame]] = {
     "table-2": overall_wins,
+    "table-4": languages_by_country,
     "table-7": correlations,
     "table-8": silhouettes_by_country,
     "table-9": trials_by_country,

@@ -10,7 +10,7 @@ from corpus import COUNTRIES_OF, caption
 from equiview.data.languages import languages
 from equiview.metrics import dlbkl
 from equiview.search import top_k
-from equiview.stats import chance_floor, matched_floor, matched_shares, rank_weights
+from equiview.stats import chance_floor, matched_floor, rank_weights
 
 CUTOFFS = (1, 5, 10, 25, 50, 99)
 TRIAL_CONCEPTS = 400
@@ -72,12 +72,12 @@ def matched_bias(texts: dict[str, Vectors], images: Vectors) -> tuple[dict[int, 
     )
     low = (languages()["tier"] == "low").to_numpy().astype(np.int64)[language]
     weights = rank_weights(ranked, len(language), CUTOFFS)
-    shares = matched_shares(weights, concept, low, 2, draws=1, seed=0)
+    of_low = (np.bincount(concept, weights=low) / np.bincount(concept))[concept]
     excess = {
         k: float(dlbkl(language[ranked[:, :k]], n_languages).mean() - floor.value[place])
         for place, k in enumerate(CUTOFFS)
     }
-    ratios = shares.observed[1] / shares.expected[1]
+    ratios = (low @ weights) / (of_low @ weights)
     return excess, dict(zip(CUTOFFS, ratios.tolist(), strict=True))
 
 

@@ -22,7 +22,7 @@ from equiview.stats.correlation import (
     spearman_p,
 )
 from equiview.stats.exposure import MatchedExposure, matched_exposure
-from equiview.stats.matched import MatchedFloor, MatchedShares, matched_floor, matched_shares, rank_weights
+from equiview.stats.matched import MatchedFloor, matched_floor, rank_weights
 from equiview.stats.means import mean_interval
 from equiview.stats.normal import beyond_p, exceeds_p, normal_interval, wald_p
 from equiview.stats.paired import sign_flip_test
@@ -52,7 +52,6 @@ __all__ = [
     "LogRatio",
     "MatchedExposure",
     "MatchedFloor",
-    "MatchedShares",
     "Proportions",
     "QuantileInterval",
     "beyond_p",
@@ -74,7 +73,6 @@ __all__ = [
     "largest_deviations",
     "matched_exposure",
     "matched_floor",
-    "matched_shares",
     "maximum_interval",
     "mean_interval",
     "mean_ratios",

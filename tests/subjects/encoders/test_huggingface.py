@@ -331,3 +331,26 @@ def test_code_in_another_repository_is_pinned_and_in_the_fingerprint(
         assert subject.trusted == {"trust_remote_code": True, "code_revision": "c" * 40}
     assert found[0] != found[1]
     assert asked[0] == {"repo_id": "other/code", "revision": "v1", "allow_patterns": ["*.py"]}
+
+
+def test_a_batch_that_does_not_fit_is_taken_in_halves(
+    checkpoint: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = load_subject(f"hf:{checkpoint('clip')},batch=5")
+    pictures = tiny.pictures()[:5]
+    whole = subject.encode_images(pictures)
+    seen: list[int] = []
+    forward = subject.image_vectors
+
+    def small(inputs: Any, most: int = 2) -> torch.Tensor:
+        if len(inputs["pixel_values"]) > most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        seen.append(len(inputs["pixel_values"]))
+        return forward(inputs)
+
+    monkeypatch.setattr(subject, "image_vectors", small)
+    np.testing.assert_allclose(subject.encode_images(pictures), whole, atol=TOLERANCE)
+    assert seen == [2, 1, 2]
+    monkeypatch.setattr(subject, "image_vectors", lambda inputs: small(inputs, 0))
+    with pytest.raises(InputError, match=r"cpu has too little memory for .*lower the option 'batch'"):
+        subject.encode_images(pictures)

@@ -166,17 +166,41 @@ class TorchEncoder(OnTorch, EmbeddingModel):
     def run(self, forward: Any, inputs: Inputs) -> list[NDArray[np.float32]]:
         """Unit vectors of each item on the host: `(width,)`, or `(tokens, width)` without padding.
 
-        `forward` returns `(n, width)`, or the pair of `(n, longest, width)` and its mask `(n, longest)`.
+        `forward` returns `(n, width)`, or the pair of `(n, longest, width)` and its mask `(n, longest)`. What
+        does not fit into the device's memory is taken in halves; InputError where it cannot be halved.
         """
         import torch
 
-        with torch.inference_mode():
-            output = forward(self.placed(inputs))
-            vectors, kept = output if isinstance(output, tuple) else (output, None)
-            unit = torch.nn.functional.normalize(vectors.float(), dim=-1).cpu().numpy()
+        try:
+            with torch.inference_mode():
+                output = forward(self.placed(inputs))
+                vectors, kept = output if isinstance(output, tuple) else (output, None)
+                unit = torch.nn.functional.normalize(vectors.float(), dim=-1).cpu().numpy()
+        except torch.OutOfMemoryError:
+            halves = halved(inputs)
+            if not halves:
+                raise InputError(
+                    f"{self.scheme}: {self.device} has too little memory for {self.checkpoint.name}; lower "
+                    "the option 'batch', or use another device or dtype"
+                ) from None
+        else:
+            halves = ()
+        if halves:  # outside of the handler, which holds on to what was computed
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+            return [vector for half in halves for vector in self.run(forward, half)]
         if kept is None:
             return list(narrowed(unit, self.dim, self.checkpoint.name))
         return [row[mask] for row, mask in zip(unit, kept.cpu().numpy(), strict=True)]
+
+
+def halved(inputs: Inputs) -> tuple[Inputs, ...]:
+    """The two halves of a batch; none of one item, or where inputs are not tensors of a row for each item."""
+    sizes = {len(value) if getattr(value, "ndim", 0) else 0 for value in inputs.values()}
+    if len(sizes) != 1 or (size := sizes.pop()) < 2:
+        return ()
+    parts = (slice(None, size // 2), slice(size // 2, None))
+    return tuple({name: value[part] for name, value in inputs.items()} for part in parts)
 
 
 def chosen_device(name: str | None, scheme: str, extra: str) -> torch.device:

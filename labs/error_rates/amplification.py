@@ -231,12 +231,14 @@ def made(drawing: Drawing, replied: Replied, size: int | None = None) -> Callabl
     return make
 
 
-def planted(drawing: Drawing, replies: Callable[[Drawn, float], Replied]) -> Callable[..., Observations]:
-    """Observe a subject that leans more where it is wrong, in multiples of the tolerance."""
+def planted(
+    drawing: Drawing, replies: Callable[[Drawn, float], Replied], lean: float = LEAN
+) -> Callable[..., Observations]:
+    """Observe a subject that leans more than `lean` where it is wrong, in multiples of the tolerance."""
 
     def make(seed: int, size: int, effect: float = 2.0) -> Observations:
         more = effect * TOLERANCE / (1 - RIGHT)
-        return made(drawing, replies(leaning(LEAN + more), RIGHT))(seed, size)
+        return made(drawing, replies(leaning(lean + more), RIGHT))(seed, size)
 
     return make
 
@@ -288,6 +290,18 @@ SYSTEMS = {
             "leaning answers", "planted", planted(questions, answering), "mistakes lean more on who is shown"
         ),
         System("leaning captions", "planted", planted(captions, captioning), "the same of captions"),
+        System(
+            "pairs, leaning answers",
+            "planted",
+            planted(pairs(0), answering, 0.0),
+            "counterfactual pairs: only the mistakes lean on who is shown",
+        ),
+        System(
+            "even people, leaning captions",
+            "planted",
+            planted(noisy(AGREE, 0.0), captioning, 0.0),
+            "what people say goes with nobody, mistakes lean",
+        ),
         System(
             "revealing captions",
             "planted",

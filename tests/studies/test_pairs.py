@@ -47,7 +47,7 @@ def test_counts_say_how_often_each_headline_differs(tmp_path):
     page.write_text("before\n{}\nold\n{}\nafter\n".format(*pair_rates.MARKS))
     pair_rates.write_docs(pl.concat([counted.with_columns(headline=pl.lit("MaxSkew"))]), page)
     assert "| social | two blind |" in page.read_text()
-    assert "66.7%" in page.read_text()
+    assert "Of 3 tests of what is alike 66.7% say" in page.read_text()
     assert page.read_text().endswith("after\n")
     assert "old" not in page.read_text()
 

@@ -77,6 +77,29 @@ def test_accidents_of_the_truth_neither_amplify_nor_reduce():
     assert abs(np.mean(ours)) < 3 * np.std(ours) / np.sqrt(60)
 
 
+def test_what_replies_alone_tie_to_a_group_is_leaning():
+    # Pictures in pairs that differ in who is shown: people say the same of both, the subject does not.
+    true, group = [0, 1] * 40, [0] * 40 + [1] * 40
+    replied = [0] * 30 + [1] * 10 + [1] * 30 + [0] * 10
+    tasks = tasks_of(true, replied, group)
+    said, in_truth = tasks.leaning()
+    means = [[part[tasks.group == g].mean() for g in (0, 1)] for part in (said, in_truth)]
+    assert np.mean(means[0]) == pytest.approx(0.5)
+    assert np.mean(means[1]) == pytest.approx(0)
+    apart = tasks.redrawn(200, 0)
+    assert abs(apart.mean()) < 1e-12
+    assert 0.05 < apart.std() < 0.5
+    assert tasks.even
+    assert not tasks_of(replied, replied, group).even
+
+
+def test_a_thing_that_hardly_goes_with_a_group_goes_with_nobody():
+    true, group = [0] * 21 + [1] * 19 + [0] * 19 + [1] * 21, [0] * 40 + [1] * 40
+    tasks = tasks_of(true, true, group)
+    assert not tasks._signs(np.ones((1, 80)), tasks.by_image[0]).any()  # 2 of 40: a standard error is 4.5
+    assert tasks._signs(np.ones((1, 80)), tasks.by_image[0], near=True).any()
+
+
 def test_what_is_balanced_by_design_goes_with_nobody():
     true, group = [0, 1] * 20, [0] * 20 + [1] * 20  # leaving one out, each would go against its group
     replied = [1 - value if place % 5 == 0 else value for place, value in enumerate(true)]

@@ -1,9 +1,9 @@
 """How far answers, or the nouns of captions, go with who is shown: of the replies, and of people.
 
 Ours, after directional bias amplification (Wang and Russakovsky, 2021), of which it is a multiple where two
-groups are compared. Which tasks go with which group is decided by what people said of all other images, so
-that chance alone neither amplifies nor reduces anything; and what a subject says more often of everybody does
-not count for any group.
+groups are compared. Which tasks go with which group is decided by what people said of all other images, or
+by the replies to these where people tie a task to nobody. So chance alone neither amplifies nor reduces
+anything; and what a subject says more often of everybody does not count for any group.
 """
 
 from __future__ import annotations
@@ -108,9 +108,16 @@ class Tasks:
         return images, tasks
 
     @cached_property
-    def balanced(self) -> bool:
-        """Whether groups are shown alike by design, more so than in any shuffle of groups among images."""
-        true, _, cases = self.by_image
+    def balanced(self) -> tuple[bool, bool]:
+        """Whether what is true, and what is replied, is the same of all groups by design.
+
+        That is more alike than in any shuffle of groups among images.
+        """
+        true, replied, _ = self.by_image
+        return self._is_balanced(true), self._is_balanced(replied)
+
+    def _is_balanced(self, counts: Floats) -> bool:
+        cases = self.by_image[2]
         rng = np.random.default_rng(0)
         shown = [self.group_of_image, *(rng.permutation(self.group_of_image) for _ in range(BALANCED_DRAWS))]
         apart = []
@@ -118,7 +125,7 @@ class Tasks:
             members = self._members(groups)
             of_people = members @ cases
             shares = of_people / of_people.sum()
-            beyond = members @ true - shares[:, None] * true.sum(axis=0)
+            beyond = members @ counts - shares[:, None] * counts.sum(axis=0)
             apart.append(float((beyond**2).sum()))
         return apart[0] < min(apart[1:]) * (1 - ROUNDING)
 
@@ -126,20 +133,35 @@ class Tasks:
         """How far each pair of `said` counts for its image's group: its direction less the mean over groups.
 
         `drawn`, `(replicates, n_images)`, is how often each image is in a data set; the result is
-        `(replicates, n_pairs)`. All copies of an image are left out where its direction is decided. A task
-        goes with nobody where a group has it as often as groups shuffled among images would, by a standard
-        error: where data are balanced, each image would else be turned against its own group.
+        `(replicates, n_pairs)`. Where a task goes with nobody by what is true, its direction is that of the
+        replies: what a subject alone ties to a group is bias as well.
         """
-        true, _, cases = self.by_image
-        if self.balanced:
-            return np.zeros((len(drawn), len(self.said[0])))
+        true, replied, _ = self.by_image
+        balanced, evenly_said = self.balanced
+        shape = (len(self.groups), len(drawn), len(self.said[0]))
+        signs = np.zeros(shape) if balanced else self._signs(drawn, true)
+        if not evenly_said:
+            signs = np.where(signs == 0, self._signs(drawn, replied, near=True), signs)
+        of_own = np.take_along_axis(signs, self.group_of_image[self.said[0]][None, None], axis=0)[0]
+        return np.asarray(of_own - signs.mean(axis=0))
+
+    def _signs(self, drawn: Floats, said: Floats, *, near: bool = False) -> Floats:
+        """Whether each task goes with each group (1) or with others (-1), `(n_groups, replicates, n_pairs)`.
+
+        `said`, `(n_images, n_tasks)`, is how often each is said of each image. All copies of an image are
+        left out where its direction is decided. A task goes with nobody (0) where a group has it as often as
+        groups shuffled among images would, by a standard error: where data are balanced, each image would
+        else be turned against its own group. With `near`, by as much as one image can tell, which keeps small
+        effects.
+        """
+        cases = self.by_image[2]
         (images, tasks), members = self.said, self._members(self.group_of_image)
-        n_groups, copies, x = len(self.groups), drawn[:, images], true[self.said]
+        n_groups, copies, x = len(self.groups), drawn[:, images], said[self.said]
         of_people = drawn @ (members * cases).T  # (replicates, groups)
-        total, count = of_people.sum(axis=1)[:, None], drawn @ true
-        in_group = np.stack([drawn @ (true * own[:, None]) for own in members], axis=1)
+        total, count = of_people.sum(axis=1)[:, None], drawn @ said
+        in_group = np.stack([drawn @ (said * own[:, None]) for own in members], axis=1)
         rate = count / total
-        spread = drawn @ true**2 - 2 * rate * (drawn @ (true * cases[:, None]))
+        spread = drawn @ said**2 - 2 * rate * (drawn @ (said * cases[:, None]))
         spread = np.maximum(spread + rate**2 * (drawn @ cases**2)[:, None], 0.0)[:, tasks]
         left, without = total - copies * cases[images], count[:, tasks] - copies * x
         signs = np.empty((n_groups, *copies.shape))
@@ -149,9 +171,15 @@ class Tasks:
                 share = (of_people[:, group, None] - own * cases[images]) / left
                 beyond = in_group[:, group][:, tasks] - own * x - share * without
                 error = np.sqrt(np.clip(share * (1 - share), 0.0, None) * spread)
+                error = copies * cases[images] if near else error
                 signs[group] = np.where(np.abs(beyond) > error + ROUNDING * total, np.sign(beyond), 0.0)
-        of_own = np.take_along_axis(signs, self.group_of_image[images][None, None], axis=0)[0]
-        return np.asarray(of_own - signs.mean(axis=0))
+        return signs
+
+    @cached_property
+    def even(self) -> bool:
+        """Whether most of what is said has no direction by what is true, so that replies decide it."""
+        everything = np.ones((1, len(self.by_image[0])))
+        return self.balanced[0] or bool((self._signs(everything, self.by_image[0]) == 0).mean() > 0.5)
 
     def leaning(self) -> tuple[Floats, Floats]:
         """Of each case, how much more its reply goes with its group than with others, and the truth: `(n,)`.

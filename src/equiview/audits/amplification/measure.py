@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 BLIND_DRAWS = 500
 """Random shuffles of people among images from which a floor is computed."""
 LEAN, AMPLIFICATION, LIC, ABOVE = "lean", "amplification", "LIC", "LIC above its floor"
+EVEN = 100
+"""Images of a group below which nothing is shown where people tie most things to nobody."""
 REDRAWN = 1000
 """Resampled data sets in which directions are decided anew, which is slow; more replicates repeat them."""
 SMALL = "images of a group too small to judge: "
@@ -276,7 +278,9 @@ def _add_means(
                 rows.add(wanted, mean, n, p=float(wald_p(mean.value, mean.draws)), family="LIC")
                 _add_above(rows, view, per_reply, attribute, settings, mean, n)
                 continue
-            judged = fewest is not None and int(fewest) >= settings.least
+            tasks = view.tasks[attribute]
+            least = max(settings.least, EVEN) if tasks and tasks.even else settings.least
+            judged = fewest is not None and int(fewest) >= least
             _add_judged(rows, wanted, mean, n, settings, judged=judged)
         else:
             rows.add(wanted, mean, n, _floor(view, metric, attribute, source))

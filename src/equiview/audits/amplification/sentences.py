@@ -11,8 +11,8 @@ from equiview.data.estimates import Estimate, Estimates
 
 LIMITS = (
     "People's own answers and captions may be biased: what is judged is what the subject adds to that.",
-    "Amplification is along what goes with a group in human answers; what only the subject ties to a group "
-    "is seen by the classifier of captions alone.",
+    "Amplification is of what people say at all: a thing that only the subject names is seen by the "
+    "classifier of captions alone.",
     "Content is what most people name on an image: a subject that is more consistent than people in what "
     "else goes with a group may seem to reveal it.",
 )

@@ -90,6 +90,16 @@ def by_winners(
     return observed(concept, country, np.eye(3)[winner] + 0.5 * rng.random((size, 3)))
 
 
+def one_language(seed: int, size: int, pull: float = 0.3) -> Observations:
+    """Culture wins more than an unrelated image in Swahili alone."""
+    rng = np.random.default_rng(seed)
+    concept, country, *_ = drawn(rng, size)
+    cultural = MISTAKES + pull * (np.array(LANGUAGES)[country] == "sw")
+    chance = rng.random(size)
+    winner = np.where(chance < MISTAKES, 2, np.where(chance < MISTAKES + cultural, 1, 0))
+    return observed(concept, country, np.eye(3)[winner] + 0.5 * rng.random((size, 3)))
+
+
 def rare(seed: int, size: int, trials: int = 3) -> Observations:
     """No pull, over ten times as many trials, but one language has three of them."""
     rng = np.random.default_rng(seed)
@@ -212,6 +222,13 @@ SYSTEMS = {
         ),
         System("constant", "useless", constant, "every score is the same", SETTINGS),
         System("rare language", "tiny", rare, "no pull, but a language has three trials", SETTINGS),
+        System(
+            "one language alone",
+            "tiny",
+            one_language,
+            "of one language culture wins 30% more, which may be where that language lies",
+            SETTINGS,
+        ),
         System("twelve trials", "tiny", tiny, "nearly all won by the right image", SETTINGS),
         System(
             "four languages",

@@ -44,6 +44,13 @@ def judgement(*ends, tolerance=0.02, **options):
     return ASSOCIATION.judge(numbers(*ends, **options), ASSOCIATION.configure({"tolerance": tolerance}))
 
 
+def test_one_language_with_a_pull_of_its_own_is_not_fair_nor_biased():
+    small, large = judgement(-0.01, 0.015, p=0.9, sw=0.01), judgement(-0.01, 0.015, p=0.9, sw=0.1, de=-0.05)
+    assert small.finding == "fair"
+    assert large.finding == "unclear"
+    assert "but one of its own is shown in Swahili (+10 points) and German (-5 points)" in large.answer
+
+
 @pytest.mark.parametrize(
     ("low", "high", "p", "finding", "opening"),
     [

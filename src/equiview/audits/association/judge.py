@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from equiview.audits.association import sentences as say
 from equiview.audits.association.measure import CHANCE, RATES
-from equiview.audits.association.pull import FROM_CULTURE, MEAN_PULL, TO_CULTURE
+from equiview.audits.association.pull import FROM_CULTURE, MEAN_PULL, PULL, TO_CULTURE
 from equiview.audits.association.settings import AssociationSettings, Direction
-from equiview.audits.judging import decide, largest, shows_bias, verdict
+from equiview.audits.judging import decide, largest, shown, shows_bias, verdict
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Verdict
 
@@ -22,13 +22,17 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
     """By the mean pull of languages: biased beyond the tolerance, fair within it.
 
     Unclear with too few languages, no better than chance, or where the finding depends on who is given ties.
+    Not fair where one language is shown to have a pull beyond the tolerance, or has too few trials to tell.
     """
     direction = settings.directions[0]
     pull = estimates.one(MEAN_PULL, direction=direction)
     missing = _missing(estimates, pull, direction, settings.tolerance)
     finding = decide(pull, tolerance=settings.tolerance, missing=missing)
-    if finding == "fair" and (few := say.too_small(estimates, direction, LEAST_TRIALS)):
-        finding, missing = "unclear", few
+    if finding == "fair":
+        missing = say.too_small(estimates, direction, LEAST_TRIALS) or say.own_pulls(
+            own_pulls(estimates, direction, settings.tolerance)
+        )
+        finding = "unclear" if missing else finding
     return verdict(
         finding,
         say.answer(finding, estimates, settings, missing),
@@ -38,6 +42,11 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
         effect=largest([pull], settings.tolerance),
         able=not missing,
     )
+
+
+def own_pulls(estimates: Estimates, direction: Direction, tolerance: float) -> list[Estimate]:
+    """The languages shown to have a pull of their own beyond the tolerance, the largest first."""
+    return shown(estimates.by("language", PULL, direction=direction), tolerance)
 
 
 def _missing(estimates: Estimates, pull: Estimate, direction: Direction, tolerance: float) -> str:

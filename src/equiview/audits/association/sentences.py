@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from equiview.audits.association.measure import CHANCE, RATES, SHARED, TOGETHER
 from equiview.audits.association.pull import MEAN_PULL, PULL, TIED
@@ -38,6 +38,12 @@ def too_small(estimates: Estimates, direction: Direction, least: int) -> str:
     pulls = estimates.by("language", PULL, direction=direction)
     few = [f"{language_name(row.keys['language'])} ({row.n})" for row in pulls if row.n < least]
     return filled(f"too few trials to judge each language, fewer than {least} in {{}}", few)
+
+
+def own_pulls(rows: Sequence[Estimate]) -> str:
+    """The languages with a pull of their own; "" where there is none."""
+    pulls = [f"{_name(row)} ({in_points(row.value, '+.0f')})" for row in rows]
+    return filled("the languages together have no pull, but one of its own is shown in {}", pulls)
 
 
 def answer(finding: Finding, estimates: Estimates, settings: AssociationSettings, missing: str) -> str:
@@ -112,13 +118,13 @@ def tied(estimates: Estimates, direction: Direction) -> str:
 def _one_by_one(estimates: Estimates, direction: Direction, tolerance: float) -> str:
     """The languages that have a pull of their own."""
     rows = list(estimates.by("language", PULL, direction=direction))
-    shown = [row for row in rows if shows_bias(row, tolerance)]
-    if not shown:
+    own = [row for row in rows if shows_bias(row, tolerance)]
+    if not own:
         return f"Tested one by one, none of {len(rows)} languages has a pull of its own."
-    shown.sort(key=lambda row: (-row.value, row.keys["language"]))
-    names = ", ".join(f"{_name(row)} {in_points(row.value, '+.0f')}" for row in shown)
-    have = "has a pull of its own" if len(shown) == 1 else "have a pull of their own"
-    return f"Tested one by one, {len(shown)} of {len(rows)} languages {have}: {names}."
+    own.sort(key=lambda row: (-row.value, row.keys["language"]))
+    names = ", ".join(f"{_name(row)} {in_points(row.value, '+.0f')}" for row in own)
+    have = "has a pull of its own" if len(own) == 1 else "have a pull of their own"
+    return f"Tested one by one, {len(own)} of {len(rows)} languages {have}: {names}."
 
 
 def _name(row: Estimate) -> str:

@@ -48,7 +48,8 @@ def test_one_language_with_a_pull_of_its_own_is_not_fair_nor_biased():
     small, large = judgement(-0.01, 0.015, p=0.9, sw=0.01), judgement(-0.01, 0.015, p=0.9, sw=0.1, de=-0.05)
     assert small.finding == "fair"
     assert large.finding == "unclear"
-    assert "but one of its own is shown in Swahili (+10 points) and German (-5 points)" in large.answer
+    assert "but one of its own is shown in Swahili (+10 points), German (-5 points)" in large.answer
+    assert large.able
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
     pull = estimates.one(MEAN_PULL, direction=direction)
     missing = _missing(estimates, pull, direction, settings.tolerance)
     finding = decide(pull, tolerance=settings.tolerance, missing=missing)
+    able = not missing
     if finding == "fair":
         missing = say.too_small(estimates, direction, LEAST_TRIALS) or say.own_pulls(
             own_pulls(estimates, direction, settings.tolerance)
@@ -40,7 +41,7 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
         advice=say.ADVICE if pull.value > 0 else (),
         limits=say.LIMITS,
         effect=largest([pull], settings.tolerance),
-        able=not missing,
+        able=able,
     )
 
 

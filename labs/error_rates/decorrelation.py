@@ -174,11 +174,14 @@ def constant(
     return np.tile(-np.arange(len(captions), dtype=float), (len(kept), 1))
 
 
-def drawn(seed: int, size: int, effect: float = 2.0, *, differs: bool = False) -> Observations:
+def drawn(
+    seed: int, size: int, effect: float = 2.0, *, differs: bool = False, classes: int | None = None
+) -> Observations:
     """Lists that name what is gone more often than their kinds do, by `effect` tolerances on average.
 
     Each caption is drawn from those of its kind that name what is gone with a probability raised by that
-    much; `differs`: in half of the images alone, by twice as much.
+    much; `differs`: in half of the images alone, by twice as much; `classes`: in those alone of which one of
+    so many classes was taken away.
     """
     rng = np.random.default_rng(seed)
     kept, removed, captions = world(2 * size, rng)
@@ -186,6 +189,8 @@ def drawn(seed: int, size: int, effect: float = 2.0, *, differs: bool = False) -
     items = []
     for row, (here, gone) in enumerate(zip(kept, captions[:, removed].T, strict=True)):
         raised = effect * TOLERANCE * (2 * (len(rows) % 2) if differs else 1)
+        if classes is not None and removed[row] >= classes:
+            raised = 0.0
         kind, share = _kinds(captions, here, gone)
         likely = np.flatnonzero(captions[:, here].any(axis=1) & (share > 0) & (share + raised < 1))
         if not len(likely) or len(rows) == size:
@@ -255,6 +260,12 @@ SYSTEMS = {
             "random, hubs", "useless", partial(ranked, score=seeing(knows=0.0, hubs=3.0)), "sees nothing"
         ),
         System("constant", "useless", partial(ranked, score=constant), "one list for all images"),
+        System(
+            "two classes alone",
+            "tiny",
+            lambda seed, size: drawn(seed, max(size, 300), effect=8.0, classes=2),
+            "2 of 40 classes are named by 40 points too often, no other is; 300 images or more",
+        ),
         *(
             System(
                 f"hubs, {gone} {'class' if gone == 1 else 'classes'}",

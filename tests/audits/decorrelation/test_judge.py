@@ -38,6 +38,15 @@ def test_naming_it_less_often_than_others_do_is_fair():
     assert verdict.answer.startswith("No: ")
 
 
+def test_a_system_that_names_two_classes_alone_too_often_is_not_fair():
+    verdict = verdict_of(drawn(0, 1_000, effect=12.0, classes=2))
+    assert verdict.finding == "unclear"
+    assert verdict.answer.endswith(
+        " Of single classes too often named though gone: c01 (+64 points), c00 (+59 points)."
+    )
+    assert "c02" not in verdict.answer
+
+
 def test_a_system_that_does_not_see_what_is_there_is_not_judged():
     verdict = verdict_of(ranked(0, 300, seeing(knows=0.0)))
     assert verdict.finding == "unclear"

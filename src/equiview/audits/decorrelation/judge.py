@@ -5,7 +5,7 @@ from __future__ import annotations
 from equiview.audits.decorrelation import sentences as say
 from equiview.audits.decorrelation.measure import EXCESS, KEPT
 from equiview.audits.decorrelation.settings import DecorrelationSettings
-from equiview.audits.judging import at_least_none, decide, verdict
+from equiview.audits.judging import at_least_none, decide, shown, verdict
 from equiview.audits.saying import limit, not_decided, opening
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Effect, Verdict
@@ -20,15 +20,25 @@ def judge(estimates: Estimates, settings: DecorrelationSettings) -> Verdict:
 
     Captions are alike when they name the same of the things that are still there and as many others. Naming
     it less often, as a system does that sees it is gone, is fair. Unclear unless captions name what is there
-    clearly more often than captions at random, and with objects of fewer than ten classes taken away.
+    clearly more often than captions at random, and with objects of fewer than ten classes taken away. Not
+    fair where one class is shown to be named too often, beyond what classes differ by.
     """
     excess = estimates.one(EXCESS, settings.judged_at)
     missing = _missing(estimates, excess, settings)
-    finding = decide(at_least_none(excess), tolerance=settings.tolerance, missing=missing)
+    by_class = estimates.by("removed", EXCESS, settings.judged_at)
+    named = [row for row in shown(by_class, settings.tolerance) if row.value > 0]
+    finding = decide(
+        at_least_none(excess), tolerance=settings.tolerance, missing=missing, unjudged=say.classes(named)
+    )
     begin = opening(finding, limit(settings.tolerance))
+    if missing:
+        answer = not_decided(missing)
+    else:
+        answer = say.answer(begin, estimates, excess, settings.judged_at)
+        answer += say.too_often(named) if finding != "biased" else ""
     return verdict(
         finding,
-        not_decided(missing) if missing else say.answer(begin, estimates, excess, settings.judged_at),
+        answer,
         say.evidence(estimates, settings),
         advice=say.ADVICE,
         limits=say.LIMITS,

@@ -217,9 +217,39 @@ def measure(view: Ranked, settings: DecorrelationSettings) -> Estimates:
             judged=judged,
             family=str(wanted.k),
         )
+    _add_classes(rows, view.lists[IMAGES[0]], settings)
     _add_pairs(rows, view.lists[IMAGES[0]], settings.judged_at)
     plain = per_query.select(lambda entry: entry.metric != EXCESS)
     return joined([summarise(plain, settings), rows.estimates()])
+
+
+def _add_classes(rows: Rows, lists: Lists, settings: DecorrelationSettings) -> None:
+    """Excess naming of each removed class, with p of its being at most the tolerance.
+
+    Images vary alike within all classes, so that few of one tell how far its mean may be off. So do captions
+    that a system likes, which name some classes: by how much is read from the middle half of the classes.
+    """
+    from scipy.special import stdtr, stdtrit  # slow to import
+    from scipy.stats import median_abs_deviation
+
+    k = settings.judged_at
+    excess = excess_at(lists, k)
+    names, place, counts = np.unique(lists.counts["target"], return_inverse=True, return_counts=True)
+    means = np.bincount(place, excess) / counts
+    free = min(len(names) - 1, len(excess) - len(names))  # degrees of freedom
+    if free < 1:
+        return
+    of_images = ((excess - means[place]) ** 2).sum() / (len(excess) - len(names)) / counts
+    of_captions = median_abs_deviation(means, scale="normal") ** 2 - np.median(of_images)
+    errors = np.sqrt(of_images + max(of_captions, 0.0))
+    if not errors.all():
+        return
+    reach = float(stdtrit(free, 0.975)) * errors
+    p_values = stdtr(free, (settings.tolerance - means) / errors)
+    for name, *ends, p, n in zip(names, means, means - reach, means + reach, p_values, counts, strict=True):
+        if n >= FEW:
+            wanted = quantity(EXCESS, k, removed=str(name))
+            rows.add_known(wanted, (ends[0], ends[1], ends[2]), n, p=float(p), family="classes")
 
 
 def _add_pairs(rows: Rows, lists: Lists, k: int) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from equiview.audits.decorrelation.measure import NAMED, ODMAP, RECALL
 from equiview.audits.decorrelation.observe import DIRECTIONS, IMAGES
 from equiview.audits.decorrelation.settings import DecorrelationSettings
-from equiview.audits.saying import by_how_much, filled
+from equiview.audits.saying import by_how_much, filled, in_points
 from equiview.data.estimates import Estimate, Estimates
 
 NAMED_PAIRS = 3
@@ -29,6 +29,16 @@ def answer(begin: str, estimates: Estimates, excess: Estimate, k: int) -> str:
         f"{begin}: of the first {k} captions {estimates.one(NAMED, k).value:.1%} name an object that was "
         f"taken away, {by_how_much(excess)} {side} than captions of the same remaining objects do."
     )
+
+
+def classes(rows: Iterable[Estimate]) -> list[str]:
+    """Classes removed, each with how much more often it is named."""
+    return [f"{row.keys['removed']} (+{in_points(row.value, '.0f')})" for row in rows]
+
+
+def too_often(rows: Iterable[Estimate]) -> str:
+    """Which classes alone are shown to be named too often; "" if there is none."""
+    return filled(" Of single classes too often named though gone: {}.", classes(rows))
 
 
 def unseen(there: Estimate, k: int) -> str:

@@ -30,11 +30,11 @@ from equiview.making.make import make as make_in
 from equiview.making.plan import dollars, planned
 from equiview.report import page, page_of
 from equiview.report.domains import with_domains
-from equiview.report.finetuning import finetuning_page
+from equiview.report.mitigation import mitigation_page
 from equiview.report.neighbourhoods import neighbourhoods_page
 from equiview.report.paper import FORMATS, render
 from equiview.store import Store, StoredAnswerer, readable_part, stored, stored_answers
-from equiview.studies import Neighbourhoods, Tuned, finetuning, neighbourhoods, paired, runs_against
+from equiview.studies import Changed, Neighbourhoods, mitigation, neighbourhoods, paired, runs_against
 from equiview.subjects import SUBJECTS, Answerer, Encoder, Subject, load_subject
 from equiview.subjects.chat.base import Budget
 from equiview.subjects.known import known_models
@@ -258,21 +258,21 @@ def write_neighbourhoods(
     return found
 
 
-def write_finetuning(
+def write_mitigation(
     before: Run, after: Sequence[Run], out: Path, *, ratios: Sequence[float] = (), progress: Progress = silent
-) -> Tuned:
-    """Study what fine-tuning changed, and write it to `out`.
+) -> Changed:
+    """Study what fine-tuning or a correction changed, and write it to `out`.
 
     Writes `systems.parquet`, `changes.parquet`, `parts.parquet` and `report.html`. InputError as for
-    `equiview.studies.finetuning`, and when `out` is a run: its page would be lost.
+    `equiview.studies.mitigation`, and when `out` is a run: its page would be lost.
     """
     _check_no_run(out)
     for run in (before, *after):
         finish(run, progress)
-    found = finetuning(before, after, ratios)
+    found = mitigation(before, after, ratios)
     for name in ("systems", "changes", "parts"):
         write_parquet(getattr(found, name), out / f"{name}.parquet")
-    write_bytes(finetuning_page(found, [before, *after]), out / "report.html")
+    write_bytes(mitigation_page(found, [before, *after]), out / "report.html")
     return found
 
 

@@ -94,24 +94,24 @@ def neighbourhoods(
 
 
 @app.command()
-def finetuning(
+def mitigation(
     before: Annotated[Path, typer.Argument(help="Folder of the run of the encoder before.")],
-    after: Annotated[list[Path], typer.Argument(help="Folders of runs of the encoder fine-tuned.")],
-    out: Annotated[Path, typer.Option(help="Folder for the study.")] = Path("finetuning"),
+    after: Annotated[list[Path], typer.Argument(help="Folders of runs of the encoder after.")],
+    out: Annotated[Path, typer.Option(help="Folder for the study.")] = Path("mitigation"),
     ratio: Annotated[
         list[float] | None,
         typer.Option(min=0, help="Made pairs for each real pair, once for each run after, in their order."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what fine-tuning changed, over all and by part, and write a report."""
+    """Show what fine-tuning or a correction changed, and at what cost, and write a report."""
     from equiview import api
     from equiview.report.console import print_json, print_table
     from equiview.report.progress import progress_bars
 
     first, *others = opened([before, *after])
     with progress_bars(as_json) as progress:
-        found = api.write_finetuning(first, others, out, ratios=ratio or (), progress=progress)
+        found = api.write_mitigation(first, others, out, ratios=ratio or (), progress=progress)
     if as_json:
         tables = {"systems": found.systems, "changes": found.changes, "parts": found.parts}
         content = {name: table.to_dicts() for name, table in tables.items()}

@@ -49,6 +49,7 @@ GROUPS = {
         "Benchmark",
     ),
     "train": Group("Train a system of your own from an encoder of yours.", "Subject"),
+    "mitigate": Group("Lower a bias of an encoder, and keep data to judge by what it costs.", "Subject"),
 }
 """The commands that make something, by name."""
 

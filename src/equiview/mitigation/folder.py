@@ -23,11 +23,16 @@ def whole_path(place: str) -> str:
     return str(path.resolve()) if place and path.is_dir() else place
 
 
+def whole_name(name: str) -> str:
+    """`SCHEME:FOLDER,options` with the folder as an absolute path; any other name unchanged."""
+    scheme, colon, argument = name.partition(":")
+    place, comma, options = argument.partition(",")
+    return f"{scheme}{colon}{whole_path(place)}{comma}{options}"
+
+
 def encoder_input(subject: Subject) -> Input:
     """An encoder by a name that is valid everywhere: no abbreviations, absolute paths."""
-    scheme, colon, argument = in_full(subject.name).partition(":")
-    place, comma, options = argument.partition(",")
-    name = f"{scheme}{colon}{whole_path(place)}{comma}{options}"
+    name = whole_name(in_full(subject.name))
     return Input(name=name, fingerprint=subject.fingerprint, licence=licence_of(name))
 
 

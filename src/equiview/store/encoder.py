@@ -18,6 +18,7 @@ from equiview.store.vectors import Precision, Shelf, Store, keys_of
 from equiview.subjects import EmbeddingModel, Encoder, checked_vectors
 from equiview.subjects.base import of_inner
 from equiview.subjects.encoders.base import check_not_empty
+from equiview.subjects.mitigated import Mitigated
 
 OnError = Literal["stop", "skip"]
 TRIES = 3
@@ -110,8 +111,10 @@ def stored(
     """`encoder` with a store, or as it is where a store would be wrong.
 
     A model without its own `fingerprint` may change unnoticed, so its vectors are not kept, and a notice says
-    so; an encoder with its own `embed` has its vectors already.
+    so; an encoder with its own `embed` has its vectors already, but one that corrects those of another.
     """
+    if isinstance(encoder, Mitigated):
+        encoder.inner = stored(encoder.inner, store, precision=precision)
     if not isinstance(encoder, EmbeddingModel) or not encoder.looks:
         return encoder
     if not encoder.declares_fingerprint:

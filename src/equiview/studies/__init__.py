@@ -2,15 +2,15 @@
 
 from equiview.studies.averages import averages
 from equiview.studies.compare import compare, paired, runs_against
-from equiview.studies.finetuning import Tuned, finetuning
+from equiview.studies.mitigation import Changed, mitigation
 from equiview.studies.neighbourhoods import Neighbourhoods, neighbourhoods
 
 __all__ = [
+    "Changed",
     "Neighbourhoods",
-    "Tuned",
     "averages",
     "compare",
-    "finetuning",
+    "mitigation",
     "neighbourhoods",
     "paired",
     "runs_against",

@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from equiview.api import write_finetuning
+from equiview.api import write_mitigation
 from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
-from equiview.studies import finetuning
-from equiview.studies.finetuning import ratio_of
+from equiview.studies import mitigation
+from equiview.studies.mitigation import ratio_of
 from equiview.subjects import load_subject
 from equiview.subjects.finetuned import FineTuning
 
@@ -19,7 +19,7 @@ QUICK = {"decorrelation": {"replicates": 200}}
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Two encoders that stand for one before and after: the second is said to derive from the first."""
-    place = tmp_path_factory.mktemp("finetuning")
+    place = tmp_path_factory.mktemp("mitigation")
     scenes = load_benchmark("scenes:images=60,gallery=100,seed=3")
     made = []
     for name in ("skewed", "aligned", "english"):
@@ -34,7 +34,7 @@ def runs(tmp_path_factory):
 
 def test_numbers_stand_side_by_side_and_by_class_removed(runs, tmp_path):
     before, after = runs
-    found = write_finetuning(before, after, tmp_path / "study", ratios=[0.4, 0.0])
+    found = write_mitigation(before, after, tmp_path / "study", ratios=[0.4, 0.0])
     assert found.systems["system"].to_list() == ["skewed", "aligned", "english"]
     assert found.systems["ratio"].to_list() == [None, 0.4, 0.0]
     odmap = [run.estimates.one("ODmAP", 1).value for run in (before, *after)]
@@ -52,19 +52,19 @@ def test_numbers_stand_side_by_side_and_by_class_removed(runs, tmp_path):
     (curve,) = found.figures
     assert curve.table.filter(number="ODmAP@1")["ratio"].to_list() == [0.0, 0.4]
     assert curve.table.filter(number="ODmAP@1")["value"].to_list() == odmap[:0:-1]
-    assert b"before and after fine-tuning" in (tmp_path / "study" / "report.html").read_bytes()
+    assert b"before and after" in (tmp_path / "study" / "report.html").read_bytes()
 
 
 def test_without_ratios_there_is_no_curve(runs):
-    assert finetuning(*runs).figures == []
+    assert mitigation(*runs).figures == []
 
 
 def test_runs_that_do_not_belong_together_are_refused(runs):
     before, after = runs
     with pytest.raises(InputError, match="'skewed' is not derived from 'aligned', the one before"):
-        finetuning(after[0], [before])
+        mitigation(after[0], [before])
     with pytest.raises(InputError, match="1 ratios for 2 runs after"):
-        finetuning(before, after, [0.1])
+        mitigation(before, after, [0.1])
 
 
 def test_the_ratio_is_read_from_the_folder_of_the_encoder(runs, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
-"""What fine-tuning changed: an encoder before and after, as tables and against the share of made pairs.
+"""What fine-tuning or a correction changed: tables before and after, and bias against accuracy.
 
-After "Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval" (O), Table 3 and Figure 4.
+Against the share of made pairs after "Exposing and Mitigating Spurious Correlations for Cross-Modal
+Retrieval" (O), Table 3 and Figure 4.
 """
 
 from __future__ import annotations
@@ -22,11 +23,17 @@ from equiview.studies.compare import paired
 from equiview.subjects.finetuned import OPTIONS, FineTuning
 
 KNOWN = ("value", "low", "high", "n")
+BIASES = (
+    *("exposure ratio", "gap to pivot", "MaxSkew beyond chance", "M_cul - M_non", "excess naming"),
+    *("amplification", "relative gap"),
+)
+SKILLS = ("NDCG", "R", "accuracy", "M_sem")
+"""Metrics by which systems are set against each other; the first that an audit has counts."""
 
 
 @dataclass(frozen=True)
-class Tuned:
-    """What fine-tuning changed.
+class Changed:
+    """What was changed.
 
     `systems` has a row for each run, the one before first: system, ratio of made to real pairs (null: there
     is none), and a column for each number. `changes` are tests of after less before, as `compare` gives
@@ -40,8 +47,8 @@ class Tuned:
     figures: list[Figure]
 
 
-def finetuning(before: Run, after: Sequence[Run], ratios: Sequence[float] = ()) -> Tuned:
-    """The numbers of an encoder before and after fine-tuning, over the same items.
+def mitigation(before: Run, after: Sequence[Run], ratios: Sequence[float] = ()) -> Changed:
+    """The numbers of an encoder before and after fine-tuning or a correction, over the same items.
 
     `ratios` are made pairs for each real pair, one for each run after; by default those of the folder that
     `finetuned:DIR` names, where it is there. InputError for a run that is not of an encoder derived from the
@@ -73,7 +80,8 @@ def finetuning(before: Run, after: Sequence[Run], ratios: Sequence[float] = ()) 
     )
     parts = [part for audit in audits for run in after for part in _parts(audit, before, run)]
     whole = pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
-    return Tuned(systems, changes, whole, list(_curves(after, shares[1:], columns)))
+    figures = [*_frontiers(runs, columns), *_curves(after, shares[1:], columns)]
+    return Changed(systems, changes, whole, figures)
 
 
 def ratio_of(run: Run) -> float | None:
@@ -114,6 +122,44 @@ def _parts(audit: str, before: Run, after: Run) -> Iterator[pl.DataFrame]:
             pl.lit(after.name).alias("system"), "metric", "k", *used, "before", "after",
             (pl.col("after") - pl.col("before")).alias("change"), "n",
         )  # fmt: skip
+
+
+def _frontiers(runs: Sequence[Run], columns: Sequence[tuple[str, Quantity]]) -> Iterator[Figure]:
+    """For each audit a bias against how well the task is done, a mark a run."""
+    for audit in dict.fromkeys(audit for audit, _ in columns):
+        own = [wanted for of, wanted in columns if of == audit]
+        bias, skill = (
+            next((wanted for name in names for wanted in own if wanted.metric == name), None)
+            for names in (BIASES, SKILLS)
+        )
+        if bias is None or skill is None:
+            continue
+        marks: list[dict[str, Any]] = []
+        for run in runs:
+            row, done = (run.estimates.of(audit).at(wanted) for wanted in (bias, skill))
+            if row is not None and done is not None:
+                known = {name: getattr(row, name) for name in ("value", "low", "high", "chance")}
+                marks.append(known | {"system": run.name, "skill": done.value})
+        if len(marks) < 2:
+            continue
+        yield Chart(
+            name=f"{audit}-frontier",
+            title="Bias against accuracy",
+            see="Each mark is a system, the one before among them. Nearer to the dashed line it treats "
+            "everybody more alike; further right it does the task better.",
+            table=pl.from_dicts(marks, infer_schema_length=None),
+            mark="points",
+            x="skill",
+            y="value",
+            x_title=label_of(audit, skill),
+            y_title=label_of(audit, bias),
+            color="system",
+            by_subject=True,
+            low="low",
+            high="high",
+            label="system",
+            reference={"alike": marks[0]["chance"] or 0.0},
+        )
 
 
 def _curves(

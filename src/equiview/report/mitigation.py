@@ -1,4 +1,4 @@
-"""The study of fine-tuning as a page: what changed in words, the curves, and the tables."""
+"""The study of a mitigation as a page: what changed in words, the figures, and the tables."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from equiview.audits import label_of
 from equiview.data.comparison import quantity_of
 from equiview.data.run import Run
 from equiview.report.study import Table, study_page
-from equiview.studies.finetuning import Tuned
+from equiview.studies.mitigation import Changed
 
 LEVEL = 0.05
-QUESTION = "What did fine-tuning change?"
+QUESTION = "What did it change, and at what cost?"
 
 
-def finetuning_page(found: Tuned, runs: Sequence[Run]) -> bytes:
+def mitigation_page(found: Changed, runs: Sequence[Run]) -> bytes:
     """The page of a study, as UTF-8 HTML; `runs` are the one before and those after."""
     tables = [
         Table("Before and after", found.systems, "Ratio: made pairs for each real pair; none before."),
@@ -26,11 +26,11 @@ def finetuning_page(found: Tuned, runs: Sequence[Run]) -> bytes:
     ]
     if len(found.parts):
         tables.append(Table("By part", found.parts, "As measured, without tests: a part has few queries."))
-    title = f"{runs[0].name}, before and after fine-tuning"
+    title = f"{runs[0].name}, before and after"
     return study_page(title, QUESTION, sentences(found), found.figures, tables, runs)
 
 
-def sentences(found: Tuned) -> list[str]:
+def sentences(found: Changed) -> list[str]:
     """What is shown to have changed, a sentence for each run after."""
     lines = []
     for (name,), rows in found.changes.group_by("b", maintain_order=True):

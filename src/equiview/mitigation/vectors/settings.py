@@ -1,0 +1,68 @@
+"""The methods that correct vectors, by name, and their settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from equiview.making import Option, Reference, Settings
+
+
+class VectorMaking(Settings):
+    """What is corrected, by which data, and how far."""
+
+    method: ClassVar[str]
+
+    subject: Annotated[str, Option(argument=True, recorded=False)] = Field(
+        description="The encoder, e.g. hf:ID_OR_PATH or embeddings:DIR."
+    )
+    benchmark: Reference = Field(
+        description="Images with texts in several languages; one part is fitted on, the other is kept."
+    )
+    strength: float = Field(
+        default=1.0, ge=0, le=1, description="How far to correct: 0 changes nothing, 1 is the whole method."
+    )
+    share: float = Field(
+        default=0.5, gt=0, lt=1, description="Share of the images to fit on; the others judge what was made."
+    )
+    apart: tuple[str, ...] = Field(
+        default=("concept", "family"),
+        description="Attributes of images of which one value is never in both parts, where there are any.",
+    )
+    seed: NonNegativeInt = Field(default=0, description="Of the two parts.")
+
+
+class HubMaking(VectorMaking):
+    """Settings of methods that lower texts which are near to many images."""
+
+    nearest: PositiveInt = Field(default=10, description="Images nearest to a text, by which it is a hub.")
+    keep: PositiveInt = Field(default=5_000, description="Most images to fit on, all of which are kept.")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: what it does in a line, and its settings."""
+
+    about: str
+    settings: type[VectorMaking]
+
+
+def _method(name: str, about: str, base: type[VectorMaking] = VectorMaking) -> Method:
+    return Method(about, type(f"{name.title()}Making", (base,), {"method": name, "__doc__": about}))
+
+
+METHODS = {
+    name: _method(name, about, base)
+    for name, about, base in (
+        ("center", "Take the mean vector of each language's texts away.", VectorMaking),
+        ("whiten", "Give the texts of each language the mean and covariance of all.", VectorMaking),
+        ("leace", "Take away what linearly tells the language of a text (LEACE).", VectorMaking),
+        ("standardize", "Give the scores of each language one mean and standard deviation.", VectorMaking),
+        ("normalize", "Give the scores of each language one mean and one typical best.", VectorMaking),
+        ("csls", "Lower texts that are near to many images (CSLS).", HubMaking),
+        ("level", "Lower such texts wholly, and give each language its share of the first ranks.", HubMaking),
+    )
+}
+"""The methods by name."""

@@ -49,14 +49,16 @@ def test_numbers_stand_side_by_side_and_by_class_removed(runs, tmp_path):
         assert (row["before"], row["after"], row["change"]) == pytest.approx((first, second, second - first))
     assert len(by_class) > 1
     assert found.parts["kept"].null_count() < len(found.parts)
-    (curve,) = found.figures
+    frontier, curve = found.figures
+    shown = [run.estimates.one("excess naming", 10) for run in (before, *after)]
+    assert frontier.table["value"].to_list() == [row.value for row in shown]
     assert curve.table.filter(number="ODmAP@1")["ratio"].to_list() == [0.0, 0.4]
     assert curve.table.filter(number="ODmAP@1")["value"].to_list() == odmap[:0:-1]
     assert b"before and after" in (tmp_path / "study" / "report.html").read_bytes()
 
 
 def test_without_ratios_there_is_no_curve(runs):
-    assert mitigation(*runs).figures == []
+    assert [figure.name for figure in mitigation(*runs).figures] == ["decorrelation-frontier"]
 
 
 def test_runs_that_do_not_belong_together_are_refused(runs):

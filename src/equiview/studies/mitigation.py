@@ -23,10 +23,7 @@ from equiview.studies.compare import paired
 from equiview.subjects.finetuned import OPTIONS, FineTuning
 
 KNOWN = ("value", "low", "high", "n")
-BIASES = (
-    *("exposure ratio", "gap to pivot", "MaxSkew beyond chance", "M_cul - M_non", "excess naming"),
-    *("amplification", "relative gap"),
-)
+BIASES = ("exposure ratio", "gap to pivot", "MaxSkew beyond chance", "M_cul - M_non", "excess naming")
 SKILLS = ("NDCG", "R", "accuracy", "M_sem")
 """Metrics by which systems are set against each other; the first that an audit has counts."""
 

@@ -1,0 +1,104 @@
+"""What each correction of vectors was worth on the embedded encoders: `python -m labs.mitigations`.
+
+Each method is fitted on half of the concepts of the pictograms and judged on the others by the prevalence
+audit. Three halves are drawn. Writes `mitigation/vectors/measured.csv` of the package, which advice reads,
+and the table of docs/mitigation/vectors.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+from rich.progress import track
+
+import equiview
+from equiview import api
+from equiview.benchmarks import load_benchmark
+from equiview.data.run import Run
+from equiview.io.tables import write_bytes
+from equiview.mitigation.vectors.settings import METHODS
+
+SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
+SEEDS = (0, 1, 2)
+STRENGTHS = (0.5, 1.0)
+CUTOFFS = (1, 10, 99)
+OUT = Path(equiview.__file__).parent / "mitigation" / "vectors" / "measured.csv"
+PAGE = Path(__file__).parents[1] / "docs" / "mitigation" / "vectors.md"
+MARKS = ("<!-- measured: python -m labs.mitigations -->", "<!-- end of measured -->")
+
+
+def main() -> None:
+    """Measure, and write what was measured."""
+    cases = [(subject, seed) for subject in SUBJECTS for seed in SEEDS]
+    rows = [row for case in track(cases, "mitigations") for row in measured(*case)]
+    mean = (
+        pl.from_dicts(rows)
+        .group_by("subject", "method", "strength", maintain_order=True)
+        .agg(pl.col(pl.Float64).exclude("strength").mean().round(3))
+    )
+    write_bytes(mean.write_csv().encode(), OUT)
+    text = PAGE.read_text("utf-8")
+    before, _, rest = text.partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    write_bytes(f"{before}{MARKS[0]}\n\n{table(mean)}\n{MARKS[1]}{after}".encode(), PAGE)
+
+
+def measured(subject: str, seed: int) -> Iterator[dict[str, Any]]:
+    """The numbers of an encoder as it is, and by each method and strength, on the half that is held out."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        made = {("", 0.0): subject}
+        for method in METHODS:
+            for strength in STRENGTHS:
+                out = place / f"{method}-{strength}"
+                given = {"subject": subject, "benchmark": "pictograms", "strength": strength, "seed": seed}
+                made[method, strength] = api.make(method, given, out).name
+        judged = load_benchmark(f"held-out:{out}")
+        for (method, strength), name in made.items():
+            run = api.audit(
+                name, judged, ["prevalence"], place / "run" / (method or "none") / f"{strength}",
+                settings={"prevalence": {"replicates": 100}},
+            )  # fmt: skip
+            yield {"subject": subject, "method": method, "strength": strength} | numbers(run)
+
+
+def numbers(run: Run) -> dict[str, float]:
+    """Exposure of the low tier, and of the least and most exposed language; accuracy and NDCG."""
+    found = run.estimates.of("prevalence")
+    values: dict[str, float] = {}
+    for k in CUTOFFS:
+        languages = [row.value for row in found.by("language", "exposure ratio", k)]
+        values[f"low tier {k}"] = found.one("exposure ratio", k, tier="low").value
+        values[f"least {k}"], values[f"most {k}"] = min(languages), max(languages)
+    values["Accuracy 1"] = found.one("Accuracy", 1).value
+    values["Accuracy 5"] = found.one("Accuracy", 5).value
+    values["NDCG 10"] = next(row.value for row in found if row.quantity.metric == "NDCG" and row.quantity.k == 10)
+    return values
+
+
+def table(rows: pl.DataFrame) -> str:
+    """The table of the page, a section for each encoder."""
+    lines = []
+    for subject in SUBJECTS:
+        lines += [
+            f"`{subject}`:",
+            "",
+            "| | low tier at 1, 10, 99 | least and most exposed language at 10 | Accuracy@1, @5 | NDCG@10 |",
+            "|---|---|---|---|---|",
+        ]
+        for row in rows.filter(subject=subject).iter_rows(named=True):
+            name = f"`{row['method']}`, strength {row['strength']:g}" if row["method"] else "as it is"
+            low = " ".join(f"{row[f'low tier {k}']:.2f}" for k in CUTOFFS)
+            ends = f"{row['least 10']:.2f} to {row['most 10']:.2f}"
+            right = f"{row['Accuracy 1']:.3f} {row['Accuracy 5']:.3f}"
+            lines.append(f"| {name} | {low} | {ends} | {right} | {row['NDCG 10']:.3f} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

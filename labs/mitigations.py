@@ -1,8 +1,8 @@
-"""What each correction of vectors was worth on the embedded encoders: `python -m labs.mitigations`.
+"""What each method at query time was worth on the embedded encoders: `python -m labs.mitigations`.
 
 Each method is fitted on half of the concepts of the pictograms and judged on the others by the prevalence
-audit. Three halves are drawn. Writes `mitigation/vectors/measured.csv` of the package, which advice reads,
-and the table of docs/mitigation/vectors.md.
+audit; so are the methods that re-rank lists, which are fitted to nothing. Three halves are drawn. Writes
+`mitigation/measured.csv` of the package, which advice reads, and the tables of docs/mitigation/.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
 SEEDS = (0, 1, 2)
 STRENGTHS = (0.5, 1.0)
 CUTOFFS = (1, 10, 99)
-OUT = Path(equiview.__file__).parent / "mitigation" / "vectors" / "measured.csv"
-PAGE = Path(__file__).parents[1] / "docs" / "mitigation" / "vectors.md"
+LISTS = {"interleave": ("language",), "fair-topk": ("language", "tier")}
+"""Methods that re-rank lists, and by which groups."""
+OUT = Path(equiview.__file__).parent / "mitigation" / "measured.csv"
+PAGES = Path(__file__).parents[1] / "docs" / "mitigation"
 MARKS = ("<!-- measured: python -m labs.mitigations -->", "<!-- end of measured -->")
 
 
@@ -37,33 +39,37 @@ def main() -> None:
     rows = [row for case in track(cases, "mitigations") for row in measured(*case)]
     mean = (
         pl.from_dicts(rows)
-        .group_by("subject", "method", "strength", maintain_order=True)
+        .group_by("subject", "method", "strength", "by", maintain_order=True)
         .agg(pl.col(pl.Float64).exclude("strength").mean().round(3))
     )
     write_bytes(mean.write_csv().encode(), OUT)
-    text = PAGE.read_text("utf-8")
-    before, _, rest = text.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    write_bytes(f"{before}{MARKS[0]}\n\n{table(mean)}\n{MARKS[1]}{after}".encode(), PAGE)
+    for page, methods in (("vectors.md", METHODS), ("lists.md", LISTS)):
+        text = (PAGES / page).read_text("utf-8")
+        before, _, rest = text.partition(MARKS[0])
+        _, _, after = rest.partition(MARKS[1])
+        shown = table(mean.filter(pl.col("method").is_in(["", *methods])))
+        write_bytes(f"{before}{MARKS[0]}\n\n{shown}\n{MARKS[1]}{after}".encode(), PAGES / page)
 
 
 def measured(subject: str, seed: int) -> Iterator[dict[str, Any]]:
     """The numbers of an encoder as it is, and by each method and strength, on the half that is held out."""
     with TemporaryDirectory() as folder:
         place = Path(folder)
-        made = {("", 0.0): subject}
+        made = {("", 0.0, ""): subject}
         for method in METHODS:
             for strength in STRENGTHS:
                 out = place / f"{method}-{strength}"
                 given = {"subject": subject, "benchmark": "pictograms", "strength": strength, "seed": seed}
-                made[method, strength] = api.make(method, given, out).name
+                made[method, strength, ""] = api.make(method, given, out).name
+        for method, groups in LISTS.items():
+            for by in groups:
+                given = {"subject": subject, "by": by, "depth": 1_000}
+                made[method, 1.0, by] = api.make(method, given, place / f"{method}-{by}").name
         judged = load_benchmark(f"held-out:{out}")
-        for (method, strength), name in made.items():
-            run = api.audit(
-                name, judged, ["prevalence"], place / "run" / (method or "none") / f"{strength}",
-                settings={"prevalence": {"replicates": 100}},
-            )  # fmt: skip
-            yield {"subject": subject, "method": method, "strength": strength} | numbers(run)
+        for number, ((method, strength, by), name) in enumerate(made.items()):
+            settings = {"prevalence": {"replicates": 100}}
+            run = api.audit(name, judged, ["prevalence"], place / f"run-{number}", settings=settings)
+            yield {"subject": subject, "method": method, "strength": strength, "by": by} | numbers(run)
 
 
 def numbers(run: Run) -> dict[str, float]:
@@ -76,7 +82,8 @@ def numbers(run: Run) -> dict[str, float]:
         values[f"least {k}"], values[f"most {k}"] = min(languages), max(languages)
     values["Accuracy 1"] = found.one("Accuracy", 1).value
     values["Accuracy 5"] = found.one("Accuracy", 5).value
-    values["NDCG 10"] = next(row.value for row in found if row.quantity.metric == "NDCG" and row.quantity.k == 10)
+    ndcg = (row for row in found if (row.quantity.metric, row.quantity.k) == ("NDCG", 10))
+    values["NDCG 10"] = next(ndcg).value
     return values
 
 
@@ -91,7 +98,10 @@ def table(rows: pl.DataFrame) -> str:
             "|---|---|---|---|---|",
         ]
         for row in rows.filter(subject=subject).iter_rows(named=True):
-            name = f"`{row['method']}`, strength {row['strength']:g}" if row["method"] else "as it is"
+            name = f"`{row['method']}`, " if row["method"] else "as it is"
+            name += (
+                f"by {row['by']}" if row["by"] else f"strength {row['strength']:g}" if name[0] == "`" else ""
+            )
             low = " ".join(f"{row[f'low tier {k}']:.2f}" for k in CUTOFFS)
             ends = f"{row['least 10']:.2f} to {row['most 10']:.2f}"
             right = f"{row['Accuracy 1']:.3f} {row['Accuracy 5']:.3f}"

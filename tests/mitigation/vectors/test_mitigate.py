@@ -150,7 +150,7 @@ def test_a_folder_that_was_changed_is_refused(level, tmp_path):
         (folder / "held-out.json").write_text(content)
         with pytest.raises(InputError, match=said):
             load_benchmark(f"held-out:{folder}")
-    with pytest.raises(InputError, match="no such file|held-out.json"):
+    with pytest.raises(InputError, match=r"held-out\.json"):
         load_benchmark(f"held-out:{tmp_path}")
     with pytest.raises(InputError, match="it is another one"):
         load_subject(f"mitigated:{folder},encoder=pictogram:aligned")

@@ -15,7 +15,7 @@ CODES = ("de", "en", "sw", "te")
 
 
 def world(seed=0, images=400, width=24, noise=(0.6, 0.6, 0.6, 0.6), apart=0.0, add=None):
-    """One caption of each image in each language; `noise` by language, each `apart` in a direction of its own.
+    """A caption of each image in each language; `noise` by language, `apart` in a direction of its own.
 
     `add` `(n_languages, width)` is added instead.
     """

@@ -88,8 +88,8 @@ class Fitting(Job):
         if len(few):
             named = ", ".join(f"{language} {texts}" for language, texts in few.iter_rows())
             raise InputError(
-                f"benchmark {self.benchmark.name!r}: the part that is fitted on has too few texts in {named}; "
-                f"each language needs {LEAST}. Add texts, remove the language, or set a larger --share"
+                f"benchmark {self.benchmark.name!r}: the part that is fitted on has too few texts in "
+                f"{named}; each language needs {LEAST}. Add texts, remove the language, or set a larger --share"
             )
 
     def inputs(self, progress: Progress) -> dict[str, Input]:

@@ -89,7 +89,7 @@ class Fitting(Job):
             named = ", ".join(f"{language} {texts}" for language, texts in few.iter_rows())
             raise InputError(
                 f"benchmark {self.benchmark.name!r}: the part that is fitted on has too few texts in "
-                f"{named}; each language needs {LEAST}. Add texts, remove the language, or set a larger --share"
+                f"{named}; each language needs {LEAST}. Add texts, remove the language, or raise --share"
             )
 
     def inputs(self, progress: Progress) -> dict[str, Input]:

@@ -84,7 +84,7 @@ def stored(place: Path) -> None:
     audit("pictogram:aligned", "folder:photos", ["prevalence"], Path("first"), settings=settings)
     (shelf,) = Path("cache/vectors").iterdir()
     for number, path in enumerate(sorted(shelf.glob("*.vectors"))):  # a name that a table can hold
-        path.rename(path.with_name(f"{number}.vectors"))
+        path.rename(path.with_name(f"000000000000-{number:06d}.vectors"))
     Path("shelf").symlink_to(shelf)
 
 

@@ -234,7 +234,7 @@ def of_stored_vectors() -> Iterator[Case]:
     words = audit("pictogram:aligned", "folder:photos")
     for fault in FAULTS:
         if fault != "a folder":
-            spoil = partial(spoiled, "shelf/0.vectors", fault)
+            spoil = partial(spoiled, "shelf/000000000000-000000.vectors", fault)
             yield Case(f"cache, vectors: {fault}", "stored", spoil, words, 0, same=True)
         spoil = partial(spoiled, "shelf/encoder.json", fault)
         yield Case(f"cache list, encoder.json: {fault}", "stored", spoil, ("cache",), 0)

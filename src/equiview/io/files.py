@@ -20,14 +20,14 @@ from typing import Any
 from equiview.errors import InputError
 
 
-def is_file(path: Path) -> bool:
-    """Whether `path` is an ordinary file, or a link to one; False for whatever cannot be asked.
+def is_file(path: Path, *, linked: bool = True) -> bool:
+    """Whether `path` is an ordinary file, or with `linked` a link to one; False for whatever cannot be asked.
 
     >>> is_file(Path("/dev/null")), is_file(Path("no such file"))
     (False, False)
     """
     try:
-        return stat.S_ISREG(os.stat(path).st_mode)
+        return stat.S_ISREG(os.stat(path, follow_symlinks=linked).st_mode)
     except (OSError, ValueError):  # ValueError: the name holds a NUL character
         return False
 

@@ -7,7 +7,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
-from equiview.benchmarks.prompts import UNKNOWN
+from equiview.data.labels import UNKNOWN
+from equiview.data.languages import LanguageLabel
 
 
 class AmplificationSettings(Settings):
@@ -24,7 +25,7 @@ class AmplificationSettings(Settings):
         default=UNKNOWN,
         description="values of an attribute that do not count: several people who differ, or nobody knows",
     )
-    language: str = Field(default="en", description="language of questions and captions")
+    language: LanguageLabel = Field(default="en", description="language of questions and captions")
     prompt: str = Field(
         default="", description="what a chat model is asked; {question} stands for a question"
     )

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
+from equiview.data.languages import LanguageLabels
 
 Kind = Literal["direct", "paper", "cot-local", "cot-english"]
 MAX_TOKENS: dict[Kind, int] = {"direct": 64, "paper": 16, "cot-local": 2048, "cot-english": 2048}
@@ -22,7 +23,7 @@ class KnowledgeSettings(Settings):
         "what is shown, or in English",
     )
     prompts: str = Field(default="", description="file of prompts of your own (.toml)")
-    languages: tuple[str, ...] = Field(default=(), description="languages asked in; none means all")
+    languages: LanguageLabels = Field(default=(), description="languages asked in; none means all")
     max_tokens: int | None = Field(
         default=None, ge=1, description="tokens that a reply may have; none: enough for the kind of prompt"
     )

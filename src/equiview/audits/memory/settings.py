@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from equiview.audits.base import Settings
+from equiview.data.languages import LanguageLabels
 
 AS_IT_IS = "none"
 """The translator that leaves descriptions as they are."""
@@ -13,7 +14,7 @@ AS_IT_IS = "none"
 class MemorySettings(Settings):
     """What is asked, who translates and scores, and what counts as unequal."""
 
-    languages: tuple[str, ...] = Field(default=(), description="languages asked in; default: all")
+    languages: LanguageLabels = Field(default=(), description="languages asked in; default: all")
     prompts: str = Field(
         default="", description="a folder or .toml file of prompts; default: the shipped ones"
     )

@@ -6,16 +6,17 @@ from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
 from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
-from equiview.benchmarks.prompts import UNKNOWN
+from equiview.data.labels import UNKNOWN
+from equiview.data.languages import LanguageLabel, LanguageLabels
 
 
 class ParitySettings(Settings):
     """Captions, languages, pivot, prompts, groups, and what counts as a gap."""
 
     captions: Choice = Field(default="each", description=CHOICE_ABOUT)
-    languages: tuple[str, ...] = Field(default=(), description="languages compared; default: all")
+    languages: LanguageLabels = Field(default=(), description="languages compared; default: all")
     common: bool = Field(default=True, description="only images that are captioned in every language")
-    pivot: str = Field(
+    pivot: LanguageLabel = Field(
         default="", description="language the others are compared with; default: the most written on the web"
     )
     cutoffs: tuple[int, ...] = Field(default=(1, 5, 10), min_length=1)

@@ -15,6 +15,7 @@ import polars as pl
 
 from tests.faults.faults import FAULTS
 from tests.faults.running import Case
+from tests.faults.surfaces import of_surfaces
 
 SMALL = ("--setting", "prevalence.replicates=100")
 
@@ -474,4 +475,5 @@ CASES: list[Case] = [
     *of_places_to_write(),
     *of_languages(),
     *of_people(),
+    *of_surfaces(),
 ]

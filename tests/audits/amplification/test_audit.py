@@ -17,6 +17,7 @@ from labs.error_rates.amplification import (
 )
 
 from equiview.audits.amplification import AMPLIFICATION_AUDIT
+from equiview.audits.amplification.cider import cider
 from equiview.audits.execute import execute
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items
@@ -184,6 +185,22 @@ def test_missing_replies_are_an_error_or_counted(captioned):
     assert observed["replies"]["score"].null_count() == 2
     assert estimates.one("CIDEr").n == 198
     assert "2 requests without a reply" in " ".join(verdict.evidence)
+
+
+def test_cider_within_groups_is_that_of_each_group_s_captions_alone(captioned):
+    subject = caption(captioned)
+    observed, *_ = audited(subject, captioned.data, cider_within="gender")
+    whole, *_ = audited(subject, captioned.data)
+    people = captioned.data.images.table["gender"].to_numpy()
+    texts = captioned.data.texts.table["text"].to_list()  # five of each image, in order
+    for group in ("female", "male"):
+        rows = np.flatnonzero(people == group)
+        humans = [texts[5 * row : 5 * row + 5] for row in rows]
+        expected = cider([subject.said[row] for row in rows], humans, "en")
+        np.testing.assert_allclose(observed["replies"]["score"].to_numpy()[rows], expected)
+        assert not np.allclose(whole["replies"]["score"].to_numpy()[rows], expected)
+    with pytest.raises(InputError, match="cider_within: no image has 'shoes'"):
+        audited(subject, captioned.data, cider_within="shoes")
 
 
 def test_nothing_replied_is_an_error_though_missing_replies_are_counted(captioned):

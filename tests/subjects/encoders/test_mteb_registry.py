@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of libraries that it imports
@@ -65,6 +67,19 @@ def test_a_model_of_texts_and_images_gives_what_it_gives_without_mteb(
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         np.testing.assert_allclose(unit, expected, atol=TOLERANCE)
     np.testing.assert_array_equal(clip.encode_texts(texts), clip.encode_texts(texts))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_checkpoint_that_lacks_weights_is_refused(
+    registered: Callable[..., str], checkpoint: Made, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(checkpoint("clip"), tmp_path / "copy"))
+    state = load_file(folder / "model.safetensors")
+    del state["visual_projection.weight"]
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    subject = load_subject(registered("tiny/lacking", folder, "openai/clip-vit-large-patch14"))
+    with pytest.raises(InputError, match=r"tiny/lacking.*has no weights for 1 parts.*visual_projection"):
+        subject.encode_texts(["a dog"])
 
 
 class Late(AbsEncoder):

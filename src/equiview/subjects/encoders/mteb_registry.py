@@ -20,7 +20,7 @@ from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import EmbeddingModel
-from equiview.subjects.encoders.loading import failures, library_bars_off
+from equiview.subjects.encoders.loading import every_weight, failures, library_bars_off
 from equiview.subjects.encoders.sentence import SentenceTransformers
 from equiview.subjects.encoders.torch_encoder import chosen_device, readable
 
@@ -78,7 +78,8 @@ class MtebModel(EmbeddingModel):
     def model(self) -> Any:
         """The model as mteb loads it."""
         device = chosen_device(self.options.get("device"), "mteb", EXTRA)
-        with failures(f"mteb:{self.model_name}: cannot be loaded"), library_bars_off():
+        said = f"mteb:{self.model_name}: cannot be loaded"
+        with failures(said), library_bars_off(), every_weight(self.model_name, unused=("pooler.",)):
             return self.meta.load_model(device=str(device))
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:

@@ -187,11 +187,13 @@ def read_languages(labels: pl.Series, source: str) -> pl.Series:
     for label, count in counts.items():
         if looks_missing(label):
             raise InputError(
-                f"{source}, column 'language': {label!r} ({count:,}) looks like a missing value; say the "
-                f"language or leave these rows out; there are {', '.join(list(counts)[:8])}"
+                f"{source}, column {labels.name!r}: {label!r} ({count:,}) looks like a missing value; say "
+                f"the language or leave these rows out; there are {', '.join(list(counts)[:8])}"
             )
     read = {label: language_label(label) for label in counts}
-    check_spellings({read[label]: count for label, count in counts.items()}, f"{source}, column 'language'")
+    check_spellings(
+        {read[label]: count for label, count in counts.items()}, f"{source}, column {labels.name!r}"
+    )
     other = {label: code for label, code in read.items() if label != code}
     if not other:
         return labels

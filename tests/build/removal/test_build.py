@@ -230,6 +230,16 @@ def test_a_record_that_is_no_record_is_named_and_not_waited_for(
     continued(begun, tmp_path / "here", FAULTS[name])
 
 
+def test_what_a_killed_process_was_writing_is_removed(begun: Path, tmp_path: Path) -> None:
+    shutil.copytree(begun, tmp_path / "here")
+    out = tmp_path / "here/out"
+    halves = [out / name / ".half.json.abcdefgh.part" for name in ("records", "removed", "annotations")]
+    for half in halves:
+        half.write_bytes(b"{")
+    built(f"coco:{tmp_path / 'here/in'}", out)
+    assert not any(half.exists() for half in halves)
+
+
 def test_a_record_whose_picture_is_gone_is_named(begun: Path, tmp_path: Path) -> None:
     def spoil(path: Path) -> None:
         next((path.parent.parent / "removed").iterdir()).unlink()

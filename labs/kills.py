@@ -138,8 +138,8 @@ CASES = {
     "report": Case(lambda out: _equiview("report", str(out)), _observed),
     "demo": Case(lambda out: ["-c", SMALL_DEMO, str(out)]),
     "ask": Case(
-        lambda out: _equiview("audit", "models:Guesser", "--benchmark", "knowrecall:quiz", "--audit", "knowledge",
-                              "--out", str(out)),
+        lambda out: _equiview("audit", "models:Guesser", "--benchmark", "knowrecall:quiz",
+                              "--audit", "knowledge", "--out", str(out)),
         needs=_quiz,
     ),
     "removal": Case(

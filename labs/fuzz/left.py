@@ -35,6 +35,7 @@ from equiview.build.removal.images import counted
 from equiview.data.requests import Reply, Request
 from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import silent
 from equiview.making.card import Card
 from equiview.mitigation.connector.examples import load_questions
 from equiview.review.layout import read_items, read_settings
@@ -173,6 +174,49 @@ def read_tuned(place: Path) -> str:
     return fingerprint(subject.fingerprint, subject.about, subject.encode_texts(["a cat"]).tobytes())
 
 
+def trained_on(place: Path) -> str:
+    """A training of a line by four steps, of which the first two may be in a checkpoint."""
+    import torch
+    from transformers import Trainer
+
+    from equiview.mitigation.finetune.recipes import Recipe
+    from equiview.mitigation.finetune.settings import FineTuneSettings
+    from equiview.mitigation.training import Watcher, arguments_for, trained
+
+    class Line(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.layer = torch.nn.Linear(2, 1)
+
+        def forward(self, x: Any, y: Any) -> Any:
+            said = self.layer(x)
+            return {"loss": ((said - y) ** 2).mean(), "said": said}
+
+    model, settings, recipe = Line(), FineTuneSettings(save_every=2), Recipe(batch=2, steps=4)
+    device, more = torch.device("cpu"), {"per_device_train_batch_size": 2}
+    arguments = arguments_for(place, device, settings, recipe, **more)
+    rows = [{"x": torch.ones(2), "y": torch.ones(1)}] * 8
+    trainer = Trainer(model=model, args=arguments, train_dataset=rows, callbacks=[Watcher("a line", silent)])
+    return fingerprint(trained(trainer, place), model.layer.weight.tolist())
+
+
+def write_checkpoint(place: Path) -> None:
+    trained_on(place)
+    shutil.rmtree(place / "checkpoint-4")
+
+
+def read_checkpoint(place: Path) -> str:
+    """Of a copy, which is trained to its end: always with the same result."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "training"
+        shutil.copytree(place, copy)
+        result = trained_on(copy)
+        shutil.rmtree(copy)
+        assert result == trained_on(copy)
+        return result
+
+
 def text(name: str, content: str) -> Callable[[Path], None]:
     """A folder of one file of text."""
 
@@ -205,6 +249,7 @@ LEFT: dict[str, Reader] = {
     "review-lines": Reader(lines, read_review, ours=True),
     "review-votes": Reader(votes, read_votes, ("review.sqlite", "links.json"), ours=True),
     "finetuned": Reader(tuned, read_tuned, ("finetune.json", "model/*"), ours=True),
+    "checkpoint": Reader(write_checkpoint, read_checkpoint, ("checkpoint-2/*",), ours=True),
     "card": Reader(tuned, of(Card.read), ("maker.json",), ours=True),
     "landmarks": Reader(landmarks, of(read_landmarks)),
     "words": Reader(text("words.toml", WORDS), of(read_words, "words.toml")),

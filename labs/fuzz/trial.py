@@ -24,7 +24,7 @@ from equiview.errors import InputError
 SECONDS = 20
 """No copy is so damaged that reading it may take longer."""
 FORMATS = {".csv", ".parquet", ".json", ".jsonl", ".toml", ".npy", ".txt", ".gz", ".trec", ".eval", ".sqlite",
-           ".safetensors"}  # fmt: skip
+           ".safetensors", ".pt", ".pth", ".bin", ""}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -136,3 +136,13 @@ def test_settings_name_languages_in_any_way():
 def test_a_file_that_has_a_language_twice_is_refused():
     with pytest.raises(InputError, match="words: has 'fr' twice, once as 'French'; put both into one"):
         by_label({"fr": 1, "French": 2}, "words")
+
+
+def test_what_is_read_otherwise_than_written_is_said_once(caplog):
+    for _ in range(2):
+        TypeAdapter(LanguageLabels).validate_python(["Kiswahili", "sw"])
+        by_label({"swh": 1}, "greetings.toml")
+    assert caplog.messages == [
+        "equiview: language 'Kiswahili' is read as 'sw'",
+        "equiview: greetings.toml: language 'swh' is read as 'sw'",
+    ]

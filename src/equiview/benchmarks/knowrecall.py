@@ -24,7 +24,7 @@ from equiview.benchmarks.release import (
     texts_field,
 )
 from equiview.data.items import Items, with_pictures
-from equiview.data.languages import language_label
+from equiview.data.languages import read_language
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema, read_table
 
@@ -89,7 +89,7 @@ def _paths(place: Path) -> dict[str, list[Path]]:
                 stems.setdefault(stem, []).append(path)
         paths: dict[str, list[Path]] = {}
         for stem, files in stems.items():
-            if (language := language_label(stem)) in paths:
+            if (language := read_language(stem, str(place))) in paths:
                 raise InputError(f"{files[0]}: is in {language}, and so is {paths[language][0].name}")
             paths[language] = files
         if paths:

@@ -72,8 +72,8 @@ def checked_labels(
     >>> checked_labels(pl.Series("age", ["old", "n/a"]), "faces")
     Traceback (most recent call last):
     ...
-    equiview.errors.InputError: faces, 'age': 'n/a' (1) looks like a missing value; leave the cell empty; \
-there are 'n/a' (1), 'old' (1)
+    equiview.errors.InputError: faces, 'age': 'n/a' (1) looks like a missing value; leave the cell empty, \
+or write a group in other words; there are 'n/a' (1), 'old' (1)
     """
     known = known_labels(labels, unknown)
     source = f"{source}, {labels.name!r}"
@@ -83,8 +83,8 @@ there are 'n/a' (1), 'old' (1)
             there = ", ".join(f"{name!r} ({n:,})" for name, n in list(counts.items())[:12])
             named = f", or name it in the setting {setting}" if setting else ""
             raise InputError(
-                f"{source}: {label!r} ({count:,}) looks like a missing value; leave the cell empty{named}; "
-                f"there are {there}"
+                f"{source}: {label!r} ({count:,}) looks like a missing value; leave the cell empty{named}, "
+                f"or write a group in other words; there are {there}"
             )
     check_spellings(counts, source)
     return known

@@ -166,11 +166,19 @@ def language_label(text: str) -> str:
     return "-".join(filter(None, (code, script, region)))
 
 
+def read_language(text: str, source: str = "") -> str:
+    """`language_label`, with a notice where that is not what was written."""
+    label = language_label(text)
+    if label != text:
+        notice(f"{f'{source}: ' if source else ''}language {text!r} is read as {label!r}")
+    return label
+
+
 def _labels(languages: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(language_label, languages)))
+    return tuple(dict.fromkeys(map(read_language, languages)))
 
 
-LanguageLabel = Annotated[str, AfterValidator(language_label)]
+LanguageLabel = Annotated[str, AfterValidator(read_language)]
 LanguageLabels = Annotated[tuple[str, ...], AfterValidator(_labels)]
 """Fields of settings that name a language, or several, in any way that `language_label` reads."""
 
@@ -213,7 +221,7 @@ def by_label(content: Mapping[str, T], source: str) -> dict[str, T]:
     """
     read: dict[str, T] = {}
     for language, value in content.items():
-        if (label := language_label(language)) in read:
+        if (label := read_language(language, source)) in read:
             raise InputError(f"{source}: has {label!r} twice, once as {language!r}; put both into one")
         read[label] = value
     return read

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from equiview.data.languages import language_label
+from equiview.data.languages import read_language
 from equiview.data.requests import Reply, Stopped
 from equiview.errors import InputError
 from equiview.io.files import parse_json, read_json, read_lines
@@ -122,7 +122,7 @@ def _reply(row: Row, where: str) -> tuple[str, Reply]:
     parts = ["id"] if "id" in row else ["question_id", "language", "prompt"]
     said = [_part(row, part, where) for part in parts if part in row]
     if "id" not in row:
-        said[1] = language_label(said[1])
+        said[1] = read_language(said[1])
     return ":".join(said), Reply(answer, stopped)
 
 

@@ -14,6 +14,7 @@ from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
+from tests.benchmarks.layouts import LAYOUTS
 from tests.conftest import write_world
 
 WRITTEN = (
@@ -107,3 +108,16 @@ def test_what_looks_missing_may_be_named_by_a_setting(world, groups, word):
 @pytest.mark.parametrize("groups", AUDITS[:3])
 def test_nan_says_nothing(world, groups):
     assert groups(world, ["female", "male", "nan", "NaN"]) == {"female", "male"}
+
+
+def test_people_of_one_image_whose_labels_differ_by_case_are_refused(tmp_path):
+    LAYOUTS["phase"](tmp_path)
+    (path,) = tmp_path.glob("*.json")
+    content = path.read_text()
+    path.write_text(content.replace('"female"', '"Male "', 1))
+    with pytest.raises(
+        InputError, match=r"'gender': spells one label in two ways: 'male' \(1\) and 'Male' \(1\)"
+    ):
+        load_benchmark(f"phase:{tmp_path}")
+    path.write_text(content.replace('"female"', '"male\\u200b"', 1))
+    assert load_benchmark(f"phase:{tmp_path}").images.table["gender"].to_list() == ["male", "female"]

@@ -2,10 +2,9 @@ import polars as pl
 import pytest
 from pydantic import TypeAdapter
 
+from equiview.data.fields import LanguageLabel, LanguageLabels
 from equiview.data.languages import (
     TIERS,
-    LanguageLabel,
-    LanguageLabels,
     by_label,
     code_of,
     known_languages,

@@ -33,8 +33,8 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
+from equiview.data.fields import LanguageLabel
 from equiview.data.labels import cleaned
-from equiview.data.languages import LanguageLabel
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.toml import parse_toml_as

@@ -8,14 +8,13 @@ ours, round numbers that give its tiers, and are applied to the other languages.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import polars as pl
-from pydantic import AfterValidator
 
 from equiview.data.labels import check_spellings, cleaned, looks_missing
 from equiview.errors import InputError
@@ -172,15 +171,6 @@ def read_language(text: str, source: str = "") -> str:
     if label != text:
         notice(f"{f'{source}: ' if source else ''}language {text!r} is read as {label!r}")
     return label
-
-
-def _labels(languages: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(read_language, languages)))
-
-
-LanguageLabel = Annotated[str, AfterValidator(read_language)]
-LanguageLabels = Annotated[tuple[str, ...], AfterValidator(_labels)]
-"""Fields of settings that name a language, or several, in any way that `language_label` reads."""
 
 
 def read_languages(labels: pl.Series, source: str) -> pl.Series:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from equiview.data.languages import LanguageLabel
+from equiview.data.fields import LanguageLabel
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint

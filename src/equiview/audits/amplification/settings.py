@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
+from equiview.data.fields import LanguageLabel
 from equiview.data.labels import UNKNOWN
-from equiview.data.languages import LanguageLabel
 
 
 class AmplificationSettings(Settings):

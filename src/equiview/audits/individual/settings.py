@@ -6,7 +6,7 @@ from pydantic import Field
 
 from equiview.audits.base import Settings
 from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
-from equiview.data.languages import LanguageLabels
+from equiview.data.fields import LanguageLabels
 
 
 class IndividualSettings(Settings):

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
-from equiview.data.languages import LanguageLabels
+from equiview.data.fields import LanguageLabels
 
 Kind = Literal["direct", "paper", "cot-local", "cot-english"]
 MAX_TOKENS: dict[Kind, int] = {"direct": 64, "paper": 16, "cot-local": 2048, "cot-english": 2048}

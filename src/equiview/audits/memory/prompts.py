@@ -22,7 +22,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equiview.data.languages import LanguageLabel, by_label, language_name, language_names
+from equiview.data.fields import LanguageLabel
+from equiview.data.languages import by_label, language_name, language_names
 from equiview.errors import InputError
 from equiview.io.files import content_of, not_utf8
 from equiview.io.toml import parse_toml_as

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from equiview.audits.base import Settings
-from equiview.data.languages import LanguageLabels
+from equiview.data.fields import LanguageLabels
 
 AS_IT_IS = "none"
 """The translator that leaves descriptions as they are."""

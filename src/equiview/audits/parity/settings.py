@@ -6,8 +6,8 @@ from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
 from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
+from equiview.data.fields import LanguageLabel, LanguageLabels
 from equiview.data.labels import UNKNOWN
-from equiview.data.languages import LanguageLabel, LanguageLabels
 
 
 class ParitySettings(Settings):

@@ -7,8 +7,8 @@ import math
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
+from equiview.data.fields import LanguageLabel, LanguageLabels
 from equiview.data.labels import UNKNOWN
-from equiview.data.languages import LanguageLabel, LanguageLabels
 
 ATTRIBUTES = ("gender", "skin", "age", "race")
 INTERSECTIONS = ("gender x skin", "gender x race")

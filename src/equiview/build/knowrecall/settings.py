@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from equiview.data.languages import LanguageLabels
+from equiview.data.fields import LanguageLabels
 from equiview.making import AskingSettings, Option, Reference
 
 LANGUAGES = ("ar", "zh", "en", "fr", "de", "el", "he", "it", "ja", "ko", "pt", "ru", "sr", "es", "th")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equiview.data.languages import LanguageLabels
+from equiview.data.fields import LanguageLabels
 from equiview.making import AskingSettings, Option, Reference
 
 LANGUAGES = ("ar", "zh", "en", "fr", "de", "it", "ja", "pt", "es")

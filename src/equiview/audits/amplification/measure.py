@@ -31,7 +31,7 @@ BLIND_DRAWS = 500
 """Random shuffles of people among images from which a floor is computed."""
 LEAN, AMPLIFICATION, LIC, ABOVE = "lean", "amplification", "LIC", "LIC above its floor"
 EVEN = {"accuracy": 100, "CIDEr": 200}
-"""Images of a group below which nothing is shown where people tie most things to nobody, by what is scored."""
+"""Images of a group below which nothing is shown where people tie things to nobody, by what is scored."""
 REDRAWN = 1000
 """Resampled data sets in which directions are decided anew, which is slow; more replicates repeat them."""
 SMALL = "images of a group too small to judge: "

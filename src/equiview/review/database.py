@@ -55,6 +55,11 @@ class Database:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         try:
             self.connection.executescript(TABLES)
+        except sqlite3.OperationalError as error:
+            self.close()
+            raise InputError(
+                f"{path}: cannot be used ({error}); it needs a folder that can be written, with free space"
+            ) from None
         except sqlite3.DatabaseError as error:
             self.close()
             raise InputError(

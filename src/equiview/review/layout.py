@@ -20,7 +20,7 @@ from pydantic import Field, Strict, field_validator, model_validator
 from equiview.data.languages import direction_of
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
-from equiview.io.files import content_of, is_file, parse_json, read_json, read_lines
+from equiview.io.files import content_of, inside, parse_json, read_json, read_lines
 from equiview.io.pictures import picture_kind
 from equiview.io.refusals import Model, refused
 from equiview.io.tables import Column, Schema, read_table, write_bytes, write_parquet
@@ -40,6 +40,9 @@ WRITTEN: dict[str, pl.DataType | type[pl.DataType]] = {
     "picture": pl.String,
     "fields": TEXTS,
 }
+
+MOST_PEOPLE = 1000
+"""Reviewers of one page; with more, planning who judges what would take very long."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -197,9 +200,7 @@ def _picture(folder: Path, picture: bytes | Path | None, where: str) -> Path | N
         return None
     if isinstance(picture, bytes):
         return (folder / _kept(folder, picture, where)).absolute()
-    path = (folder / picture).absolute()
-    if not is_file(path):
-        raise InputError(f"{where}: picture {str(picture)!r} is no file in {folder}")
+    path = inside(folder, picture, f"{where}: picture")
     with path.open("rb") as stream:
         _check_kind(stream.read(12), where)
     return path

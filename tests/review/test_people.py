@@ -83,3 +83,18 @@ def test_a_damaged_file_of_links_is_named(tmp_path: Path) -> None:
     (tmp_path / "links.json").write_text("[1]")
     with pytest.raises(InputError, match=r"links\.json: holds no links; remove it"):
         links(tmp_path)
+
+
+def test_more_people_than_a_page_is_made_for_are_refused_at_once(tmp_path: Path) -> None:
+    write(tmp_path)
+    with pytest.raises(InputError, match="100000000 reviewers are more than one page is made for"):
+        links(tmp_path, 100_000_000)
+    assert len(links(tmp_path)) == 5
+    for settings in (
+        {"reviewers": 100_000},
+        {"reviewers": [f"p{number}" for number in range(100_000)]},
+        {"people_per_item": 10**30, "reviewers": None},
+    ):
+        write(tmp_path, **settings)
+        with pytest.raises(InputError, match="0 reviewers are more than one page is made for; at most 1000"):
+            links(tmp_path)

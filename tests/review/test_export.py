@@ -87,7 +87,7 @@ def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
 
 
 def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
-    names = ["=cmd|' /C calc'!A0", "@sum(1)", "\t=1", "＝1", "'=1", "plain"]
+    names = ["=cmd|' /C calc'!A0", "@sum(1)", "\xa0=1", "＝1", "'=1", "plain"]
     choices = ("+1", "-1")
     items = [ReviewItem(id=name, group=name) for name in names]
     write(tmp_path, items, questions=[Question(id="-q", text="?", choices=choices)])

@@ -273,16 +273,17 @@ def test_on_a_full_disk_nothing_is_said_to_be_saved(fresh: Server) -> None:
 def test_a_judgement_of_what_has_changed_since_is_refused(fresh: Server) -> None:
     with Client(fresh, "reviewer-1") as client:
         page = client.page()
-        item = client.item(page)
-        shown = re.search(r'data-shown="([0-9a-f]+)"', page)
-        assert item is not None
-        assert shown
-        fresh.kill()
-        write(fresh.folder, [ReviewItem(id=f"i{n}", fields=[ReviewText(text="new")]) for n in range(6)])
-        fresh.start()
-        reply = Client(fresh, "reviewer-1").vote(item, RIGHT, shown=shown[1])
-        assert reply.status_code == 409
-        assert "changed since this page was loaded" in reply.json()["problem"]
+    item = client.item(page)
+    shown = re.search(r'data-shown="([0-9a-f]+)"', page)
+    assert item is not None
+    assert shown
+    fresh.kill()
+    write(fresh.folder, [ReviewItem(id=f"i{n}", fields=[ReviewText(text="new")]) for n in range(6)])
+    fresh.start()
+    with Client(fresh, "reviewer-1") as client:
+        reply = client.vote(item, RIGHT, shown=shown[1])
+    assert reply.status_code == 409
+    assert "changed since this page was loaded" in reply.json()["problem"]
 
 
 def test_a_picture_that_is_no_longer_the_one_is_not_shown(server: Server) -> None:

@@ -21,7 +21,7 @@ from typing import Literal
 from equiview.errors import InputError
 from equiview.io.files import read_json
 from equiview.review.database import Database
-from equiview.review.layout import LINKS, MOST_PEOPLE, ReviewSettings
+from equiview.review.layout import LINKS, MOST_PEOPLE, ReviewSettings, spelling
 
 Role = Literal["coordinator", "adjudicator", "reviewer"]
 BYTES = 24
@@ -72,8 +72,9 @@ def register(
     with database.transaction() as connection:
         for role in ("coordinator", "adjudicator"):
             _add(connection, role, role, None)
-        known = {row["name"] for row in connection.execute("SELECT name FROM people WHERE name IS NOT NULL")}
-        for name in filter(lambda name: name not in known, names):
+        rows = connection.execute("SELECT name FROM people WHERE name IS NOT NULL")
+        known = {spelling(row["name"]) for row in rows}
+        for name in filter(lambda name: spelling(name) not in known, names):
             _add(connection, f"reviewer-{_reviewers(connection) + 1}", "reviewer", name)
         while (there := _reviewers(connection)) < count:
             _add(connection, f"reviewer-{there + 1}", "reviewer", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from equiview.errors import InputError
 from equiview.review import ReviewItem, ReviewText, export_review
 from equiview.review.layout import read_items
+from equiview.review.opening import open_review
 from equiview.review.unchanged import _former_hash
 from tests.review.reviews import QUESTIONS, RIGHT, judge, opened, picture, reviewers, write
 
@@ -169,3 +171,78 @@ def test_a_picture_outside_the_folder_is_not_read(tmp_path: Path) -> None:
     for name in ("ünï 写.png", "./inner.png", str(folder / "ünï 写.png"), "../review/inner.png"):
         (folder / "items.jsonl").write_text(json.dumps({"id": "a", "picture": name}))
         assert read_items(folder)[0].picture is not None
+
+
+def changed(*statements: str) -> Callable[[Path], object]:
+    """The database after these statements, its own guards aside."""
+
+    def change(path: Path) -> None:
+        with sqlite3.connect(path) as database:
+            database.execute("DROP TRIGGER votes_are_not_changed")
+            for statement in statements:
+                database.execute(statement)
+        database.close()
+
+    return change
+
+
+def foreign(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE votes (years_of_work TEXT)")
+    database.close()
+
+
+def flipped(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[5000::97] = bytes(byte ^ 255 for byte in content[5000::97])
+    path.write_bytes(content)
+
+
+CANNOT = "says of people or votes what cannot be; restore it from a copy"
+OTHER = "is not the database of a review, or of another version; restore it"
+UNUSABLE = r"is not a database that can be used \(.*\); restore it"
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "answers that are no JSON": (changed("UPDATE votes SET answers = 'x'"), "vote 1 is damaged"),
+    "answers that are a list": (changed("UPDATE votes SET answers = '[]'"), "vote 1 is damaged"),
+    "answers that are bytes": (changed("UPDATE votes SET answers = x'ff00'"), "vote 1 is damaged"),
+    "nested answers": (changed(f"UPDATE votes SET answers = '{'[' * 100_000}'"), "vote 1 is damaged"),
+    "another choice": (changed("""UPDATE votes SET answers = '{"note": "maybe"}'"""), "vote 1 is damaged"),
+    "a list as choice": (changed("""UPDATE votes SET answers = '{"note": ["no"]}'"""), "vote 1 is damaged"),
+    "another role": (changed("UPDATE people SET role = 'boss'"), CANNOT),
+    "another hash": (changed("UPDATE people SET token_hash = 'x'"), CANNOT),
+    "no people": (changed("DELETE FROM people"), CANNOT),
+    "no items": (changed("DELETE FROM items"), CANNOT),
+    "no table of facts": (changed("DROP TABLE facts"), OTHER),
+    "a further column": (
+        changed("ALTER TABLE people ADD COLUMN x"),
+        OTHER,
+    ),
+    "of another program": (foreign, OTHER),
+    "bytes that flipped": (flipped, "restore it from a copy"),
+    "cut in half": (
+        lambda path: os.truncate(path, path.stat().st_size // 2),
+        UNUSABLE,
+    ),
+    "a folder": (lambda path: (path.unlink(), path.mkdir()), UNUSABLE),
+    "a pipe": (lambda path: (path.unlink(), os.mkfifo(path)), UNUSABLE),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_database_is_refused_in_one_line(tmp_path: Path, damage: str) -> None:
+    spoil, said = DAMAGES[damage]
+    path = judged(tmp_path) / "review.sqlite"
+    spoil(path)
+    for attempt in (lambda: export_review(tmp_path, tmp_path / "out.csv"), lambda: open_review(tmp_path)):
+        with pytest.raises(InputError, match=said):
+            attempt()
+
+
+def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
+    path = judged(tmp_path) / "review.sqlite"
+    foreign(path)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=OTHER):
+        open_review(tmp_path)
+    assert path.read_bytes() == before

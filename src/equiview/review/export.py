@@ -18,7 +18,7 @@ import polars as pl
 from equiview.errors import InputError
 from equiview.io.tables import safe_csv, write_bytes
 from equiview.review.agreement import agreement
-from equiview.review.database import Database
+from equiview.review.database import Database, usable
 from equiview.review.decisions import decide
 from equiview.review.layout import DATABASE, ReviewSettings, read_items, read_settings
 from equiview.review.unchanged import check_unchanged, content_keys
@@ -57,7 +57,7 @@ def export_review(folder: Path, path: Path) -> list[Path]:
     keys = content_keys(items)
     database = Database(folder / DATABASE)
     try:
-        with database.snapshot() as connection:
+        with usable(database.path), database.snapshot() as connection:
             check_unchanged(folder, connection, settings, items, keys)
             tables = export_tables(connection, settings, keys)
     finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from equiview.io.fingerprint import fingerprint
 from equiview.review.assignment import Assignment, plan
-from equiview.review.database import Database
+from equiview.review.database import Database, usable
 from equiview.review.layout import DATABASE, ReviewItem, ReviewSettings, read_items, read_settings
 from equiview.review.people import Person, register
 from equiview.review.unchanged import asked, check_unchanged, content_keys
@@ -46,16 +46,17 @@ def open_review(folder: Path, people: int | None = None) -> Review:
     keys = content_keys(items)
     database = Database(folder / DATABASE)
     try:
-        with database.transaction() as connection:
-            check_unchanged(folder, connection, settings, items, keys)
-            connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", asked(settings).items())
-            numbers = _register_items(connection, items, keys)
-        registered = register(database, folder, settings, people)
-        reviewers = [person for person, _ in registered if person.role == "reviewer"]
-        with database.transaction() as connection:
-            plan(connection, settings, reviewers)
-            find_disputes(connection, settings)
-        name = database.fact("name", secrets.token_hex(4))
+        with usable(database.path):
+            with database.transaction() as connection:
+                check_unchanged(folder, connection, settings, items, keys)
+                connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", asked(settings).items())
+                numbers = _register_items(connection, items, keys)
+            registered = register(database, folder, settings, people)
+            reviewers = [person for person, _ in registered if person.role == "reviewer"]
+            with database.transaction() as connection:
+                plan(connection, settings, reviewers)
+                find_disputes(connection, settings)
+            name = database.fact("name", secrets.token_hex(4))
     except BaseException:
         database.close()
         raise

@@ -11,7 +11,8 @@ from pathlib import Path
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
-from equiview.review.layout import ReviewItem, ReviewSettings
+from equiview.review.database import RESTORE
+from equiview.review.layout import DATABASE, ReviewItem, ReviewSettings
 
 NAMED = 5
 """Changed items that a message names after the first."""
@@ -72,6 +73,9 @@ def check_unchanged(
                 f"{folder}: {what} in review.json were changed after people had answered; restore them, or "
                 "write the review to another folder"
             )
+    for number, answers in connection.execute("SELECT number, answers FROM votes"):
+        if not _could_be_given(answers, settings):
+            raise InputError(f"{folder / DATABASE}: vote {number} is damaged; {RESTORE}")
     rows = connection.execute("SELECT * FROM items WHERE number IN (SELECT item FROM votes) ORDER BY number")
     changed = [(row["id"], what) for row, what in _changes(rows, items, keys)]
     if changed:
@@ -84,6 +88,15 @@ def check_unchanged(
             f"{'; also ' * bool(others)}{also}{more}; restore what people judged, or write the review to "
             "another folder, where all is judged anew"
         )
+
+
+def _could_be_given(answers: object, settings: ReviewSettings) -> bool:
+    try:
+        given = json.loads(answers) if isinstance(answers, str) else None
+    except (ValueError, RecursionError):
+        given = None
+    choices = {question.id: question.choices for question in settings.questions}
+    return isinstance(given, dict) and all(value in choices.get(name, ()) for name, value in given.items())
 
 
 def _changes(

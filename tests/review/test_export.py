@@ -82,6 +82,11 @@ def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
         export_review(tmp_path, tmp_path / "out.xlsx")
     with pytest.raises(InputError, match="has no judgements yet; start it with: equiview review"):
         export_review(tmp_path, tmp_path / "out.csv")
+    before = (tmp_path / "items.parquet").read_bytes()
+    for name in ("items.parquet", "items.jsonl", "../{folder}/items.parquet"):
+        with pytest.raises(InputError, match="holds the items of the review; name another file"):
+            export_review(tmp_path, tmp_path / name.format(folder=tmp_path.name))
+    assert (tmp_path / "items.parquet").read_bytes() == before
     with pytest.raises(InputError, match="no such folder"):
         export_review(tmp_path / "none", tmp_path / "out.csv")
 

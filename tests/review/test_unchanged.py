@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from equiview.errors import InputError
@@ -168,6 +169,15 @@ def test_a_picture_outside_the_folder_is_not_read(tmp_path: Path) -> None:
         (folder / "items.jsonl").write_text(json.dumps({"id": "a", "picture": name}))
         with pytest.raises(InputError, match=said):
             read_items(folder)
+    (folder / "items.jsonl").unlink()
+    pl.DataFrame({"id": ["a"], "picture": [picture("red")]}).write_parquet(folder / "items.parquet")
+    kept = read_items(folder)[0].picture
+    assert isinstance(kept, Path)
+    kept.unlink()
+    kept.symlink_to(tmp_path / "outside.png")
+    with pytest.raises(InputError, match="leads out of"):
+        read_items(folder)
+    (folder / "items.parquet").unlink()
     for name in ("ünï 写.png", "./inner.png", str(folder / "ünï 写.png"), "../review/inner.png"):
         (folder / "items.jsonl").write_text(json.dumps({"id": "a", "picture": name}))
         assert read_items(folder)[0].picture is not None

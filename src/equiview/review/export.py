@@ -20,7 +20,7 @@ from equiview.io.tables import safe_csv, write_bytes
 from equiview.review.agreement import agreement
 from equiview.review.database import Database, usable
 from equiview.review.decisions import decide
-from equiview.review.layout import DATABASE, ReviewSettings, read_items, read_settings
+from equiview.review.layout import DATABASE, ITEMS, ReviewSettings, read_items, read_settings
 from equiview.review.unchanged import check_unchanged, content_keys
 from equiview.review.votes import all_opinions
 
@@ -45,12 +45,15 @@ def export_review(folder: Path, path: Path) -> list[Path]:
 
     `path` has every judgement; files with `.decisions` and `.agreement` before the suffix have the
     decisions by item and the agreement by question. Works while people are judging. InputError for another
-    suffix, for a review that was never started, and where questions or items changed after people had judged.
+    suffix, a file of the review itself, a review that was never started, and where questions or items changed
+    after people had judged.
     """
     kind = path.suffix.removeprefix(".")
     if kind not in KINDS:
         raise InputError(f"{path}: an export is a {', '.join(f'.{name}' for name in KINDS)} file; rename it")
     settings = read_settings(folder)
+    if path.resolve() in {(folder / name).resolve() for name in ITEMS}:
+        raise InputError(f"{path}: holds the items of the review; name another file")
     if not (folder / DATABASE).exists():
         raise InputError(f"{folder}: has no judgements yet; start it with: equiview review {folder}")
     items = read_items(folder)

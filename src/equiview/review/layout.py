@@ -233,7 +233,7 @@ def _picture(folder: Path, picture: bytes | Path | None, where: str) -> Path | N
     if picture is None:
         return None
     if isinstance(picture, bytes):
-        return (folder / _kept(folder, picture, where)).absolute()
+        picture = Path(_kept(folder, picture, where))
     path = inside(folder, picture, f"{where}: picture")
     with path.open("rb") as stream:
         _check_kind(stream.read(12), where)

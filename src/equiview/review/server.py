@@ -26,12 +26,12 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from equiview.errors import InputError
 from equiview.io.files import content_of
+from equiview.io.hashes import hash_bytes
 from equiview.io.pictures import picture_kind
 from equiview.review import export, pages
 from equiview.review.agreement import Agreement, agreement
 from equiview.review.opening import Review
 from equiview.review.people import Person, csrf_of
-from equiview.review.unchanged import picture_key
 from equiview.review.votes import all_opinions, next_dispute, opinions_on, record
 
 LARGEST_BODY = 64 * 1024
@@ -205,7 +205,7 @@ def picture(visitor: Known, number: Number) -> Response:
         content = content_of(item.picture)
     except InputError:
         raise HTTPException(404) from None
-    if picture_key(content) != visitor.review.keys[item.id].partition(":")[2]:
+    if hash_bytes(content).hex() != visitor.review.keys[item.id].partition(":")[2]:
         raise HTTPException(404)
     return Response(content, media_type=f"image/{picture_kind(content[:12])}", headers=KEPT)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from equiview.errors import InputError
-from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
+from equiview.io.hashes import hash_bytes, hash_files
 from equiview.review.database import RESTORE
 from equiview.review.layout import DATABASE, ReviewItem, ReviewSettings
 
@@ -18,28 +18,26 @@ NAMED = 5
 """Changed items that a message names after the first."""
 
 
-def content_key(item: ReviewItem) -> str:
-    """A fingerprint of an item's texts, and one of its picture, as `TEXTS:PICTURE`.
+def content_keys(items: Sequence[ReviewItem]) -> dict[str, str]:
+    """By id, a fingerprint of each item's texts and one of its picture, as `TEXTS:PICTURE`.
 
     >>> dog = ReviewItem(id="a")
-    >>> content_key(dog) == content_key(dog.model_copy(update={"id": "b", "group": "dogs"}))
+    >>> content_keys([dog])["a"] == content_keys([dog.model_copy(update={"id": "b", "group": "dogs"})])["b"]
     True
-    >>> content_key(dog) == content_key(dog.model_copy(update={"picture": b"woof"}))
+    >>> content_keys([dog]) == content_keys([dog.model_copy(update={"picture": b"woof"})])
     False
     """
-    picture = content_of(item.picture) if isinstance(item.picture, Path) else item.picture
-    texts = json.dumps([text.model_dump() for text in item.fields])
-    return f"{fingerprint(texts)}:{'' if picture is None else picture_key(picture)}"
-
-
-def picture_key(content: bytes) -> str:
-    """The fingerprint of a picture's bytes."""
-    return fingerprint(content)
-
-
-def content_keys(items: Sequence[ReviewItem]) -> dict[str, str]:
-    """The fingerprints of each item, by its id."""
-    return {item.id: content_key(item) for item in items}
+    files = [str(item.picture) for item in items if isinstance(item.picture, Path)]
+    hashes = dict(zip(files, hash_files(files), strict=True))
+    keys = {}
+    for item in items:
+        given = item.picture
+        picture = hash_bytes(given) if isinstance(given, bytes) else hashes.get(str(given), b"")
+        if isinstance(picture, OSError):
+            raise InputError(f"{item.picture}: cannot be read ({picture.strerror or picture})")
+        texts = json.dumps([text.model_dump() for text in item.fields])
+        keys[item.id] = f"{fingerprint(texts)}:{picture.hex()}"
+    return keys
 
 
 def asked(settings: ReviewSettings) -> dict[str, str]:

@@ -17,7 +17,7 @@ from equiview.data.languages import language_name
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema, read_table, without_apostrophe
 from equiview.review import Question, ReviewItem, ReviewSettings, ReviewText, write_review
-from equiview.review.unchanged import content_key
+from equiview.review.unchanged import content_keys
 
 DECISIONS = Schema(
     "decisions",
@@ -111,7 +111,7 @@ def check_same_build(
     for item, before in rejected.judged.items():
         candidate, _, language = item.rpartition(":")
         wording = translations.get((candidate, language))
-        now = wording and content_key(_item(by_id[candidate], wording, language, images))
+        now = wording and content_keys([_item(by_id[candidate], wording, language, images)])[item]
         if candidate in by_id and now != before:
             raise InputError(
                 f"{rejected.path}: people judged another question {item!r} than this build has; give the "

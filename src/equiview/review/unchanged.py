@@ -34,7 +34,7 @@ def content_keys(items: Sequence[ReviewItem]) -> dict[str, str]:
         given = item.picture
         picture = hash_bytes(given) if isinstance(given, bytes) else hashes.get(str(given), b"")
         if isinstance(picture, OSError):
-            raise InputError(f"{item.picture}: cannot be read ({picture.strerror or picture})")
+            raise InputError(f"item {item.id!r}: its picture cannot be read ({picture.strerror or picture})")
         texts = json.dumps([text.model_dump() for text in item.fields])
         keys[item.id] = f"{fingerprint(texts)}:{picture.hex()}"
     return keys

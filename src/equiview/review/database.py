@@ -87,6 +87,9 @@ class Database:
                         f"{path}: is not the database of a review, or of another version; {RESTORE}"
                     )
                 self.connection.executescript(TABLES)
+                (found,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
+                if found != "ok":
+                    raise InputError(f"{path}: is damaged ({found}); {RESTORE}")
                 if self.connection.execute(DAMAGED).fetchone():
                     raise InputError(f"{path}: says of people or votes what cannot be; {RESTORE}")
         except BaseException:

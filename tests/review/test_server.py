@@ -290,8 +290,10 @@ def test_a_picture_that_is_no_longer_the_one_is_not_shown(server: Server) -> Non
     (shown,) = (server.folder / "pictures").iterdir()
     content = shown.read_bytes()
     try:
-        shown.write_bytes(content[:-1] + b"!")  # the same size
         with Client(server, "reviewer-1") as client:
+            shown.write_bytes(content[:-1] + b"!")  # the same size
+            assert client.http.get("/reviewer-1/picture/1").status_code == 404
+            shown.unlink()
             assert client.http.get("/reviewer-1/picture/1").status_code == 404
     finally:
         shown.write_bytes(content)

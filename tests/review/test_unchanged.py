@@ -15,7 +15,7 @@ from equiview.errors import InputError
 from equiview.review import ReviewItem, ReviewText, export_review
 from equiview.review.layout import read_items
 from equiview.review.opening import open_review
-from equiview.review.unchanged import _former_hash
+from equiview.review.unchanged import _former_hash, content_keys
 from tests.review.reviews import QUESTIONS, RIGHT, judge, opened, picture, reviewers, write
 
 ITEMS = [
@@ -147,6 +147,11 @@ def test_a_database_of_an_earlier_version_goes_on(tmp_path: Path, text: str) -> 
     repainted(tmp_path)  # seen from now on
     with pytest.raises(InputError, match=r"\(picture\)"):
         export_review(tmp_path, tmp_path / "after.csv")
+
+
+def test_a_picture_that_vanished_is_named_with_its_item(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"item 'a': its picture cannot be read \(No such file"):
+        content_keys([ReviewItem(id="a", picture=tmp_path / "none.png")])
 
 
 def test_a_picture_outside_the_folder_is_not_read(tmp_path: Path) -> None:

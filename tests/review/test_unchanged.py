@@ -65,14 +65,14 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
                                       zip(ITEMS, "ba", strict=True)]),
         r"item 'a' was changed .* \(texts\)",
     ),
-    "a question's text": (asked_otherwise(0, text="?"), "words of questions in review.json were changed"),
-    "a question's id": (asked_otherwise(1, id="other"), "questions or choices in review.json were changed"),
+    "a question's text": (asked_otherwise(0, text="?"), r"words of questions .* \(language\);"),
+    "a question's id": (asked_otherwise(1, id="other"), r"questions or choices .* \(other\);"),
     "a choice": (asked_otherwise(1, choices=("yes", "no")), "questions or choices in review.json"),
     "choices in another order": (asked_otherwise(0, choices=("no", "yes")), "questions or choices"),
     "an optional question": (asked_otherwise(0, required=False), "words of questions in review.json"),
     "questions in another order": (lambda folder: write(folder, ITEMS, questions=QUESTIONS[::-1]),
                                    "questions or choices in review.json were changed"),
-    "instructions": (lambda folder: write(folder, ITEMS, instructions="Judge."), "instructions or words"),
+    "instructions": (lambda folder: write(folder, ITEMS, instructions="Judge."), r"\(instructions\);"),
 }  # fmt: skip
 
 
@@ -234,6 +234,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         OTHER,
     ),
     "of another program": (foreign, OTHER),
+    "facts that are no JSON": (
+        changed("UPDATE facts SET value = 'x'"),
+        "were changed after people had answered;",
+    ),
     "bytes that flipped": (flipped, "restore it from a copy"),
     "cut in half": (
         lambda path: os.truncate(path, path.stat().st_size // 2),

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from equiview.errors import InputError
@@ -67,9 +68,10 @@ def check_unchanged(
     for name, value in asked(settings).items():
         if stored.get(name, value) != value:
             what = "questions or choices" if name == "questions" else "instructions or words of questions"
+            which = _differing(stored[name], value, [] if name == "questions" else ["instructions"], settings)
             raise InputError(
-                f"{folder}: {what} in review.json were changed after people had answered; restore them, or "
-                "write the review to another folder"
+                f"{folder}: {what} in review.json were changed after people had answered{which}; restore "
+                "them, or write the review to another folder"
             )
     for number, answers in connection.execute("SELECT number, answers FROM votes"):
         if not _could_be_given(answers, settings):
@@ -86,6 +88,16 @@ def check_unchanged(
             f"{'; also ' * bool(others)}{also}{more}; restore what people judged, or write the review to "
             "another folder, where all is judged anew"
         )
+
+
+def _differing(before: str, now: str, first: list[str], settings: ReviewSettings) -> str:
+    """Which parts of a fact differ, in brackets; empty where that cannot be told."""
+    names = [*first, *(question.id for question in settings.questions)]
+    found: list[str] = []
+    with suppress(ValueError, TypeError):
+        parts = zip(names, json.loads(before), json.loads(now), strict=False)
+        found = [name for name, old, new in parts if old != new]
+    return f" ({', '.join(found)})" if found else ""
 
 
 def _could_be_given(answers: object, settings: ReviewSettings) -> bool:

@@ -16,7 +16,6 @@ from pathlib import Path
 from equiview.errors import InputError
 
 TABLES = """
-PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS people (
     number INTEGER PRIMARY KEY, pseudonym TEXT UNIQUE NOT NULL, role TEXT NOT NULL, name TEXT,
@@ -82,11 +81,14 @@ class Database:
                 with closing(sqlite3.connect(":memory:")) as empty:
                     empty.executescript(TABLES)
                     ours = _columns(empty)
-                if _columns(self.connection) not in (set(), ours):
+                columns = _columns(self.connection)
+                if columns not in (set(), ours):
                     raise InputError(
                         f"{path}: is not the database of a review, or of another version; {RESTORE}"
                     )
-                self.connection.executescript(TABLES)
+                self.connection.execute("PRAGMA journal_mode = WAL")
+                if not columns:  # all tables at once: a process may be killed here
+                    self.connection.executescript(f"BEGIN IMMEDIATE; {TABLES} COMMIT;")
                 (found,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
                 if found != "ok":
                     raise InputError(f"{path}: is damaged ({found}); {RESTORE}")

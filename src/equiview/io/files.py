@@ -56,6 +56,20 @@ def readable(path: Path) -> Path:
     return path
 
 
+def inside(folder: Path, name: str | Path, where: str) -> Path:
+    """The ordinary file `name` of a folder that somebody else may have written, as an absolute path.
+
+    InputError, which `where` begins, for a name that leads out of the folder: through "..", as an absolute
+    path, or through a link.
+    """
+    path = (folder / name).absolute()
+    if not is_file(path):
+        raise InputError(f"{where} {str(name)!r} is no file in {folder}")
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{where} {str(name)!r} leads out of {folder}; copy the file into the folder")
+    return path
+
+
 def content_of(path: Path) -> bytes:
     """The bytes of an ordinary file; InputError otherwise."""
     try:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
-from equiview.data.fields import LanguageLabel
+from equiview.data.fields import FileName, FileNames, LanguageLabel
 from equiview.data.labels import UNKNOWN
 
 
@@ -33,8 +33,8 @@ class AmplificationSettings(Settings):
         default=False, description="go on without replies that are missing, and count them"
     )
     top: int = Field(default=50, ge=2, description="most frequent answers that are tested for amplification")
-    words: tuple[str, ...] = Field(default=(), description="files of masked words of your own (.toml)")
-    nouns: str = Field(default="", description="file of nouns of your own (.toml); none: COCO's things")
+    words: FileNames = Field(default=(), description="files of masked words of your own (.toml)")
+    nouns: FileName = Field(default="", description="file of nouns of your own (.toml); none: COCO's things")
     classifier: Literal["tf-idf", "bert"] = Field(
         default="tf-idf", description="what guesses who is shown from a caption"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from equiview.audits.base import Settings
-from equiview.data.fields import LanguageLabels
+from equiview.data.fields import FileName, LanguageLabels
 
 AS_IT_IS = "none"
 """The translator that leaves descriptions as they are."""
@@ -15,7 +15,7 @@ class MemorySettings(Settings):
     """What is asked, who translates and scores, and what counts as unequal."""
 
     languages: LanguageLabels = Field(default=(), description="languages asked in; default: all")
-    prompts: str = Field(
+    prompts: FileName = Field(
         default="", description="a folder or .toml file of prompts; default: the shipped ones"
     )
     max_tokens: int = Field(default=1024, ge=16, description="maximum tokens of a description")

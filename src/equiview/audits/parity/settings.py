@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
 from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
-from equiview.data.fields import LanguageLabel, LanguageLabels
+from equiview.data.fields import FileNames, LanguageLabel, LanguageLabels
 from equiview.data.labels import UNKNOWN
 
 
@@ -21,7 +21,7 @@ class ParitySettings(Settings):
     )
     cutoffs: tuple[int, ...] = Field(default=(1, 5, 10), min_length=1)
     zero_shot: bool = Field(default=True, description="classify images whose labels have prompts")
-    prompts: tuple[str, ...] = Field(default=(), description="files of prompts of your own (.toml)")
+    prompts: FileNames = Field(default=(), description="files of prompts of your own (.toml)")
     attributes: tuple[str, ...] = Field(default=(), description="attributes to break accuracy down by")
     unknown: tuple[str, ...] = Field(
         default=UNKNOWN, description="labels that do not say of which group an image is"

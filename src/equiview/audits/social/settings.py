@@ -7,7 +7,7 @@ import math
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
-from equiview.data.fields import LanguageLabel, LanguageLabels
+from equiview.data.fields import FileNames, LanguageLabel, LanguageLabels
 from equiview.data.labels import UNKNOWN
 
 ATTRIBUTES = ("gender", "skin", "age", "race")
@@ -30,7 +30,7 @@ class SocialSettings(Settings):
         default=UNKNOWN,
         description="values that do not say which group an image shows; such images stay in the gallery",
     )
-    prompts: tuple[str, ...] = Field(
+    prompts: FileNames = Field(
         default=(),
         description="files of neutral prompts of your own, or berg: those of Berg et al., which S asks",
     )

@@ -24,6 +24,7 @@ from equiview.benchmarks.release import (
     texts_field,
 )
 from equiview.data.items import Items, with_pictures
+from equiview.data.languages import read_language
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema, read_table
 
@@ -81,11 +82,16 @@ def knowrecall(argument: str) -> Benchmark:
 def _paths(place: Path) -> dict[str, list[Path]]:
     """The files of each language, its parts in order; Parquet before JSON Lines."""
     for pattern in ("data/*-*-of-*.parquet", "*-*-of-*.parquet", "data/*.jsonl", "*.jsonl"):
-        paths: dict[str, list[Path]] = {}
+        stems: dict[str, list[Path]] = {}
         for path in sorted(place.glob(pattern)):
-            language = re.sub(r"-\d+-of-\d+$", "", path.stem)
-            if language not in IGNORED:
-                paths.setdefault(language, []).append(path)
+            stem = re.sub(r"-\d+-of-\d+$", "", path.stem)
+            if stem not in IGNORED:
+                stems.setdefault(stem, []).append(path)
+        paths: dict[str, list[Path]] = {}
+        for stem, files in stems.items():
+            if (language := read_language(stem, str(place))) in paths:
+                raise InputError(f"{files[0]}: is in {language}, and so is {paths[language][0].name}")
+            paths[language] = files
         if paths:
             return paths
     return {}

@@ -20,14 +20,14 @@ from typing import Any
 from equiview.errors import InputError
 
 
-def is_file(path: Path) -> bool:
-    """Whether `path` is an ordinary file, or a link to one; False for whatever cannot be asked.
+def is_file(path: Path, *, linked: bool = True) -> bool:
+    """Whether `path` is an ordinary file, or with `linked` a link to one; False for whatever cannot be asked.
 
     >>> is_file(Path("/dev/null")), is_file(Path("no such file"))
     (False, False)
     """
     try:
-        return stat.S_ISREG(os.stat(path).st_mode)
+        return stat.S_ISREG(os.stat(path, follow_symlinks=linked).st_mode)
     except (OSError, ValueError):  # ValueError: the name holds a NUL character
         return False
 
@@ -53,6 +53,20 @@ def readable(path: Path) -> Path:
         raise InputError(f"{path}: is a folder; expected a file")
     if not stat.S_ISREG(mode):
         raise InputError(f"{path}: is a pipe, a socket or a device; copy what it holds to a file")
+    return path
+
+
+def inside(folder: Path, name: str | Path, where: str) -> Path:
+    """The ordinary file `name` of a folder that somebody else may have written, as an absolute path.
+
+    InputError, which `where` begins, for a name that leads out of the folder: through "..", as an absolute
+    path, or through a link.
+    """
+    path = (folder / name).absolute()
+    if not is_file(path):
+        raise InputError(f"{where} {str(name)!r} is no file in {folder}")
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{where} {str(name)!r} leads out of {folder}; copy the file into the folder")
     return path
 
 

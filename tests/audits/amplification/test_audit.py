@@ -203,6 +203,15 @@ def test_cider_within_groups_is_that_of_each_group_s_captions_alone(captioned):
         audited(subject, captioned.data, cider_within="shoes")
 
 
+def test_captions_are_not_fair_where_people_tie_nothing_and_images_are_few():
+    """Leakage alone does not show it; what the captions lean on is told from 200 images of each group on."""
+    world = captions(300, np.random.default_rng(3), lean=0.0)
+    *_, estimates, verdict, _ = audited(caption(world, lean=0.0), world.data)
+    assert estimates.one("amplification", attribute="gender").judged is False
+    assert verdict.finding == "unclear"
+    assert "too little is known of what replies tie to gender, which people tie to nothing" in verdict.answer
+
+
 def test_nothing_replied_is_an_error_though_missing_replies_are_counted(captioned):
     with pytest.raises(InputError, match="200 failed"):
         audited(Known({}), captioned.data, count_missing=True)

@@ -58,7 +58,11 @@ def judge(estimates: Estimates, settings: AmplificationSettings) -> Verdict:
 
 
 def _unjudged(estimates: Estimates, measured: list[Estimate], settings: AmplificationSettings) -> list[str]:
-    """Groups of too few images, and the leakage of attributes whose floor is not known but might matter."""
+    """Groups of too few images, and attributes of which too little is known.
+
+    Where people tie things to nobody only many images tell what replies tie to whom; leakage may matter where
+    its floor is not known.
+    """
     read = {(row.quantity.metric, row.keys["attribute"]) for row in measured}
     leaking = [
         f"what leaks of {row.keys['attribute']}"
@@ -66,7 +70,13 @@ def _unjudged(estimates: Estimates, measured: list[Estimate], settings: Amplific
         if (ABOVE, row.keys["attribute"]) not in read
         and not excludes_bias(at_least_none(row), settings.tolerance)
     ]
-    return [*say.too_small(estimates), *leaking]
+    small = say.too_small(estimates)
+    tied = [
+        f"what replies tie to {row.keys['attribute']}, which people tie to nothing"
+        for row in estimates.by("attribute", AMPLIFICATION)
+        if row.judged is False and not small
+    ]
+    return [*small, *tied, *leaking]
 
 
 def _missing(estimates: Estimates, effects: list[Estimate], settings: AmplificationSettings) -> str:

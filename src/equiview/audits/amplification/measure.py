@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 BLIND_DRAWS = 500
 """Random shuffles of people among images from which a floor is computed."""
 LEAN, AMPLIFICATION, LIC, ABOVE = "lean", "amplification", "LIC", "LIC above its floor"
-EVEN = 100
-"""Images of a group below which nothing is shown where people tie most things to nobody."""
+EVEN = {"accuracy": 100, "CIDEr": 200}
+"""Images of a group below which nothing is shown where people tie things to nobody, by what is scored."""
 REDRAWN = 1000
 """Resampled data sets in which directions are decided anew, which is slow; more replicates repeat them."""
 SMALL = "images of a group too small to judge: "
@@ -279,7 +279,7 @@ def _add_means(
                 _add_above(rows, view, per_reply, attribute, settings, mean, n)
                 continue
             tasks = view.tasks[attribute]
-            least = max(settings.least, EVEN) if tasks and tasks.even else settings.least
+            least = max(settings.least, EVEN[view.metric]) if tasks and tasks.even else settings.least
             judged = fewest is not None and int(fewest) >= least
             _add_judged(rows, wanted, mean, n, settings, judged=judged)
         else:

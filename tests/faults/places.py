@@ -144,6 +144,14 @@ def trained(place: Path) -> None:
     make("finetune", given, Path("tuned"))
 
 
+def mitigated(place: Path) -> None:
+    """`world`: stored vectors; `corrected` and `ordered`: what was made of their encoder."""
+    write_world(place / "world", images=60)
+    given = {"subject": "embeddings:world", "benchmark": "folder:world"}
+    make("center", given, Path("corrected"))
+    make("fair-topk", {"subject": "embeddings:world"}, Path("ordered"))
+
+
 def begun(place: Path) -> None:
     """`made`: pictures without an object and their records; the tables are not written."""
     coco(place / "data", {1: [DOG, PERSON]})
@@ -166,4 +174,5 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "landmarks": landmarks,
     "trained": trained,
     "begun": begun,
+    "mitigated": mitigated,
 } | {name: (lambda place, layout=layout: layout(place / "data")) for name, layout in LAYOUTS.items()}

@@ -28,6 +28,9 @@ ASKED = ("--benchmark", "knowrecall:data", "--audit", "knowledge", "--out", "out
 MADE = ("--out", "made")
 BUILD = ("build", "removal", "coco:data", "--fill", "mean", *MADE)
 TUNED = ("audit", "finetuned:tuned", "--benchmark", "folder:photos", *AUDIT)
+CORRECTED = ("audit", "mitigated:corrected", "--benchmark", "folder:world", *AUDIT)
+ORDERED = ("audit", "reranked:ordered", "--benchmark", "folder:world", *AUDIT)
+HELD_OUT = ("audit", "embeddings:world", "--benchmark", "held-out:corrected", *AUDIT)
 REVIEW = ("review", "asked", "--export", "said.csv")
 
 
@@ -54,9 +57,14 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
     ),
     ("trained", "tuned/finetune.json", TUNED),
     ("trained", "tuned/model/heads.safetensors", TUNED),
+    ("mitigated", "corrected/mitigation.json", CORRECTED),
+    ("mitigated", "corrected/correction.npz", CORRECTED),
+    ("mitigated", "corrected/held-out.json", HELD_OUT),
+    ("mitigated", "ordered/reranking.json", ORDERED),
+    ("mitigated", "ordered/rule.json", ORDERED),
     ("finished", "out/manifest.json", ("study", "transfer", "--before", "out", "--after", "other", *MADE)),
     ("finished", "out/manifest.json", ("study", "neighbourhoods", "out", "other", *MADE)),
-    ("finished", "out/manifest.json", ("study", "finetuning", "out", "other", *MADE)),
+    ("finished", "out/manifest.json", ("study", "mitigation", "out", "other", *MADE)),
 ]
 """Further files, each of which meets every fault."""
 

@@ -11,9 +11,10 @@ from typing import Any
 import polars as pl
 
 from equiview.benchmarks.release import (
+    check_partners,
     entries,
     field,
-    id_field,
+    number_field,
     numbers,
     optional_text,
     seek,
@@ -78,13 +79,16 @@ def objects_of(
         return {"objects": table.select(*schema.dtypes)}, schema
     if "score" in options:
         raise InputError("score is of detections; add detections=FILE, or leave it out")
-    return object_tables(place, names, schema), schema
+    return object_tables(place, names, options, schema), schema
 
 
-def object_tables(place: Path, names: Mapping[str, str], schema: Schema = OBJECTS) -> dict[str, pl.DataFrame]:
+def object_tables(
+    place: Path, names: Mapping[str, str], options: Mapping[str, str], schema: Schema = OBJECTS
+) -> dict[str, pl.DataFrame]:
     """The table `objects` of the images, one row an object, from `annotations/instances_FOLDER.json`.
 
-    `names` are files by image, whose folders are COCO's splits. Empty if there is no such file.
+    `names` are files by image, whose folders are COCO's splits. Empty if there is no such file. InputError
+    where an image is not among the file's, or an annotation is of none of them.
     """
     rows: list[tuple[Any, ...]] = []
     for split in sorted({name.partition("/")[0] for name in names.values()}):
@@ -93,10 +97,26 @@ def object_tables(place: Path, names: Mapping[str, str], schema: Schema = OBJECT
             continue
         content = read_json(path)
         categories = _categories(content, path)
-        rows += [
-            _object(entry, categories, where, masks=schema is MASKED)
+        wanted = [name for name, file in names.items() if file.partition("/")[0] == split]
+        listed = set(wanted)
+        if "images" in content:
+            listed = {
+                number_field(entry, "id", where) for where, entry in entries(content, "images", path, "image")
+            }
+            check_partners(
+                [name for name in wanted if name not in listed], len(wanted), "images", path, options
+            )
+        of_image = [
+            (number_field(entry, "image_id", where), where, entry)
             for where, entry in entries(content, "annotations", path, "annotation")
-            if str(entry.get("image_id")) in names
+        ]
+        if "images" in content:
+            strange = [image for image, _, _ in of_image if image not in listed]
+            check_partners(strange, len(of_image), "images of annotations", f"{path}, images", options)
+        rows += [
+            _object(entry, image, categories, where, masks=schema is MASKED)
+            for image, where, entry in of_image
+            if image in names
         ]
     table = pl.DataFrame(rows, schema=MASKED.dtypes, orient="row").select(*schema.dtypes)
     return {"objects": table} if rows else {}
@@ -112,12 +132,12 @@ def detected(path: Path, names: Mapping[str, str], score: float, categories: Cat
     rows = []
     content = {"detections": read_json(path)}
     for where, entry in entries(content, "detections", path, "detection"):
-        image = id_field(entry, "image_id", where)
+        image = number_field(entry, "image_id", where)
         (sure,) = numbers([field(entry, "score", where)], 1, "score", where)
         if image in names and sure >= score:
             _, _, width, height = numbers(field(entry, "bbox", where), 4, "bbox", where)
             found = entry | {"area": width * height, "iscrowd": 0}
-            rows.append(_object(found, categories, where, masks=True))
+            rows.append(_object(found, image, categories, where, masks=True))
     if not rows:
         raise InputError(
             f"{path}: holds no detection with a score of {score} or more in the {len(names):,} images; are "
@@ -142,15 +162,23 @@ def _categories_near(place: Path) -> Categories:
 
 
 def _categories(content: Any, path: Path) -> Categories:
-    return {
-        id_field(entry, "id", where): (text_field(entry, "name", where),
-                                       optional_text(entry, "supercategory", where))
-        for where, entry in entries(content, "categories", path, "category")
-    }  # fmt: skip
+    categories: dict[str, tuple[str, str | None]] = {}
+    for where, entry in entries(content, "categories", path, "category"):
+        number, name = number_field(entry, "id", where), text_field(entry, "name", where)
+        if number in categories:
+            raise InputError(
+                f"{where}: number {number} is of {name!r} and of {categories[number][0]!r}; it must be of one"
+            )
+        if not name.strip():
+            raise InputError(f"{where}: field 'name' is empty; give class {number} a name")
+        categories[number] = name, optional_text(entry, "supercategory", where)
+    return categories
 
 
-def _object(entry: Mapping[str, Any], categories: Categories, where: str, *, masks: bool) -> tuple[Any, ...]:
-    category = id_field(entry, "category_id", where)
+def _object(
+    entry: Mapping[str, Any], image: str, categories: Categories, where: str, *, masks: bool
+) -> tuple[Any, ...]:
+    category = number_field(entry, "category_id", where)
     if category not in categories:
         raise InputError(f"{where}: category {category} is not among the file's categories")
     crowd = entry.get("iscrowd", 0)
@@ -158,7 +186,7 @@ def _object(entry: Mapping[str, Any], categories: Categories, where: str, *, mas
         raise InputError(f"{where}: iscrowd is {crowd!r}; expected 0 or 1")
     mask = entry.get("segmentation") if masks else None
     return (
-        str(entry["image_id"]), *categories[category],
+        image, *categories[category],
         *numbers(field(entry, "bbox", where), 4, "bbox", where),
         *numbers([field(entry, "area", where)], 1, "area", where), bool(crowd),
         json.dumps(mask, separators=(",", ":")) if mask else None,

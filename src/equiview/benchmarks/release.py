@@ -7,6 +7,7 @@ here: finding files, reading them with errors that name file and line, and makin
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,11 +17,12 @@ from typing import Any
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, same_image
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import number_option, split_argument
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.files import is_file, parse_json, read_lines
+from equiview.io.notices import notice
 from equiview.io.tables import Schema
 
 RELEASES: dict[str, Release] = {}
@@ -175,6 +177,48 @@ def id_field(content: Any, name: str, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise InputError(f"{where}: field {name!r} is {_kind(value)}; expected a text or a whole number")
     return str(value)
+
+
+NUMBER = r"^0*([0-9]+)(?:\.0*)?$"
+"""A whole number, as `900001`, `900001.0` and `000000900001`; its group is the first of these."""
+
+
+def number_field(content: Any, name: str, where: str) -> str:
+    """A field that names something by its number, in the first form of `NUMBER`. Words stay as they are.
+
+    >>> [number_field({"id": value}, "id", "x") for value in (7, 7.0, "007", "a")]
+    ['7', '7', '7', 'a']
+    """
+    value = field(content, name, where)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return re.sub(NUMBER, r"\1", id_field(content, name, where))
+
+
+UNMATCHED = "unmatched"
+"""The option that says which share of one file may be missing in another, 0 by default."""
+
+
+def check_partners(
+    missing: Sequence[str], of: int, what: str, there: Path | str, options: Mapping[str, str]
+) -> None:
+    """InputError if more than the share `unmatched` of `of` are `missing` in a file; a notice if fewer are.
+
+    >>> check_partners(["7"], 4, "images of a.json", "b.json", {})
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: b.json: has nothing of '7' (1 of 4 images of a.json are missing); are both \
+files of one release? To go on without them, say unmatched=0.25 or more
+    """
+    if not missing:
+        return
+    said = f"{there}: has nothing of {missing[0]!r} ({len(missing)} of {of} {what} are missing)"
+    if len(missing) > number_option(options, UNMATCHED, 0.0, "join of two files") * of:
+        least = -(-len(missing) * 1000 // of) / 1000
+        raise InputError(
+            f"{said}; are both files of one release? To go on without them, say {UNMATCHED}={least:g} or more"
+        )
+    notice(said)
 
 
 def list_field(content: Any, name: str, where: str) -> list[Any]:

@@ -112,3 +112,10 @@ def test_a_list_that_is_cut_off_is_named(place):
     path.write_text(json.dumps([LANDMARK])[:-4])
     with pytest.raises(InputError, match="is not JSON, is it cut off"):
         read(place)
+
+
+@pytest.mark.parametrize("name", ["../../../outside.png", "a/../../../outside.png", "..\\o.png"])
+def test_a_picture_outside_the_folder_is_refused(place, name):
+    write(place, pictures={"1": [name], "2": ["a.jpg"]})
+    with pytest.raises(InputError, match="lies outside the folder"):
+        read(place)

@@ -8,7 +8,8 @@ COCO (Lin et al., ECCV 2014) as it is published: `train2014/`, `val2014/` (or 20
 
 If `annotations/instances_*.json` is there, the table `objects` says what is in each image and where. With
 `masks=yes` it holds the masks as well; with `detections=FILE` it is what a detector found, in COCO's layout
-of results, with scores of at least `score`.
+of results, with scores of at least `score`. Boxes are xywh; `boxes=xyxy` reads left, upper, right and lower
+edge, `boxes=relative` xywh as shares of the picture. Boxes that contradict `area` or the size are refused.
 
 `people=DIR` adds the gender and skin tone of `coco-people` to the images, by number. Every image must be in
 `instances_*.json`, and every annotation of one of its images; `unmatched=SHARE` is the share that need not.
@@ -67,11 +68,12 @@ def coco(argument: str) -> Benchmark:
     if people := options.get("people"):
         images = with_people(images, people)
     texts = text_items(captions, path)
-    tables, schema = objects_of(place, names, options)
+    tables, schema, sizes = objects_of(place, names, options)
     about = f"{len(images):,} images, {len(texts):,} English captions"
     if tables:
         about += f", {len(tables['objects']):,} objects"
-    return COCO.benchmark(images, texts, about=about, part=split, tables=tables, schemas={"objects": schema})
+    schemas = {"objects": schema}
+    return COCO.benchmark(images, texts, about=about, part=split, tables=tables, schemas=schemas, sizes=sizes)
 
 
 Caption = tuple[str, str, str, int]

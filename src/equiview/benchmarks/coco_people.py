@@ -43,5 +43,6 @@ def coco_people(argument: str) -> Benchmark:
         )
         texts = text_items((row for row in captions if row[0] in names), captioned)
         about += f", {len(texts):,} English captions"
-    tables = object_tables(place, names, options)
-    return ZHAO.benchmark(images, texts, about=about, part=split, tables=tables, schemas={"objects": OBJECTS})
+    tables, sizes = object_tables(place, names, options)
+    schemas = {"objects": OBJECTS}
+    return ZHAO.benchmark(images, texts, about=about, part=split, tables=tables, schemas=schemas, sizes=sizes)

@@ -20,7 +20,7 @@ ZHAO = Release(
     source="https://princetonvisualai.github.io/imagecaptioning-bias",
     licence="on request from the authors, research only",
     needs=(("images_val2014.csv", "*/images_val2014.csv"),),
-    options=("split", UNMATCHED),
+    options=("split", UNMATCHED, "boxes"),
 )
 LABELS = Schema(
     "images_val2014",

@@ -21,7 +21,7 @@ from equiview.data.arguments import number_option, split_argument
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
-from equiview.io.files import is_file, parse_json, read_lines
+from equiview.io.files import inside, is_file, parse_json, read_lines
 from equiview.io.notices import notice
 from equiview.io.tables import Schema
 
@@ -102,6 +102,7 @@ class Release:
         part: str = "",
         tables: Mapping[str, pl.DataFrame] | None = None,
         schemas: Mapping[str, Schema] | None = None,
+        sizes: Mapping[str, tuple[float, float]] | None = None,
     ) -> Benchmark:
         """The benchmark of what was read, with the release's source and licence.
 
@@ -111,9 +112,8 @@ class Release:
         if texts is not None and relevance is None:
             relevance = same_image(images, texts)
         name = f"{self.name}-{part}" if part else self.name
-        return Benchmark(
-            name, images, texts, relevance, about, self.source, self.licence, tables or {}, schemas or {}
-        )
+        origin = about, self.source, self.licence
+        return Benchmark(name, images, texts, relevance, *origin, tables or {}, schemas or {}, sizes or {})
 
 
 def seek(place: Path, *patterns: str) -> Path | None:
@@ -273,8 +273,11 @@ def image_items(
     """Images from ids and the names of their files, which are in one of `folders` under `place`.
 
     If none of the files is there, the images have no path, which is enough for existing vectors. If some are
-    missing, InputError says which is the first and how many. `attributes` are in the order of `names`.
+    missing, InputError says which is the first and how many. `attributes` are in the order of `names`. A name
+    that leaves the folder is refused.
     """
+    for name in names.values():
+        inside(name, str(source))
     table = pl.DataFrame({"id": list(names), **(attributes or {})}, strict=False)
     for folder in folders:
         paths = [place / folder / name for name in names.values()]

@@ -56,6 +56,22 @@ def readable(path: Path) -> Path:
     return path
 
 
+def inside(name: str, where: str) -> str:
+    """`name` of a file that must lie in the folder of the table which names it.
+
+    InputError for an absolute name and for one that leaves the folder.
+
+    >>> inside("../secret.png", "images.json")
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: images.json: '../secret.png' lies outside the folder; copy it there
+    """
+    parts = name.replace("\\", "/").split("/")
+    if ".." in parts or os.path.isabs(name) or not parts[0] or parts[0][1:] == ":":
+        raise InputError(f"{where}: {name!r} lies outside the folder; copy it there")
+    return name
+
+
 def content_of(path: Path) -> bytes:
     """The bytes of an ordinary file; InputError otherwise."""
     try:

@@ -33,8 +33,8 @@ class Work:
                 raise InputError(
                     f"{folder}: is not empty and holds no {CARD} ({others[0]}); choose another folder"
                 )
-        elif held != [CARD]:
-            there = Card.read(folder)
+        there = Card.read(folder) if CARD in held else None  # a user's own file of that name is refused
+        if there is not None and held != [CARD]:
             if different := card.differs_from(there):
                 raise InputError(
                     f"{folder}: was begun with another {', '.join(different)}; choose another folder, or "

@@ -20,7 +20,7 @@ from pydantic import Field, Strict, field_validator, model_validator
 from equiview.data.languages import direction_of
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
-from equiview.io.files import content_of, is_file, parse_json, read_json, read_lines
+from equiview.io.files import content_of, inside, is_file, parse_json, read_json, read_lines
 from equiview.io.pictures import picture_kind
 from equiview.io.refusals import Model, refused
 from equiview.io.tables import Column, Schema, read_table, write_bytes, write_parquet
@@ -197,7 +197,7 @@ def _picture(folder: Path, picture: bytes | Path | None, where: str) -> Path | N
         return None
     if isinstance(picture, bytes):
         return (folder / _kept(folder, picture, where)).absolute()
-    path = (folder / picture).absolute()
+    path = (folder / inside(str(picture), where)).absolute()
     if not is_file(path):
         raise InputError(f"{where}: picture {str(picture)!r} is no file in {folder}")
     with path.open("rb") as stream:

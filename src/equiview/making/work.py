@@ -35,7 +35,8 @@ class Work:
                 )
         there = Card.read(folder) if CARD in held else None  # a user's own file of that name is refused
         if there is not None and held != [CARD]:
-            if different := card.differs_from(there):
+            different = card.differs_from(there)
+            if different:
                 raise InputError(
                     f"{folder}: was begun with another {', '.join(different)}; choose another folder, or "
                     "delete it to begin again"

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
+from tests.benchmarks.layouts import LAYOUTS
 from tests.conftest import write_world
 
 from equiview.io.tables import checksum
@@ -39,10 +40,14 @@ SMALL_DEMO = (
 
 @dataclass(frozen=True)
 class Case:
-    """What is killed: the arguments of Python, run in the folder of the data, and what is there before."""
+    """What is killed: the arguments of Python, run in the folder of the data, and what is there before.
+
+    `prepare` is called for each run with the data and the output; `needs` once, with the data.
+    """
 
     command: Callable[[Path], list[str]]
     prepare: Callable[[Path, Path], object] = lambda data, out: None
+    needs: Callable[[Path], object] = lambda data: None
 
 
 def _equiview(*arguments: str) -> list[str]:
@@ -52,6 +57,73 @@ def _equiview(*arguments: str) -> list[str]:
 def _observed(data: Path, out: Path) -> None:
     """A run that has observed and has nothing else, not even in its manifest."""
     shutil.copytree(data / "observed", out)
+
+
+MODELS = """
+from equiview.data.requests import Reply
+from equiview.subjects import Answerer
+from tests.build.world import GOOD, SECOND, THIRD, World
+
+class Knower(World):
+    fingerprint = "knower"
+    def __init__(self, argument=""):
+        super().__init__([GOOD, SECOND, THIRD])
+
+class Guesser(Answerer):
+    fingerprint = "guesser"
+    def replies(self, requests, images, progress):
+        for place, request in enumerate(requests):
+            yield place, Reply("ABCD"[place % 4])
+"""
+TUNING = "forward = 4\nsave_every = 2\n[adapter]\nbatch = 4\nsteps = 12\nhidden = 4\n"
+JOINING = """
+tokens = 2
+template = "{image}{prompt} ="
+caption_prompt = "see"
+question_prompt = "{question}"
+forward = 4
+save_every = 2
+precision = "fp32"
+captions = { batch = 8, learning_rate = 1e-2, steps = 6 }
+questions = { batch = 4, learning_rate = 1e-3, steps = 4 }
+"""
+
+
+def _models(data: Path) -> None:
+    (data / "models.py").write_text(MODELS)
+
+
+def _quiz(data: Path) -> None:
+    _models(data)
+    LAYOUTS["knowrecall"](data / "quiz")
+
+
+def _places(data: Path) -> None:
+    from tests.build.world import landmarks
+
+    _models(data)
+    landmarks(data / "places")
+
+
+def _objects(data: Path) -> None:
+    from tests.build.removal.world import DOG, PERSON, coco
+
+    coco(data / "objects", {image: [DOG, PERSON] for image in range(1, 41)})
+
+
+def _pairs(data: Path) -> None:
+    from tests.mitigation.finetune.worlds import world
+
+    world(data / "pairs")
+    (data / "tuning.toml").write_text(TUNING)
+
+
+def _joined(data: Path) -> None:
+    from tests.mitigation.connector import models
+
+    models.world(data / "colours")
+    models.language_model(data / "speaker")
+    (data / "joining.toml").write_text(JOINING)
 
 
 CASES = {
@@ -65,10 +137,42 @@ CASES = {
     ),
     "report": Case(lambda out: _equiview("report", str(out)), _observed),
     "demo": Case(lambda out: ["-c", SMALL_DEMO, str(out)]),
+    "ask": Case(
+        lambda out: _equiview("audit", "models:Guesser", "--benchmark", "knowrecall:quiz",
+                              "--audit", "knowledge", "--out", str(out)),
+        needs=_quiz,
+    ),
+    "removal": Case(
+        lambda out: _equiview("build", "removal", "coco:objects", "--fill", "mean", "--out", str(out)),
+        needs=_objects,
+    ),
+    "knowrecall": Case(
+        lambda out: _equiview("build", "knowrecall", "places", "--writer", "models:Knower",
+                              "--languages", "en,fr,ja", "--reviewed", "2", "--out", str(out)),
+        needs=_places,
+    ),
+    "visrecall": Case(
+        lambda out: _equiview("build", "visrecall", "places", "--languages", "en,fr,ja", "--fewest", "1",
+                              "--out", str(out)),
+        needs=_places,
+    ),
+    "finetune": Case(
+        lambda out: _equiview("train", "finetune", "pictogram:english", "--data", "folder:pairs",
+                              "--config", "tuning.toml", "--device", "cpu", "--out", str(out)),
+        needs=_pairs,
+    ),
+    "connector": Case(
+        lambda out: _equiview("train", "connector", "--encoder", "embeddings:colours",
+                              "--language-model", "speaker", "--captions", "folder:colours",
+                              "--questions", "colours/questions.jsonl", "--config", "joining.toml",
+                              "--device", "cpu", "--out", str(out)),
+        needs=_joined,
+    ),
     "embedded-demo": Case(lambda out: _equiview("demo", "--out", str(out))),
 }  # fmt: skip
-SHARES = {"observe": 60, "store": 60, "report": 40, "demo": 40}
-"""How many kills of each, of 200."""
+SHARES = {"observe": 60, "store": 60, "report": 40, "demo": 40, "ask": 20, "removal": 30, "knowrecall": 15,
+          "visrecall": 15, "finetune": 10, "connector": 10}  # fmt: skip
+"""How many kills of each, of 300."""
 
 
 def write_data(data: Path) -> None:
@@ -164,6 +268,7 @@ def kills(name: str, data: Path, folder: Path, wanted: int, seed: int = 0, jobs:
     AssertionError names what differs after one.
     """
     case = CASES[name]
+    case.needs(data)
     case.prepare(data, folder / "whole")
     began = time.monotonic()
     run(case, data, folder / "whole")
@@ -196,7 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, kill, and print what was killed when."""
     parser = argparse.ArgumentParser(prog="python -m labs.kills", description=__doc__)
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)}; by default all but the last")
-    parser.add_argument("--kills", type=int, default=200, help="how many, of all cases together")
+    parser.add_argument("--kills", type=int, default=300, help="how many, of all cases together")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     options = parser.parse_args(arguments)

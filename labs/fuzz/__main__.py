@@ -14,7 +14,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from labs.fuzz.damage import damaged, resaved
-from labs.fuzz.readers import READERS, Trial
+from labs.fuzz.readers import READERS
+from labs.fuzz.trial import Trial
 
 from equiview.errors import unknown_name
 
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise SystemExit(str(unknown_name("reader", name, READERS)))
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            counts = try_reader(Trial(name, Path(folder)), options.examples, options.seed)
+            counts = try_reader(Trial(READERS[name], Path(folder) / name), options.examples, options.seed)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         assert peak < GIGABYTES, f"{name}: {peak:.1f} GiB of memory"
         print(

@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import tomllib
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -179,6 +180,18 @@ def _jsonl(draw: Draw, content: bytes) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+def _zip(draw: Draw, content: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    name = draw(st.sampled_from(sorted(entries)))
+    entries[name] = _json(draw, entries[name])
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, entry in entries.items():
+            archive.writestr(name, entry)
+    return buffer.getvalue()
+
+
 def _toml(draw: Draw, content: bytes) -> bytes:
     tree = _tree(draw, tomllib.loads(content.decode()))
     return "".join(f"{_dumped(key)} = {_inline(value)}\n" for key, value in tree.items()).encode()
@@ -303,6 +316,7 @@ _FORMATS: dict[str, Callable[[Draw, bytes], bytes]] = {
     ".trec": _words,
     ".txt": _lines,
     ".gz": _gz,
+    ".eval": _zip,
     ".json": _json,
     ".jsonl": _jsonl,
     ".toml": _toml,

@@ -1,25 +1,14 @@
-"""Every reader with a small valid copy of what it reads, and what it may do with a damaged one.
-
-`Trial(name, folder).of(files)` reads the copy with these files instead of its own. It returns a digest of all
-that was read, or None where it was refused as it should be: with `InputError`, in a line that can be printed.
-Anything else is raised: other errors, warnings, output on the console, and values that break promises.
-"""
+"""Every reader of data and of runs, each with a small valid copy; those of `labs.fuzz.left` are with them."""
 
 from __future__ import annotations
 
-import os
-import re
-import tempfile
-import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from labs.fuzz.damage import format_of
+from labs.fuzz.left import LEFT
+from labs.fuzz.trial import Reader
 from tests.benchmarks.layouts import LAYOUTS
 from tests.benchmarks.test_prompts import WEATHER
 from tests.benchmarks.test_removals import write_removals
@@ -30,30 +19,9 @@ from equiview import api
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.prompts import read_prompts
 from equiview.data.run import Run
-from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
 from equiview.subjects.encoders.embeddings import Embeddings
 from equiview.subjects.lists.finished import FinishedRun
-
-SECONDS = 20
-"""No copy is so damaged that reading it may take longer."""
-LOGGED = re.compile(
-    rb"^(WARNING: All log messages before absl|[DIWEF]\d{4} \d\d:\d\d:\d+\.).*\n?", re.MULTILINE
-)
-"""What gRPC's threads log, which other tests leave behind in this process, is no output of a reader."""
-FORMATS = {".csv", ".parquet", ".json", ".jsonl", ".toml", ".npy", ".txt", ".gz", ".trec"}
-
-
-@dataclass(frozen=True)
-class Reader:
-    """How a valid copy is written into a folder, and how it is read: `read` returns a digest."""
-
-    write: Callable[[Path], object]
-    read: Callable[[Path], str]
-    files: tuple[str, ...] = ()
-    """Which files are damaged, by pattern; all of a known format by default."""
-    ours: bool = False
-    """Whether only equiview writes the files, in one way."""
 
 
 def _read_benchmark(name: str) -> Callable[[Path], str]:
@@ -187,71 +155,8 @@ READERS: dict[str, Reader] = {
     "removals": Reader(_removals, _read_benchmark("removals:{0},of=folder:{0}-world")),
     "beside-a-run": Reader(_beside_a_run, _read_benchmark("run:{}/run.trec")),
     "prompts": Reader(_prompts, _read_prompts),
+    **LEFT,
     "run-folder": Reader(
         _run, _read_run, ("manifest.json", "verdicts.json", "estimates.parquet", "figures/*.json"), ours=True
     ),
 }  # fmt: skip
-
-
-class Trial:
-    """A reader beside its copy in a folder."""
-
-    def __init__(self, name: str, folder: Path) -> None:
-        self.reader = READERS[name]
-        self.place = folder / name
-        self.reader.write(self.place)
-        patterns = self.reader.files or ("**/*",)
-        paths = sorted({path for pattern in patterns for path in self.place.glob(pattern) if path.is_file()})
-        self.files = {
-            path.relative_to(self.place).as_posix(): path.read_bytes()
-            for path in paths
-            if format_of(path.name) in FORMATS
-        }
-        digest = self.of({})
-        assert digest is not None
-        self.digest = digest
-
-    def of(self, files: Mapping[str, bytes | None]) -> str | None:
-        """Read the copy with `files`, None for one that is gone; its own are put back afterwards."""
-        try:
-            for name, content in files.items():
-                (self.place / name).unlink()
-                if content is not None:
-                    (self.place / name).write_bytes(content)
-            with _watched():
-                return self._digest()
-        finally:
-            for name in files:
-                (self.place / name).write_bytes(self.files[name])
-
-    def _digest(self) -> str | None:
-        try:
-            return self.reader.read(self.place)
-        except InputError as error:
-            message = str(error)
-        assert message.isprintable(), message
-        assert len(message) < 2500
-        assert message.strip()
-        return None
-
-
-@contextmanager
-def _watched() -> Iterator[None]:
-    """Raise for a warning, for anything on the console, and for a read that takes too long."""
-    kept = [os.dup(stream) for stream in (1, 2)]
-    with tempfile.TemporaryFile() as console, warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            for stream in (1, 2):
-                os.dup2(console.fileno(), stream)
-            began = time.process_time()
-            yield
-            took = time.process_time() - began
-        finally:
-            for stream, copy in zip((1, 2), kept, strict=True):
-                os.dup2(copy, stream)
-                os.close(copy)
-        console.seek(0)
-        said = LOGGED.sub(b"", console.read())
-    assert not said, f"it printed {said[:300]!r}"
-    assert took < SECONDS, f"it took {took:.0f} seconds"

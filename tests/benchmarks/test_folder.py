@@ -77,7 +77,7 @@ def test_a_language_that_cannot_be_printed_in_a_line_is_refused(tmp_path, langua
 
 
 @pytest.mark.parametrize(
-    "language", ["a,b", "x, language=en", "<b onclick=alert(1)>x</b>", "zh-Hans", "中文", "-"]
+    "language", ["a,b", "x, language=en", "<b onclick=alert(1)>x</b>", "zh-Hant", "片假名", "!"]
 )
 def test_a_language_of_any_other_name_is_kept_apart_and_shown_as_text(tmp_path, language):
     world = write_world(tmp_path / "world")
@@ -89,6 +89,41 @@ def test_a_language_of_any_other_name_is_kept_apart_and_shown_as_text(tmp_path, 
     assert language in run.estimates.table["language"].to_list()
     assert not run.failures
     assert "<b onclick" not in (run.folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "name", ["SW", "sw-TZ", "swa", "swh", "Swahili", "kiswahili", "sw_tz", "s\u200bw", "ｓｗ", "sw-Latn"]
+)
+def test_a_language_is_the_same_however_it_is_written(tmp_path, name, caplog):
+    plain = load_benchmark(f"folder:{write_world(tmp_path / 'plain', images=4)}")
+    world = write_world(tmp_path / "world", images=4)
+    texts = pl.read_csv(world / "texts.csv")
+    half = pl.when(pl.col("id").str.starts_with("i1")).then(pl.col("language").replace("sw", name))
+    texts.with_columns(language=half.otherwise("language")).write_csv(world / "texts.csv")
+    read = load_benchmark(f"folder:{world}")
+    assert read.fingerprint == plain.fingerprint
+    assert caplog.messages == [
+        f"equiview: {world / 'texts.csv'}: names of languages are read by their codes: {name!r} as 'sw'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("en", "-"), "'-' .* looks like a missing value"),
+        (("en", "None"), "'None' .* looks like a missing value"),
+        (("en", "nan"), "'nan' .* looks like a missing value"),
+        (("Klingon", "klingon"), r"in two ways: 'Klingon' \(\d\) and 'klingon' \(\d\)"),
+    ],
+)
+def test_a_language_that_is_missing_or_spelled_twice_is_refused(tmp_path, names, said):
+    world = write_world(tmp_path / "world", images=4)
+    texts = pl.read_csv(world / "texts.csv")
+    texts.with_columns(language=pl.Series([names[row % 2] for row in range(len(texts))])).write_csv(
+        world / "texts.csv"
+    )
+    with pytest.raises(InputError, match=rf"texts\.csv.*{said}"):
+        load_benchmark(f"folder:{world}")
 
 
 def test_a_table_that_is_a_pipe_is_not_waited_for(tmp_path):

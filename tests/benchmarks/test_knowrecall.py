@@ -134,3 +134,57 @@ def test_a_picture_outside_the_folder_is_refused(place: Path, tmp_path: Path, na
     path.write_text("\n".join([json.dumps(json.loads(first) | {"image": name}), *rest]))
     with pytest.raises(InputError, match="lies outside the folder"):
         load_benchmark(f"knowrecall:{folder}")
+
+
+def as_region(place: Path, code: str) -> None:
+    """Write another word wherever a landmark's language is French."""
+    for path in (place / "data").glob("*.parquet"):
+        rows = pl.read_parquet(path)
+        rows.with_columns(pl.col("domestic_language_code").replace("fr", code)).write_parquet(path)
+
+
+@pytest.mark.parametrize(
+    "code", ["FR", "fr-FR", "fr_fr", "fra", "fre", "French", "français", " fr", "fr\u200b", "ｆｒ", "fr-CA"]
+)
+def test_a_region_is_the_same_language_however_it_is_written(
+    place: Path, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    plain = load_benchmark(f"knowrecall:{place}")
+    as_region(place, code)
+    read = load_benchmark(f"knowrecall:{place}")
+    assert read.tables["questions"]["region"].to_list() == plain.tables["questions"]["region"].to_list()
+    assert caplog.messages == [
+        f"equiview: {place}: regions are read by the codes of their languages: {code!r} as 'fr'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("France", "region 'France' is no language that is known"),
+        ("JP", "region 'JP' is no language that is known"),
+        ("CA", "region 'CA' may be a country or the language ca"),
+        ("FRA", "region 'FRA' may be a country or the language fr"),
+        ("nan", "region 'nan' is no language that is known"),
+        ("-", "region '-' is no language that is known"),
+        ("", "region '' is no language that is known"),
+    ],
+)
+def test_a_region_that_is_no_language_is_refused(place: Path, code: str, said: str) -> None:
+    as_region(place, code)
+    with pytest.raises(InputError) as error:
+        load_benchmark(f"knowrecall:{place}")
+    assert said in str(error.value)
+    assert ", row " in str(error.value)
+
+
+def test_files_may_be_named_otherwise_but_not_twice(place: Path) -> None:
+    path = place / "data" / "fr-00000-of-00001.parquet"
+    content = path.read_bytes()
+    before = load_benchmark(f"knowrecall:{place}").tables["questions"]["language"].unique().sort().to_list()
+    path.rename(path.with_name("French-00000-of-00001.parquet"))
+    read = load_benchmark(f"knowrecall:{place}")
+    assert read.tables["questions"]["language"].unique().sort().to_list() == before
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"fr-.*: is in fr, and so is French-"):
+        load_benchmark(f"knowrecall:{place}")

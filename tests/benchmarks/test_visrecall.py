@@ -119,3 +119,21 @@ def test_a_picture_outside_the_folder_is_refused(place, name):
     write(place, pictures={"1": [name], "2": ["a.jpg"]})
     with pytest.raises(InputError, match="lies outside the folder"):
         read(place)
+
+
+@pytest.mark.parametrize("region", ["DE", "de-DE", "deu", "ger", "German", "Deutsch", "de-CH"])
+def test_a_region_and_a_title_may_name_their_language_otherwise(place, region):
+    before = read(place).tables
+    landmarks = json.loads((place / "landmark_list.json").read_text())
+    landmarks[0]["domestic_language_code"] = region
+    landmarks[0]["wikipedia_" + region] = landmarks[0].pop("wikipedia_de")
+    write(place, landmarks=landmarks)
+    after = read(place).tables
+    assert all(before[name].equals(after[name]) for name in before)
+
+
+@pytest.mark.parametrize("region", ["CA", "JP", "France", "nan", "-", ""])
+def test_a_region_that_is_no_language_or_may_be_a_country_is_refused(place, region):
+    write(place, landmarks=[LANDMARK | {"domestic_language_code": region}])
+    with pytest.raises(InputError, match=rf"landmark 1: {region!r}"):
+        read(place)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -14,10 +15,13 @@ import pytest
 
 from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
+from equiview.review import export_review
 from equiview.review.layout import read_items, read_settings
+from equiview.review.opening import open_review
 from tests.build.test_knowrecall import built, job_of
-from tests.build.world import GOOD, SECOND, THIRD, World, landmarks
+from tests.build.world import GOOD, SECOND, THIRD, World, landmarks, picture
 from tests.chat_server import ChatServer, chat_server
+from tests.review.reviews import judge, reviewers
 
 
 def command(server: ChatServer, folder: Path) -> tuple[list[str], dict[str, str]]:
@@ -94,6 +98,66 @@ def test_what_people_reject_is_left_out_and_the_next_question_follows(tmp_path: 
     rejected = history.filter(~pl.col("passed"), step="people").row(0, named=True)
     assert (rejected["item_id"], rejected["detail"]) == ("t1-1", "fluency (fr)")
     assert history.filter(pl.col("passed"), step="select")["item_id"].to_list() == ["t1-2"]
+
+
+def reviewed(folder: Path, kind: str = "csv") -> Path:
+    """A build of one place whose first question people rejected in Japanese; returns their decisions."""
+    landmarks(folder / "in", ["t1"])
+    built(folder, World([GOOD, SECOND, THIRD]), reviewed=2, keep=1)
+    review = open_review(folder / "out" / "review", 3)
+    try:
+        (japanese,) = (number for number, item in review.items.items() if item.group == "Japanese")
+        for person in reviewers(review):
+            judge(review, person, japanese, {"language": "yes", "fluency": "no", "relevance": "yes"})
+    finally:
+        review.database.close()
+    return export_review(folder / "out" / "review", folder / f"=judged.{kind}")[1]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_what_an_export_of_the_same_build_rejects_is_left_out(tmp_path: Path, kind: str) -> None:
+    decisions = reviewed(tmp_path, kind)
+    (tmp_path / "out").rename(tmp_path / "before")
+    counts, history = built(tmp_path, World([GOOD, SECOND, THIRD]), decisions=decisions, keep=1)
+    assert counts["people"] == 2
+    rejected = history.filter(~pl.col("passed"), step="people").row(0, named=True)
+    assert (rejected["item_id"], rejected["detail"]) == ("t1-1", "fluency (ja)")
+    (tmp_path / "out").rename(tmp_path / "second")
+    counts, _ = built(tmp_path, World([GOOD, SECOND]), decisions=decisions, languages=("en", "fr"))
+    assert counts["people"] == 2  # its Japanese says nothing about a build without Japanese
+
+
+def other_question(_: Path) -> World:
+    return World([SECOND, GOOD, THIRD])
+
+
+def other_picture(folder: Path) -> World:
+    picture(folder / "in" / "images" / "t1" / "1.png", 99)
+    return World([GOOD, SECOND, THIRD])
+
+
+def other_translation(_: Path) -> World:
+    world = World([GOOD, SECOND, THIRD])
+    said = world._translate
+    world._translate = lambda prompt: said(prompt).replace("どのように", "どう")  # type: ignore[method-assign]
+    return world
+
+
+@pytest.mark.parametrize("other", [other_question, other_picture, other_translation])
+def test_decisions_of_another_build_reject_nothing(tmp_path: Path, other: Callable[[Path], World]) -> None:
+    decisions = reviewed(tmp_path)
+    (tmp_path / "out").rename(tmp_path / "before")
+    with pytest.raises(InputError, match=r"=judged.*: people judged another question 't1-1:ja'"):
+        built(tmp_path, other(tmp_path), decisions=decisions, keep=1)
+    assert not (tmp_path / "out" / "data").exists()
+
+
+def test_decisions_about_a_question_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    landmarks(tmp_path / "in", ["t1"])
+    decisions = tmp_path / "decisions.csv"
+    decisions.write_text("item,question,value\nt9-1:fr,fluency,no\n")
+    with pytest.raises(InputError, match="rejects 't9-1', a question that this build does not have"):
+        built(tmp_path, World([GOOD]), decisions=decisions)
 
 
 def test_decisions_without_an_item_are_a_clear_error(tmp_path: Path) -> None:

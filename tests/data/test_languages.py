@@ -1,11 +1,16 @@
 import polars as pl
 import pytest
+from pydantic import TypeAdapter
 
+from equiview.data.fields import LanguageLabel, LanguageLabels
 from equiview.data.languages import (
     TIERS,
+    by_label,
     code_of,
     known_languages,
+    language_label,
     language_name,
+    language_names,
     languages,
     tier_by_code,
     tiers_from_shares,
@@ -97,3 +102,46 @@ def test_other_codes_of_a_language_are_that_language(code: str, others: str) -> 
 def test_what_is_no_language_that_is_known_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="is no language that is known; use ISO 639 codes such as 'pt'"):
         code_of(text)
+
+
+def test_every_language_that_is_known_is_its_own_label():
+    for code, name in language_names().items():
+        assert language_label(code) == code
+        assert language_label(f"{code.upper()} ") == code
+        assert language_label(name) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("en-US", "en"), ("en-GB", "en-GB"), ("EN_gb", "en-GB"), ("pt-BR", "pt"), ("pt-PT", "pt-PT"),
+        ("zh-CN", "zh"), ("zh-Hans", "zh"), ("cmn", "zh"), ("zh-TW", "zh-Hant"), ("zh-Hant", "zh-Hant"),
+        ("zh-HK", "zh-Hant-HK"), ("sr-Latn", "sr-Latn"), ("swh", "sw"), ("arz", "arz"), ("prs", "fa-AF"),
+        ("de-1996", "de-1996"), ("en-x-plain", "en-x-plain"), ("tl", "fil"), ("iw", "he"),
+        ("tlh", "tlh"), ("Klingon", "Klingon"), ("dialect", "dialect"), ("*", "*"), ("", ""), ("🙂", "🙂"),
+    ],
+)  # fmt: skip
+def test_a_label_keeps_what_sets_a_variety_apart(text, label):
+    assert language_label(text) == label
+    assert language_label(label) == label
+
+
+def test_settings_name_languages_in_any_way():
+    fields = TypeAdapter(LanguageLabels)
+    assert fields.validate_python(["French", "fr", "SW"]) == ("fr", "sw")
+    assert TypeAdapter(LanguageLabel).validate_python("") == ""
+
+
+def test_a_file_that_has_a_language_twice_is_refused():
+    with pytest.raises(InputError, match="words: has 'fr' twice, once as 'French'; put both into one"):
+        by_label({"fr": 1, "French": 2}, "words")
+
+
+def test_what_is_read_otherwise_than_written_is_said_once(caplog):
+    for _ in range(2):
+        TypeAdapter(LanguageLabels).validate_python(["Kiswahili", "sw"])
+        by_label({"swh": 1}, "greetings.toml")
+    assert caplog.messages == [
+        "equiview: language 'Kiswahili' is read as 'sw'",
+        "equiview: greetings.toml: language 'swh' is read as 'sw'",
+    ]

@@ -8,14 +8,22 @@ from pathlib import Path
 import polars as pl
 from PIL import Image
 
-from equiview.api import audit, write_figures
+from equiview.api import audit, make, write_figures
+from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
 from tests.benchmarks.layouts import LAYOUTS
 from tests.benchmarks.test_removals import write_removals
+from tests.benchmarks.test_xcm import release as write_release
+from tests.build.removal.world import DOG, PERSON, coco
+from tests.build.world import landmarks as write_landmarks
+from tests.chat_server import chat_server
 from tests.conftest import write_world
+from tests.review.reviews import RIGHT, judge, opened, reviewers
+from tests.review.reviews import write as write_review
 
 LANGUAGES = ("en", "sw")
 IMAGES = 12
+QUICK = {"knowledge": {"replicates": 100}}
 
 
 def vectors(place: Path) -> None:
@@ -84,7 +92,7 @@ def stored(place: Path) -> None:
     audit("pictogram:aligned", "folder:photos", ["prevalence"], Path("first"), settings=settings)
     (shelf,) = Path("cache/vectors").iterdir()
     for number, path in enumerate(sorted(shelf.glob("*.vectors"))):  # a name that a table can hold
-        path.rename(path.with_name(f"{number}.vectors"))
+        path.rename(path.with_name(f"000000000000-{number:06d}.vectors"))
     Path("shelf").symlink_to(shelf)
 
 
@@ -92,6 +100,55 @@ def removals(place: Path) -> None:
     """`world` and `removed`: what was made of the first of its images."""
     vectors(place)
     write_removals(place / "removed", "folder:world")
+
+
+def release(place: Path) -> None:
+    """`data`: trials as they are published."""
+    write_release(place / "data")
+
+
+def quiz(place: Path) -> None:
+    """`data`: questions as they are published; `answers.csv`: an answer to each."""
+    LAYOUTS["knowrecall"](place / "data")
+    questions = load_benchmark(f"knowrecall:{place / 'data'}").tables["questions"]
+    answers = questions.select("question_id", "language", answer=pl.lit("A"))
+    answers.write_csv(place / "answers.csv")
+
+
+def log(place: Path) -> None:
+    """`data` with `log.eval`: what a model was asked of it."""
+    quiz(place)
+    with chat_server(lambda prompt, pictures, model: "A") as server:
+        subject = server.subject("knower", f"logs={place / 'logs'}")
+        audit(subject, f"knowrecall:{place / 'data'}", ["knowledge"], Path("asked"), settings=QUICK)
+    (path,) = (place / "logs").glob("*.eval")
+    path.rename(place / "log.eval")
+
+
+def asked(place: Path) -> None:
+    """`asked`: a review of which one item is judged."""
+    with opened(write_review(place / "asked")) as review:
+        judge(review, reviewers(review)[0], 1, RIGHT)
+
+
+def landmarks(place: Path) -> None:
+    """`places`: what makers of quizzes read."""
+    write_landmarks(place / "places")
+
+
+def trained(place: Path) -> None:
+    """`tuned`: an embedded encoder with an adapter, trained on `photos`."""
+    photos(place)
+    recipe = {"adapter": {"batch": 8, "steps": 1, "hidden": 4}, "forward": 8}
+    given = {"subject": "pictogram:english", "data": "folder:photos", "recipe": recipe, "device": "cpu"}
+    make("finetune", given, Path("tuned"))
+
+
+def begun(place: Path) -> None:
+    """`made`: pictures without an object and their records; the tables are not written."""
+    coco(place / "data", {1: [DOG, PERSON]})
+    make("removal", {"benchmark": "coco:data", "fill": "mean"}, Path("made"))
+    Path("made/removals.parquet").unlink()
 
 
 PLACES: dict[str, Callable[[Path], None]] = {
@@ -102,4 +159,11 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "finished": finished,
     "stored": stored,
     "removals": removals,
+    "release": release,
+    "quiz": quiz,
+    "log": log,
+    "asked": asked,
+    "landmarks": landmarks,
+    "trained": trained,
+    "begun": begun,
 } | {name: (lambda place, layout=layout: layout(place / "data")) for name, layout in LAYOUTS.items()}

@@ -15,6 +15,7 @@ import polars as pl
 
 from tests.faults.faults import FAULTS
 from tests.faults.running import Case
+from tests.faults.surfaces import of_surfaces
 
 SMALL = ("--setting", "prevalence.replicates=100")
 
@@ -234,7 +235,7 @@ def of_stored_vectors() -> Iterator[Case]:
     words = audit("pictogram:aligned", "folder:photos")
     for fault in FAULTS:
         if fault != "a folder":
-            spoil = partial(spoiled, "shelf/0.vectors", fault)
+            spoil = partial(spoiled, "shelf/000000000000-000000.vectors", fault)
             yield Case(f"cache, vectors: {fault}", "stored", spoil, words, 0, same=True)
         spoil = partial(spoiled, "shelf/encoder.json", fault)
         yield Case(f"cache list, encoder.json: {fault}", "stored", spoil, ("cache",), 0)
@@ -438,6 +439,25 @@ def of_languages() -> Iterator[Case]:
         yield Case(f"{name}, one language only", "vectors", one_language, (*words, *by), code, said)
 
 
+def with_region(region: str, folder: Path) -> None:
+    """Say of every landmark of a quiz that it stands there."""
+    for path in (folder / "data" / "data").glob("*.parquet"):
+        table = pl.read_parquet(path)
+        table.with_columns(domestic_language_code=pl.lit(region)).write_parquet(path)
+
+
+def of_names() -> Iterator[Case]:
+    """Languages that are missing, spelled twice, or no languages."""
+    for code in ("-", "nan", "None", "n/a", "SW ", "\u00a0sw"):
+        yield Case(
+            f"a language called {code!r}", "vectors", partial(renamed, "sw", code), VECTORS, said="'language'"
+        )
+    words = audit(READ, "knowrecall:data")
+    for region in ("France", "JP", "CA", "FRA", "nan", "-", "", "🙂"):
+        said = f"region {region!r}"
+        yield Case(f"a region called {region!r}", "quiz", partial(with_region, region), words, said=said)
+
+
 def with_people(values: tuple[str, ...], prompt: str, folder: Path) -> None:
     """Images of people of these genders in turn, and a file of one neutral prompt."""
     path = folder / "world" / "images.csv"
@@ -458,6 +478,24 @@ def of_people() -> Iterator[Case]:
     for name, values, prompt, said in (
         ("people of one gender", ("woman",), "a judge", "attribute 'gender' of the images has 'woman' only"),
         ("people of no known gender", ("unsure",), "a judge", "has no known value only"),
+        (
+            "labels that differ by case",
+            ("woman", "man", "Woman"),
+            "a judge",
+            "in two ways: 'Woman' (4) and 'woman'",
+        ),
+        (
+            "labels that differ by nothing seen",
+            ("man", "ma\u200dn"),
+            "a judge",
+            "spells one label in two ways",
+        ),
+        (
+            "a label for a missing value",
+            ("woman", "man", "n/a"),
+            "a judge",
+            "'n/a' (4) looks like a missing value",
+        ),
         ("a prompt that names gender", both, "a woman judge", "names gender by the word 'woman'"),
         ("a prompt that was not encoded", both, "a judge", "has no vector for text 'one' of neutral prompts"),
     ):
@@ -473,5 +511,7 @@ CASES: list[Case] = [
     *of_own_models(),
     *of_places_to_write(),
     *of_languages(),
+    *of_names(),
     *of_people(),
+    *of_surfaces(),
 ]

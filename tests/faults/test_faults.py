@@ -10,6 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 import pytest
 
 from tests.faults.running import Case, Outcome, outcome
+from tests.faults.surfaces import missing_surfaces
 from tests.faults.table import CASES
 
 NAMES = [case.name for case in CASES]
@@ -29,6 +30,12 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Outcom
 def test_the_table_is_large_and_each_case_has_a_name() -> None:
     assert len(CASES) >= 300
     assert len(set(NAMES)) == len(NAMES)
+
+
+def test_every_reader_maker_and_command_has_a_case() -> None:
+    assert missing_surfaces(CASES) == []
+    few = [case for case in CASES if not {"knowrecall:data", "verify", "connector"} & {*case.words}]
+    assert missing_surfaces(few) == ["knowrecall", "verify", "train connector"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)

@@ -7,6 +7,7 @@ import io
 import json
 import multiprocessing
 import re
+import resource
 import secrets
 import uuid
 from collections.abc import Iterator
@@ -114,6 +115,17 @@ class Server:
             sending.close()
             self.port = receiving.recv()  # EOFError when it ended instead of starting
 
+    @contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """While it lasts, no file of the server may grow, as on a disk without space."""
+        pid, limit = self.process.pid, resource.RLIMIT_FSIZE
+        before = resource.prlimit(pid, limit)
+        resource.prlimit(pid, limit, (1, before[1]))
+        try:
+            yield
+        finally:
+            resource.prlimit(pid, limit, before)
+
     def kill(self) -> None:
         self.process.kill()
         self.process.join()
@@ -163,11 +175,14 @@ class Client:
 
         return csrf_of(next(iter(self.http.cookies.values())))
 
-    def vote(self, item: int, answers: dict[str, str], vote: str = "", **changed: Any) -> httpx.Response:
+    def vote(
+        self, item: int, answers: dict[str, str], vote: str = "", shown: str | None = None, **changed: Any
+    ) -> httpx.Response:
         """Send a judgement as the page does; `changed` replaces headers, None leaving one out."""
         headers = {"Origin": self.origin, "X-CSRF-Token": self.csrf(), "Content-Type": "application/json"}
         headers = {name: value for name, value in (headers | changed).items() if value is not None}
-        body = json.dumps({"vote": vote or secrets.token_hex(16), "item": item, "answers": answers})
+        content = {"vote": vote or secrets.token_hex(16), "item": item, "answers": answers}
+        body = json.dumps(content if shown is None else content | {"shown": shown})
         return self.http.post(f"/{self.who}/votes", content=body, headers=headers)
 
 

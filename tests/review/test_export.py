@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from equiview.errors import InputError
-from equiview.review import ReviewItem, export_review
+from equiview.io.tables import without_apostrophe
+from equiview.review import Question, ReviewItem, export_review
 from tests.review.reviews import RIGHT, WRONG, judge, opened, reviewers, write
 
 NAMES = ["Ann Secret", "Bo Secret", "Chidi Secret"]
@@ -81,5 +82,31 @@ def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
         export_review(tmp_path, tmp_path / "out.xlsx")
     with pytest.raises(InputError, match="has no judgements yet; start it with: equiview review"):
         export_review(tmp_path, tmp_path / "out.csv")
+    before = (tmp_path / "items.parquet").read_bytes()
+    for name in ("items.parquet", "items.jsonl", "../{folder}/items.parquet"):
+        with pytest.raises(InputError, match="holds the items of the review; name another file"):
+            export_review(tmp_path, tmp_path / name.format(folder=tmp_path.name))
+    assert (tmp_path / "items.parquet").read_bytes() == before
     with pytest.raises(InputError, match="no such folder"):
         export_review(tmp_path / "none", tmp_path / "out.csv")
+
+
+def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
+    names = ["=cmd|' /C calc'!A0", "@sum(1)", "\xa0=1", "＝1", "'=1", "plain"]
+    choices = ("+1", "-1")
+    items = [ReviewItem(id=name, group=name) for name in names]
+    write(tmp_path, items, questions=[Question(id="-q", text="?", choices=choices)])
+    with opened(tmp_path) as review:
+        for number in review.items:
+            judge(review, reviewers(review)[0], number, {"-q": "+1"})
+    raw = [pl.read_parquet(path) for path in export_review(tmp_path, tmp_path / "out.parquet")]
+    safe = [pl.read_csv(path) for path in export_review(tmp_path, tmp_path / "out.csv")]
+    for before, after in zip(raw, safe, strict=True):
+        words = [name for name, dtype in before.schema.items() if dtype == pl.String]
+        assert not after.select(
+            pl.any_horizontal(pl.col(words).cast(pl.String).str.contains(r"^\s*[=+@＝-]")).any()
+        ).item()
+        for name in words:
+            assert without_apostrophe(after[name].cast(pl.String)).to_list() == before[name].to_list()
+    assert raw[0]["item"].to_list() == names
+    assert safe[0]["item"].to_list()[-1] == "plain"

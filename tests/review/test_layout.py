@@ -61,6 +61,8 @@ WRONG_LINES = {
     '{"id": "a", "picture": "no.png"}': "line 1: picture 'no.png' is no file",
     '{"id": "a", "picture": "x.svg"}': "line 1: the picture is no PNG, JPEG, GIF or WebP; convert it",
     "": "holds no item",
+    '{"id": "a\\u0000"}': "line 1: id: it holds a control character",
+    '{"id": " "}': "line 1: id: it holds nothing that can be seen",
 }
 
 
@@ -79,6 +81,14 @@ WRONG_SETTINGS = {
     "reviewers": (["Ann", "Ann"], "a name is there twice"),
     "colour": ("red", "colour: extra inputs are not permitted"),
     "title": ("", "title: "),
+    "people_per_item ": (10**20, "people_per_item: input should be less than or equal to 1000"),
+    "title ": (" \u200b", "title: it holds nothing that can be seen"),
+    "reviewers by case": (["Ann", "ANN"], "'Ann' and 'ANN' look alike; reviewers: a name is there twice"),
+    "reviewers by what nobody sees": (["Ann", "A\u200bnn "], r"'Ann' and 'A\u200bnn ' look alike"),
+    "reviewers by form": (["\xe9", "e\u0301"], r"'\xe9' and 'e\u0301' look alike"),
+    "reviewers with an escape": (["\x1b[2J", "Bo"], "it holds a control character"),
+    "reviewers with NUL": (["a\0", "Bo"], "it holds a control character"),
+    "reviewers of blanks": ([" ", "Bo"], "it holds nothing that can be seen"),
 }
 
 
@@ -86,14 +96,16 @@ WRONG_SETTINGS = {
 def test_a_wrong_setting_is_named(tmp_path: Path, name: str) -> None:
     value, message = WRONG_SETTINGS[name]
     write(tmp_path)
-    content = json.loads((tmp_path / "review.json").read_text()) | {name: value}
+    content = json.loads((tmp_path / "review.json").read_text()) | {name.split(maxsplit=1)[0]: value}
     (tmp_path / "review.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"review\.json") as error:
         read_settings(tmp_path)
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("choices", [["yes"], ["yes", "yes"], list("abcdefghij"), ["yes", ""]])
+@pytest.mark.parametrize(
+    "choices", [["yes"], ["yes", "yes"], list("abcdefghij"), ["yes", ""], ["yes", "Yes "], ["a", "\u200b"]]
+)
 def test_choices_are_two_to_nine_distinct_names(tmp_path: Path, choices: list[str]) -> None:
     question = {"id": "q", "text": "?", "choices": choices}
     (tmp_path / "review.json").write_text(json.dumps({"title": "t", "questions": [question]}))

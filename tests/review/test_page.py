@@ -159,6 +159,31 @@ def test_a_lost_connection_loses_nothing(window: browser.Page, server: Server) -
     window.problems()
 
 
+def test_a_full_disk_loses_nothing(window: browser.Page, server: Server) -> None:
+    enter(window, server, "reviewer-1")
+    item = shown(window)
+    with server.full_disk():
+        press(window, "1", "1", Keys.ENTER)
+        said = "document.querySelector('#status').textContent"
+        window.until(f"return {said}.startsWith('Not saved yet: the server cannot save at the moment.')")
+        assert votes(server) == []
+    window.until(f"return document.body && document.body.dataset.item !== '{item}'")
+    assert votes(server) == [(item, RIGHT)]
+    window.problems()
+
+
+def test_without_its_picture_an_item_is_not_judged(window: browser.Page, server: Server) -> None:
+    (kept,) = (server.folder / "pictures").iterdir()
+    kept.write_bytes(picture("red"))
+    enter(window, server, "reviewer-1")
+    window.until("return document.querySelector('figure img').complete")
+    press(window, "1", "1", Keys.ENTER)
+    said = window.run("return document.querySelector('#status').textContent")
+    assert said.startswith("The picture cannot be shown.")
+    assert votes(server) == []
+    window.problems()
+
+
 def test_texts_run_in_their_own_direction_and_nothing_else_runs(window: browser.Page, server: Server) -> None:
     enter(window, server, "reviewer-1")
     window.problems()

@@ -65,7 +65,7 @@ def test_a_token_for_one_person_made_up_by_hand_is_replaced(tmp_path: Path) -> N
 def test_names_keep_their_pseudonyms(tmp_path: Path) -> None:
     write(tmp_path, reviewers=["Ann", "Bo", "Chidi"])
     assert len(links(tmp_path)) == 5
-    write(tmp_path, reviewers=["Zoe", "Chidi", "Bo", "Ann"])
+    write(tmp_path, reviewers=["Zoe", "chidi", "Bo\u200b", "Ann"])
     with opened(tmp_path) as review:
         names = {person.name: name for name, person in review.people.items() if person.name}
     assert names == {"Ann": "reviewer-1", "Bo": "reviewer-2", "Chidi": "reviewer-3", "Zoe": "reviewer-4"}
@@ -83,3 +83,17 @@ def test_a_damaged_file_of_links_is_named(tmp_path: Path) -> None:
     (tmp_path / "links.json").write_text("[1]")
     with pytest.raises(InputError, match=r"links\.json: holds no links; remove it"):
         links(tmp_path)
+
+
+def test_more_people_than_a_page_is_made_for_are_refused_at_once(tmp_path: Path) -> None:
+    write(tmp_path)
+    with pytest.raises(InputError, match="100000000 reviewers are more than one page is made for"):
+        links(tmp_path, 100_000_000)
+    assert len(links(tmp_path)) == 5
+    for settings in (
+        {"reviewers": 100_000},
+        {"reviewers": [f"p{number}" for number in range(100_000)]},
+    ):
+        write(tmp_path, **settings)
+        with pytest.raises(InputError, match="0 reviewers are more than one page is made for; at most 1000"):
+            links(tmp_path)

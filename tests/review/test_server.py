@@ -238,3 +238,62 @@ def test_people_go_on_where_they_were_after_a_kill(fresh: Server) -> None:
         fresh.kill()
         fresh.start()
         assert client.item() == second  # the same cookie, and the same item
+
+
+LARGE = ("9223372036854775807", "9223372036854775808", "9" * 5000)
+NUMBERS = (*LARGE, "0", "-1", "1e3", "0.5", "%00", "x")
+
+
+def test_a_number_that_no_item_can_have_is_not_found(server: Server) -> None:
+    with Client(server, "reviewer-1") as client:
+        for place in ("item", "picture"):
+            for number in NUMBERS:
+                reply = client.http.get(f"/reviewer-1/{place}/{number}")
+                assert (reply.status_code, reply.content) == (404, b""), number
+        for item in (0, -1, 2**62, 2**63, 2**64, 1.5, "x", None):
+            assert client.vote(item, RIGHT).status_code in (409, 422), item  # type: ignore[arg-type]
+
+
+def test_on_a_full_disk_nothing_is_said_to_be_saved(fresh: Server) -> None:
+    with Client(fresh, "reviewer-1") as client:
+        item, vote = client.item(), "0" * 32
+        assert item is not None
+        with fresh.full_disk():
+            for _ in range(2):
+                reply = client.vote(item, RIGHT, vote)
+                assert (reply.status_code, reply.json()) == (503, {"problem": "not saved"})
+            assert client.item() == item
+        assert client.vote(item, RIGHT, vote).status_code == 200
+        assert client.vote(item, RIGHT, vote).status_code == 200
+        assert client.item() != item
+    _, decisions, _ = export_review(fresh.folder, fresh.folder / "out.csv")
+    assert pl.read_csv(decisions)["votes"].sum() == 2  # two questions, once each
+
+
+def test_a_judgement_of_what_has_changed_since_is_refused(fresh: Server) -> None:
+    with Client(fresh, "reviewer-1") as client:
+        page = client.page()
+    item = client.item(page)
+    shown = re.search(r'data-shown="([0-9a-f]+)"', page)
+    assert item is not None
+    assert shown
+    fresh.kill()
+    write(fresh.folder, [ReviewItem(id=f"i{n}", fields=[ReviewText(text="new")]) for n in range(6)])
+    fresh.start()
+    with Client(fresh, "reviewer-1") as client:
+        reply = client.vote(item, RIGHT, shown=shown[1])
+    assert reply.status_code == 409
+    assert "changed since this page was loaded" in reply.json()["problem"]
+
+
+def test_a_picture_that_is_no_longer_the_one_is_not_shown(server: Server) -> None:
+    (shown,) = (server.folder / "pictures").iterdir()
+    content = shown.read_bytes()
+    try:
+        with Client(server, "reviewer-1") as client:
+            shown.write_bytes(content[:-1] + b"!")  # the same size
+            assert client.http.get("/reviewer-1/picture/1").status_code == 404
+            shown.unlink()
+            assert client.http.get("/reviewer-1/picture/1").status_code == 404
+    finally:
+        shown.write_bytes(content)

@@ -2,14 +2,17 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 from equiview.data.requests import Reply
 from equiview.errors import InputError
 from equiview.store import Answers, AnswerStore
+from equiview.store.answers import TABLES
 
 REPLIES = {
     "a": Reply("B", "stop", 12, 1, 0.25),
@@ -113,6 +116,49 @@ def test_damaged_answers_are_found_and_alone_removed(filled, tmp_path):
     assert filled.prune(damaged=True) > 0
     assert filled.contents()["subject"].to_list() == ["beef"]
     assert not path.exists()
+
+
+FOREIGN = {
+    "other tables": "CREATE TABLE thesis (chapter TEXT)",
+    "a table of that name": "CREATE TABLE answers (question TEXT, answer TEXT)",
+    "our tables and another": f"{TABLES[0]}; {TABLES[1]}; CREATE TABLE thesis (chapter TEXT)",
+}
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_database_of_somebody_else_is_neither_emptied_nor_removed(filled, name, damaged):
+    path = filled.root / "thesis.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(FOREIGN[name])
+    before = path.read_bytes()
+    filled.prune(damaged=damaged)
+    assert path.read_bytes() == before
+    assert "thesis" not in filled.contents()["subject"]
+    assert len(filled.verify()) == 0
+
+
+def test_what_is_no_database_is_named_and_kept(filled):
+    path = filled.root / "thesis.sqlite"
+    path.write_text("years of work")
+    assert filled.verify()["problem"].to_list() == ["is no database; move it away or delete it"]
+    for damaged in (False, True):
+        filled.prune(damaged=damaged)
+    assert path.read_text() == "years of work"
+
+
+def test_answers_behind_a_link_are_not_removed(filled, tmp_path):
+    other = AnswerStore(tmp_path / "other")
+    other.root.mkdir(parents=True)
+    (other.root / "f00d.sqlite").symlink_to(filled.root / "f00d.sqlite")
+    os.link(filled.root / "beef.sqlite", other.root / "beef.sqlite")
+    assert other.prune() == other.prune(damaged=True) == 0
+    whole = AnswerStore(tmp_path / "whole")
+    whole.root.parent.mkdir()
+    whole.root.symlink_to(filled.root)
+    with pytest.raises(InputError, match="nothing is removed through a link"):
+        whole.prune()
+    assert (keys_in(tmp_path, "f00d"), keys_in(tmp_path, "beef")) == (set("abc"), {"a"})
 
 
 def test_answers_without_the_name_of_their_model_are_listed(tmp_path):

@@ -261,12 +261,65 @@ def test_a_file_that_is_not_one_is_named_and_its_items_are_encoded_again(store, 
 
 def test_leftovers_of_killed_processes_are_pruned_after_an_hour(store):
     stored(Counting(), store).embed(many(3))
-    left = store.folders()[0] / ".0-000001.vectors.xyz.part"
+    left = store.folders()[0] / ".0123456789ab-000001.vectors.abcdefgh.part"
     left.write_bytes(b"half")
     assert store.prune(damaged=True) == 0
     make_old(left)
     assert store.prune(damaged=True) == 4
     assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "mine.vectors", "0123456789ab-000001.vectors.old", ".hidden", "folder"]
+)
+def test_what_the_store_did_not_write_is_not_pruned(store, name, caplog):
+    stored(Counting(), store).embed(many(3))
+    (folder,) = store.folders()
+    (folder / name).mkdir() if name == "folder" else (folder / name).write_text("years of work")
+    assert store.prune() > 0
+    assert sorted(path.name for path in folder.iterdir()) == sorted([name, "encoder.json"])
+    assert name in caplog.text
+    assert store.contents()["items"].to_list() == [0]
+
+
+@pytest.mark.parametrize("name", ["clip", "clip.float32", "clip.json"])
+@pytest.mark.parametrize("content", ['{"hidden_size": 512}', '{"name": "clip"}', "", "[1]"])
+def test_a_folder_of_somebody_elses_encoder_is_not_pruned(store, name, content):
+    folder = store.root / name
+    folder.mkdir(parents=True)
+    for file in ("encoder.json", "model.safetensors"):
+        (folder / file).write_text(content)
+    store.prune()
+    store.prune(damaged=True)
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_nothing_is_pruned_through_a_link(store, tmp_path):
+    elsewhere = Store(tmp_path / "elsewhere")
+    stored(Counting(), elsewhere).embed(many(3))
+    (shelf,) = elsewhere.folders()
+    (batch,) = shelf.glob("*.vectors")
+    store.root.mkdir()
+    (store.root / "linked.float32").symlink_to(shelf)
+    assert (store.prune(), store.prune(damaged=True)) == (0, 0)
+    mine = store.shelf("mine").folder
+    (mine / batch.name).symlink_to(batch)
+    store.prune()
+    assert (mine / batch.name).is_symlink()
+    assert elsewhere.contents()["items"].to_list() == [3]
+    whole = Store(tmp_path / "whole")
+    whole.root.parent.mkdir()
+    whole.root.symlink_to(elsewhere.root)
+    with pytest.raises(InputError, match="nothing is removed through a link"):
+        whole.prune()
+
+
+def test_the_name_of_a_shelf_that_was_damaged_is_written_again(store):
+    about = store.shelf("x", name="the first").folder / "encoder.json"
+    about.write_bytes(b"")
+    assert store.contents()["name"].to_list() == ["?"]
+    store.shelf("x", name="the first")
+    assert store.contents()["name"].to_list() == ["the first"]
 
 
 def test_a_full_disk_is_said_and_what_was_stored_is_kept(store, monkeypatch):

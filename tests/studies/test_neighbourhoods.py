@@ -140,6 +140,16 @@ def test_where_nothing_is_shared_it_is_said(runs):
         neighbourhoods([])
 
 
+def test_groups_too_small_to_show_a_bias_are_named_and_the_others_kept(runs, tmp_path, caplog):
+    out = tmp_path / "study"
+    found = write_neighbourhoods(runs, out, clusters=40, least=2)
+    assert "images) has no bias that can be measured: " in caplog.text
+    measured = set(found.biases["group"]) - {GLOBAL}
+    assert len(found.groups) > len(measured) > 0
+    assert found.biases["value"].is_finite().all()
+    assert (out / "report.html").is_file()
+
+
 def test_runs_that_cannot_be_studied_are_said(runs, tmp_path):
     settings = {"social": {"replicates": 100, "vectors": False}}
     bare = execute(Spaced(0.1), world(), ("social",), tmp_path / "bare", name="bare", settings=settings)

@@ -14,6 +14,7 @@ from equiview.audits.base import AUDITS, AnyAudit, Settings
 from equiview.audits.cuts import SCHEMA, TABLE, estimated, with_cuts, with_evidence
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
+from equiview.data.fields import contents
 from equiview.data.figures import write_figure
 from equiview.data.observations import Observations
 from equiview.data.run import BenchmarkCard, Failure, Manifest, Run, SubjectCard, check_usable, versions
@@ -211,6 +212,11 @@ def _manifest(
         ),
         audits=tuple(configured),
         settings={key: settings.model_dump(mode="json") for key, settings in configured.items()},
+        files={
+            f"{key}.{name}": content
+            for key, settings in configured.items()
+            for name, content in contents(settings).items()
+        },
         seed=seed,
         versions=versions(*packages) | dict(subject.versions),
     )

@@ -13,12 +13,13 @@ that returns a `Benchmark` and decorate it::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
 
 from equiview.data.items import Items
+from equiview.data.languages import read_languages
 from equiview.data.registry import Registry
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
@@ -33,7 +34,8 @@ class Benchmark:
     `relevance` has the images as queries and the texts as items. A set of labelled images has neither texts
     nor relevance. `tables` holds what else an audit may need (trials, questions, objects) by name, and
     `schemas` the columns of each; a table is checked when the benchmark is made. `schemas` may describe
-    tables that this benchmark does not have.
+    tables that this benchmark does not have. Languages of texts and in columns `language` are read by their
+    codes, however they are written (`equiview.data.languages.read_languages`).
 
     Raises InputError for relevance without texts or of another size, for a table without a schema, and for a
     table that does not satisfy its schema.
@@ -68,8 +70,13 @@ class Benchmark:
                     f"benchmark {self.name!r}: table {table!r} has no schema; add it as "
                     f"schemas={{{table!r}: Schema(...)}}"
                 )
-            checked[table] = self.schemas[table].check(frame, f"benchmark {self.name!r}, table {table!r}")
+            source = f"benchmark {self.name!r}, table {table!r}"
+            checked[table] = _in_known_languages(self.schemas[table].check(frame, source), source)
         object.__setattr__(self, "tables", checked)
+        if self.texts is not None:
+            texts = _in_known_languages(self.texts.table, self.texts.source)
+            if texts is not self.texts.table:
+                object.__setattr__(self, "texts", replace(self.texts, table=texts))
 
     def _check_relevance(self) -> None:
         if self.relevance is None:
@@ -127,6 +134,15 @@ class Benchmark:
         for name in sorted(self.tables):
             parts += [name, _written(self.tables[name])]
         return fingerprint(*parts)
+
+
+def _in_known_languages(table: pl.DataFrame, source: str) -> pl.DataFrame:
+    """A table with its languages by their codes; the same object where they are so already."""
+    if table.schema.get("language") != pl.String:
+        return table
+    labels = table["language"]
+    languages = read_languages(labels, source)
+    return table if languages is labels else table.with_columns(languages)
 
 
 def _written(table: pl.DataFrame) -> str:

@@ -24,8 +24,9 @@ from equiview.benchmarks.release import (
     texts_field,
 )
 from equiview.data.items import Items, with_pictures
+from equiview.data.languages import read_language
 from equiview.errors import InputError
-from equiview.io.files import inside
+from equiview.io.files import plain_name
 from equiview.io.tables import Column, Schema, read_table
 
 KNOWRECALL = Release(
@@ -82,11 +83,16 @@ def knowrecall(argument: str) -> Benchmark:
 def _paths(place: Path) -> dict[str, list[Path]]:
     """The files of each language, its parts in order; Parquet before JSON Lines."""
     for pattern in ("data/*-*-of-*.parquet", "*-*-of-*.parquet", "data/*.jsonl", "*.jsonl"):
-        paths: dict[str, list[Path]] = {}
+        stems: dict[str, list[Path]] = {}
         for path in sorted(place.glob(pattern)):
-            language = re.sub(r"-\d+-of-\d+$", "", path.stem)
-            if language not in IGNORED:
-                paths.setdefault(language, []).append(path)
+            stem = re.sub(r"-\d+-of-\d+$", "", path.stem)
+            if stem not in IGNORED:
+                stems.setdefault(stem, []).append(path)
+        paths: dict[str, list[Path]] = {}
+        for stem, files in stems.items():
+            if (language := read_language(stem, str(place))) in paths:
+                raise InputError(f"{files[0]}: is in {language}, and so is {paths[language][0].name}")
+            paths[language] = files
         if paths:
             return paths
     return {}
@@ -121,7 +127,7 @@ def _read_lines(path: Path, columns: set[str]) -> pl.DataFrame:
             "answer": text_field(entry, "answer", where),
             "landmark_id": id_field(entry, "landmark_id", where),
             "domestic_language_code": optional_text(entry, "domestic_language_code", where),
-            "image": None if file is None else str(path.parent / inside(file, where)),
+            "image": None if file is None else str(path.parent / plain_name(file, where)),
         }
         rows.append(row)
     if not rows:

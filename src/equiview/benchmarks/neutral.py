@@ -26,6 +26,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.benchmarks.base import Benchmark
+from equiview.data.languages import by_label, read_languages
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.tables import Column, Schema, read_table
@@ -176,6 +177,7 @@ def _filled(table: pl.DataFrame, source: str) -> pl.DataFrame:
     """The table itself; InputError for none or an empty prompt."""
     if not len(table):
         raise InputError(f"{source}: holds no prompt; at least one is needed")
+    table = table.with_columns(read_languages(table["language"], source))
     blank = table["text"].str.strip_chars().eq("").arg_true()
     if len(blank):
         raise InputError(f"{source}: column 'text', row {blank[0] + 1}: is empty; write what is asked")
@@ -185,8 +187,9 @@ def _filled(table: pl.DataFrame, source: str) -> pl.DataFrame:
 def _parse(content: bytes, source: str) -> pl.DataFrame:
     file = parse_toml_as(_File, content, source)
     rows = []
-    for language, templates in file.templates.items():
-        for concept, phrases in file.concepts.items():
+    concepts = {name: by_label(phrases, f"{source}, {name!r}") for name, phrases in file.concepts.items()}
+    for language, templates in by_label(file.templates, f"{source}, templates").items():
+        for concept, phrases in concepts.items():
             if language not in phrases:
                 raise InputError(
                     f"{source}: concept {concept!r} has no {language!r}, in which there are templates"

@@ -8,6 +8,7 @@ once more, by the names that other benchmarks of people have for them.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from equiview.benchmarks.release import (
     text_field,
     text_items,
 )
+from equiview.data.labels import check_spellings, cleaned
 from equiview.errors import InputError
 from equiview.io.files import is_file, parse_json, read_json
 from equiview.io.tables import Column, Schema
@@ -67,6 +69,9 @@ def phase(argument: str) -> Benchmark:
         people = [_person(image, key, entry[key], where) for key in sorted(entry) if key.startswith("person")]
         rows += people
         traits[image] = {trait: _shared([person[trait] for person in people]) for trait in TRAITS}
+    for trait in TRAITS:
+        said = Counter(cleaned(row[trait]) for row in rows if row[trait])
+        check_spellings(said, f"{path}, {trait!r}")
     attributes = {trait: [values[trait] for values in traits.values()] for trait in TRAITS}
     attributes |= {name: attributes[trait] for name, trait in SHARED_NAMES.items()}
     names = _files_by_stem(place, list(traits))
@@ -96,7 +101,7 @@ def _person(image: str, key: str, entry: Any, where: str) -> dict[str, Any]:
 
 def _shared(values: list[str | None]) -> str | None:
     """The value that all have, `mixed` if they differ, None if there are none."""
-    distinct = set(values)
+    distinct = {value and cleaned(value) for value in values}
     return "mixed" if len(distinct) > 1 else next(iter(distinct), None)
 
 

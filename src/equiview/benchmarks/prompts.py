@@ -23,7 +23,7 @@ Those that come with equiview, in `prompt_data`, were written for this project i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -33,14 +33,14 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
+from equiview.data.fields import LanguageLabel
+from equiview.data.labels import cleaned
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.toml import parse_toml_as
 from equiview.text.scripts import scripts_of, share_in
 
 SHIPPED = ("gender", "race", "age")
-UNKNOWN = ("mixed", "both", "unsure", "disagreement", "unclear", "unknown", "nan")
-"""Labels of people that do not say which group an image shows."""
 
 
 class _Entry(BaseModel):
@@ -48,7 +48,7 @@ class _Entry(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    language: str = Field(pattern=r"^\S(.*\S)?$")
+    language: LanguageLabel = Field(pattern=r"^\S(.*\S)?$")
     paraphrase: str = Field(min_length=1)
     checked: str
     text: dict[str, str]
@@ -92,23 +92,12 @@ class Prompts:
         ['20-49', '70+', None]
         """
         value_of = {
-            label.strip().casefold(): value
+            cleaned(label).casefold(): value
             for value, names in self.values.items()
             for label in (value, *names)
         }
-        values = [value_of.get(str(label).strip().casefold()) for label in labels]
+        values = [value_of.get(cleaned(str(label)).casefold()) for label in labels]
         return pl.Series(labels.name, values, dtype=pl.String)
-
-
-def known_labels(labels: pl.Series, unknown: Sequence[str] = UNKNOWN) -> pl.Series:
-    """The labels that say of which group an image is, null for the others: empty or one of `unknown`.
-
-    >>> known_labels(pl.Series(["Female", "nonbinary ", "Unsure", " ", None])).to_list()
-    ['Female', 'nonbinary', None, None, None]
-    """
-    words = labels.cast(pl.String).str.strip_chars()
-    silent = words.str.to_lowercase().is_in(["", *(word.casefold() for word in unknown)])
-    return words.set(silent.fill_null(False), None)
 
 
 @cache
@@ -173,7 +162,7 @@ def _ambiguous(prompts: Prompts) -> list[str]:
     meant: dict[str, str] = {}
     problems = []
     for value, labels in prompts.values.items():
-        for label in {name.strip().casefold() for name in (value, *labels)}:
+        for label in {cleaned(name).casefold() for name in (value, *labels)}:
             if meant.setdefault(label, value) != value:
                 problems.append(f"label {label!r} means two values, {meant[label]!r} and {value!r}")
     return problems

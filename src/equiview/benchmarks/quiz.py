@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from equiview.data.languages import read_languages, region_languages
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema
 
@@ -31,8 +32,9 @@ SAME = ("image_id", "region", "n_options")
 def checked_questions(table: pl.DataFrame, source: str) -> pl.DataFrame:
     """`table` if it is a quiz; InputError names the first row, counted from 1, that is not as it should be.
 
-    Every question is asked once in every language of the table, of one image and region, with equally many
-    distinct options and the truth among them.
+    Languages and regions are read by the codes of languages, however they are written. Every question is
+    asked once in every language of the table, of one image and region, with equally many distinct options and
+    the truth among them.
 
     >>> rows = {"question_id": ["1", "1"], "image_id": "a", "language": ["en", "fr"], "question": "?",
     ...         "options": [["a", "b", "c", "d"], ["a", "b", "b", "d"]], "truth": 0, "region": None}
@@ -44,6 +46,8 @@ def checked_questions(table: pl.DataFrame, source: str) -> pl.DataFrame:
     table = QUESTIONS.check(table, source)
     if not len(table):
         raise InputError(f"{source}: holds no question; at least one is needed")
+    table = table.with_columns(read_languages(table["language"], source))
+    table = table.with_columns(region_languages(table["region"], set(table["language"]), source))
     rows = table.with_columns(n_options=pl.col("options").list.len(), row=pl.int_range(1, pl.len() + 1))
     options = pl.col("options")
     wrong = {

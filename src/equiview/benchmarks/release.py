@@ -21,7 +21,7 @@ from equiview.data.arguments import number_option, split_argument
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
-from equiview.io.files import inside, is_file, parse_json, read_lines
+from equiview.io.files import is_file, parse_json, plain_name, read_lines
 from equiview.io.notices import notice
 from equiview.io.tables import Schema
 
@@ -277,7 +277,7 @@ def image_items(
     that leaves the folder is refused.
     """
     for name in names.values():
-        inside(name, str(source))
+        plain_name(name, str(source))
     table = pl.DataFrame({"id": list(names), **(attributes or {})}, strict=False)
     for folder in folders:
         paths = [place / folder / name for name in names.values()]

@@ -8,6 +8,7 @@ landmark that are read at most, in the order of the list (20, as in the paper).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import polars as pl
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release, id_field, image_items, text_field
 from equiview.data.arguments import count_option
-from equiview.data.languages import code_of
+from equiview.data.languages import code_of, region_code
 from equiview.errors import InputError
 from equiview.io.files import inside, read_json
 from equiview.io.tables import Column, Schema
@@ -105,7 +106,8 @@ def _landmarks(content: Any, path: Path) -> tuple[dict[str, str], list[tuple[str
             raise InputError(f"{where}: landmark_id {landmark!r} is there twice; it must be distinct")
         if not landmark.strip() or ":" in landmark or "/" in landmark:
             raise InputError(f"{where}: landmark_id {landmark!r} must not be empty nor hold ':' or '/'")
-        regions[landmark] = _language(text_field(entry, "domestic_language_code", where), where)
+        region = text_field(entry, "domestic_language_code", where)
+        regions[landmark] = _language(region, where, region_code)
         titles: dict[str, str] = {}
         for title in (field for field in entry if field.startswith(TITLE)):
             language = _language(title.removeprefix(TITLE), where)
@@ -120,9 +122,9 @@ def _landmarks(content: Any, path: Path) -> tuple[dict[str, str], list[tuple[str
     return regions, names, untitled
 
 
-def _language(code: str, where: str) -> str:
+def _language(name: str, where: str, read: Callable[[str], str] = code_of) -> str:
     try:
-        return code_of(code)
+        return read(name)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 

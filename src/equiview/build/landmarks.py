@@ -17,6 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks.release import read_json_lines
+from equiview.data.languages import language_label, region_languages
 from equiview.errors import InputError
 from equiview.io.files import content_of, is_file
 from equiview.io.fingerprint import fingerprint
@@ -35,6 +36,7 @@ LANDMARKS = Schema(
         Column("popularity", pl.Float64, "how well known, such as page views", nullable=True, optional=True),
     ),
 )
+TITLE = "title_"
 KINDS = ("csv", "parquet", "jsonl")
 PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 
@@ -66,6 +68,11 @@ def read_landmarks(place: Path) -> list[Landmark]:
     table = _table(path)
     if not len(table):
         raise InputError(f"{path}: holds no place; at least one is needed")
+    titled = [language_label(name.removeprefix(TITLE)) for name in table.columns if name.startswith(TITLE)]
+    if twice := sorted({language for language in titled if titled.count(language) > 1}):
+        raise InputError(f"{path}: two columns hold titles in {twice[0]}; leave one out")
+    spoken = region_languages(table["language"], (), str(path))
+    table = table.with_columns(spoken.alias("language"))
     for row, name in enumerate(table["landmark_id"], start=1):
         if not re.fullmatch(r"[\w.-]+", name) or set(name) <= {"."}:
             raise InputError(
@@ -112,9 +119,9 @@ def _landmark(row: Mapping[str, str | float | None], place: Path) -> Landmark:
     folder, aliases = place / "images" / name, str(row.get("aliases") or "").split(";")
     found = folder.iterdir() if folder.is_dir() else ()
     titles = {
-        column.removeprefix("title_"): str(value).replace("_", " ").strip()
+        language_label(column.removeprefix(TITLE)): str(value).replace("_", " ").strip()
         for column, value in row.items()
-        if column.startswith("title_") and value and str(value).strip()
+        if column.startswith(TITLE) and value and str(value).strip()
     }
     return Landmark(
         id=name,

@@ -8,14 +8,17 @@ ours, round numbers that give its tiers, and are applied to the other languages.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, TypeVar
 
 import polars as pl
 
+from equiview.data.labels import check_spellings, cleaned, looks_missing
 from equiview.errors import InputError
+from equiview.io.notices import notice
 
 Tier = Literal["high", "medium", "low"]
 TIERS: tuple[Tier, ...] = ("high", "medium", "low")
@@ -119,16 +122,150 @@ def code_of(text: str) -> str:
     >>> [code_of(text) for text in ("fr-FR", "fra", "French", "iw", "zh-Hant-TW", "nb", "quz")]
     ['fr', 'fr', 'fr', 'he', 'zh', 'no', 'quz']
     """
-    if code := _codes().get(text.strip().casefold()):
+    name = cleaned(text)
+    if code := _codes().get(name.casefold()):
         return code
     import langcodes
 
     with suppress(ValueError, LookupError):  # no tag; a tag without a language
-        language = langcodes.Language.get(text.strip()).language or "und"
+        language = langcodes.Language.get(name).language or "und"
         code, _ = langcodes.closest_match(language, list(language_names()), max_distance=ALIKE)
         if code != "und":
             return _codes()[code]
     raise InputError(f"{text!r} is no language that is known; use ISO 639 codes such as 'pt'")
+
+
+@cache
+def language_label(text: str) -> str:
+    """How a language is labelled in tables: by its code, with script or region only where they set it apart.
+
+    What is no known language keeps its name, cleaned (`equiview.data.labels`).
+
+    >>> [language_label(text) for text in ("FR", "fr-FR", "fra", "French", "fr_CA", "zh-TW", "sw", "Elvish ")]
+    ['fr', 'fr', 'fr', 'fr', 'fr-CA', 'zh-Hant', 'sw', 'Elvish']
+    """
+    label = cleaned(text)
+    if code := _codes().get(label.casefold()):
+        return code
+    import langcodes
+
+    try:
+        tag = langcodes.Language.get(langcodes.standardize_tag(label, macro=True))
+    except ValueError:
+        return label
+    if not tag.is_valid() or tag.language in (None, "und"):
+        return label
+    code = _codes().get(tag.language, tag.language)
+    if tag.variants or tag.extensions or tag.private:
+        return tag.to_tag()
+    whole, likely = tag.maximize(), langcodes.Language.get(code).maximize()
+    script = whole.script if whole.script != likely.script else None
+    likely = langcodes.Language.make(language=code, script=script).maximize()
+    region = whole.territory if whole.territory != likely.territory else None
+    return "-".join(filter(None, (code, script, region)))
+
+
+def read_language(text: str, source: str = "") -> str:
+    """`language_label`, with a notice where that is not what was written."""
+    label = language_label(text)
+    if label != text:
+        notice(f"{f'{source}: ' if source else ''}language {text!r} is read as {label!r}")
+    return label
+
+
+def read_languages(labels: pl.Series, source: str) -> pl.Series:
+    """Every language of a column by its label; a notice says which were written otherwise.
+
+    InputError for what looks like a missing value, and for unknown languages that differ by case alone.
+
+    >>> read_languages(pl.Series(["fr", "fra", "sw"]), "texts.csv").to_list()
+    ['fr', 'fr', 'sw']
+    """
+    counts: dict[str, int] = dict(labels.drop_nulls().value_counts(sort=True).iter_rows())
+    for label, count in counts.items():
+        if looks_missing(label):
+            raise InputError(
+                f"{source}, column {labels.name!r}: {label!r} ({count:,}) looks like a missing value; say "
+                f"the language or leave these rows out; there are {', '.join(list(counts)[:8])}"
+            )
+    read = {label: language_label(label) for label in counts}
+    check_spellings(
+        {read[label]: count for label, count in counts.items()}, f"{source}, column {labels.name!r}"
+    )
+    other = {label: code for label, code in read.items() if label != code}
+    if not other:
+        return labels
+    said = ", ".join(f"{label!r} as {code!r}" for label, code in sorted(other.items())[:8])
+    notice(f"{source}: names of languages are read by their codes: {said}")
+    return labels.replace(other)
+
+
+T = TypeVar("T")
+
+
+def by_label(content: Mapping[str, T], source: str) -> dict[str, T]:
+    """What a file holds by language, by the languages' labels; InputError where it has a language twice.
+
+    >>> by_label({"fr-FR": "Bonjour", "sw": "Jambo"}, "greetings.toml")
+    {'fr': 'Bonjour', 'sw': 'Jambo'}
+    """
+    read: dict[str, T] = {}
+    for language, value in content.items():
+        if (label := read_language(language, source)) in read:
+            raise InputError(f"{source}: has {label!r} twice, once as {language!r}; put both into one")
+        read[label] = value
+    return read
+
+
+def region_languages(regions: pl.Series, languages: Collection[str], source: str) -> pl.Series:
+    """The language of each region, as one of `languages` where it is one of them; null stays null.
+
+    InputError for what is no language, and for capitals that name a country of another language.
+
+    >>> region_languages(pl.Series(["fr-FR", "fra", "FR", None]), ["en", "fr"], "quiz").to_list()
+    ['fr', 'fr', 'fr', None]
+    """
+    of_code: dict[str, str] = {}
+    for label in languages:
+        with suppress(InputError):
+            of_code.setdefault(code_of(label), label)
+    read = {}
+    for region in regions.drop_nulls().unique(maintain_order=True):
+        label = language_label(region)
+        try:
+            code = region if region in languages else region_code(region)
+        except InputError as error:
+            row = regions.eq(region).arg_true()[0] + 1
+            raise InputError(f"{source}, row {row}: region {error}") from None
+        read[region] = label if label in languages else of_code.get(code, code)
+    other = {region: code for region, code in read.items() if region != code}
+    if not other:
+        return regions
+    said = ", ".join(f"{region!r} as {code!r}" for region, code in sorted(other.items())[:8])
+    notice(f"{source}: regions are read by the codes of their languages: {said}")
+    return regions.replace(other)
+
+
+def region_code(region: str) -> str:
+    """The code of the language of a region; InputError as `code_of`, and for what may be a country.
+
+    >>> region_code("FR"), region_code("Swahili")
+    ('fr', 'sw')
+    >>> region_code("CA")
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: 'CA' may be a country or the language ca; write the language in small letters
+    """
+    code, text = code_of(region), cleaned(region)
+    if text.isupper() and text.isascii() and len(text) in (2, 3):
+        import langcodes
+
+        country = langcodes.Language.get(f"und-{text}") if len(text) == 2 else None
+        if country is None or (country.is_valid() and country.maximize().language != code):
+            raise InputError(
+                f"{text!r} may be a country or the language {code}; write the language in small letters"
+            )
+    return code
 
 
 @cache

@@ -80,13 +80,17 @@ class Failure(Frozen):
 
 
 class Manifest(Frozen):
-    """What a run is. Two runs with equal manifests hold equal bytes."""
+    """What a run is. Two runs with equal manifests hold equal bytes.
+
+    `files` are hashes of the files that settings name, by audit and setting.
+    """
 
     layout: int = LAYOUT
     subject: SubjectCard
     benchmark: BenchmarkCard
     audits: tuple[str, ...]
     settings: dict[str, dict[str, Any]]
+    files: dict[str, str] = Field(default_factory=dict)
     seed: int
     versions: dict[str, str]
     stages: dict[str, dict[str, str]] = Field(default_factory=dict)

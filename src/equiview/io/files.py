@@ -20,14 +20,14 @@ from typing import Any
 from equiview.errors import InputError
 
 
-def is_file(path: Path) -> bool:
-    """Whether `path` is an ordinary file, or a link to one; False for whatever cannot be asked.
+def is_file(path: Path, *, linked: bool = True) -> bool:
+    """Whether `path` is an ordinary file, or with `linked` a link to one; False for whatever cannot be asked.
 
     >>> is_file(Path("/dev/null")), is_file(Path("no such file"))
     (False, False)
     """
     try:
-        return stat.S_ISREG(os.stat(path).st_mode)
+        return stat.S_ISREG(os.stat(path, follow_symlinks=linked).st_mode)
     except (OSError, ValueError):  # ValueError: the name holds a NUL character
         return False
 
@@ -56,12 +56,10 @@ def readable(path: Path) -> Path:
     return path
 
 
-def inside(name: str, where: str) -> str:
-    """`name` of a file that must lie in the folder of the table which names it.
+def plain_name(name: str, where: str) -> str:
+    """`name` if it does not lead out of a folder by its words; the file may be missing, or a link.
 
-    InputError for an absolute name and for one that leaves the folder.
-
-    >>> inside("../secret.png", "images.json")
+    >>> plain_name("../secret.png", "images.json")
     Traceback (most recent call last):
     ...
     equiview.errors.InputError: images.json: '../secret.png' lies outside the folder; copy it there
@@ -70,6 +68,20 @@ def inside(name: str, where: str) -> str:
     if ".." in parts or os.path.isabs(name) or not parts[0] or parts[0][1:] == ":":
         raise InputError(f"{where}: {name!r} lies outside the folder; copy it there")
     return name
+
+
+def inside(folder: Path, name: str | Path, where: str) -> Path:
+    """The ordinary file `name` of a folder that somebody else may have written, as an absolute path.
+
+    InputError, which `where` begins, for a name that leads out of the folder: through "..", as an absolute
+    path, or through a link.
+    """
+    path = (folder / name).absolute()
+    if not is_file(path):
+        raise InputError(f"{where} {str(name)!r} is no file in {folder}")
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{where} {str(name)!r} leads out of {folder}; copy the file into the folder")
+    return path
 
 
 def content_of(path: Path) -> bytes:

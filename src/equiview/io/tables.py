@@ -10,6 +10,7 @@ import csv
 import errno
 import hashlib
 import os
+import re
 import tempfile
 import threading
 from collections import Counter
@@ -264,6 +265,40 @@ def atomic(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+FORMULA = r"^'*([\t\r\n]|[\x00-\x20\xa0]*[=+\-@＝＋－＠])"
+"""How a cell begins that a spreadsheet would take for a formula, or with an apostrophe before that."""
+
+
+def safe_csv(table: pl.DataFrame) -> str:
+    """A table as CSV without formulas for a spreadsheet: words that begin one get an apostrophe (OWASP).
+
+    For every CSV file with words that somebody else wrote: captions, names, replies, reasons. Numbers stay
+    numbers, and `without_apostrophe` has the words back.
+
+    >>> print(safe_csv(pl.DataFrame({"name": ["=1+1", "plain"], "value": [-1.5, 2.0]})), end="")
+    name,value
+    '=1+1,-1.5
+    plain,2.0
+    """
+    words = [name for name, dtype in table.schema.items() if dtype == pl.String]
+    formula = {name: pl.col(name).str.contains(FORMULA) for name in words}
+    safe = table.with_columns(
+        pl.when(formula[name]).then(pl.concat_str(pl.lit("'"), name)).otherwise(name).alias(name)
+        for name in words
+    )
+    header = {name: f"'{name}" for name in table.columns if re.match(FORMULA, name)}
+    return safe.rename(header).write_csv()
+
+
+def without_apostrophe(words: pl.Series) -> pl.Series:
+    """The words of a column that `safe_csv` wrote, as they were before.
+
+    >>> without_apostrophe(pl.Series(["'=1+1", "'tis", None])).to_list()
+    ['=1+1', "'tis", None]
+    """
+    return words.str.replace(f"^'({FORMULA.removeprefix('^')})", "$1")
 
 
 def checksum(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from pathlib import Path
@@ -13,12 +14,13 @@ from transformers.trainer_callback import PrinterCallback, TrainerState
 from transformers.utils import logging
 
 from equiview.errors import InputError
+from equiview.io.files import content_of, read_json
 from equiview.io.progress import Progress
-from equiview.io.tables import write_bytes
+from equiview.io.tables import checksum, write_bytes
 from equiview.mitigation.settings import Stage, TrainingSettings
 
 WHOLE = "whole"
-"""A file that marks a checkpoint as complete."""
+"""A file that marks a checkpoint as complete: the checksum of each of its files, as JSON."""
 STATE = "trainer_state.json"
 
 
@@ -42,14 +44,15 @@ class Watcher(TrainerCallback):  # type: ignore[misc]
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """After a checkpoint was written."""
-        write_bytes(b"", Path(args.output_dir) / f"checkpoint-{state.global_step}" / WHOLE)
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        write_bytes(json.dumps(_checksums(folder), indent=1).encode(), folder / WHOLE)
 
 
 def trained(trainer: Trainer, folder: Path) -> list[dict[str, float]]:
     """Train and return the loss of each step: step, loss, rate.
 
     Training resumes from the last complete checkpoint in `folder`, with the same result as without a stop.
-    InputError when the loss is NaN or infinite.
+    InputError when that is damaged, and when the loss is NaN or infinite.
     """
     trainer.remove_callback(PrinterCallback)
     last = _last_whole(folder)
@@ -109,11 +112,23 @@ def arguments_for(
 
 
 def _last_whole(folder: Path) -> Path | None:
-    """The last complete checkpoint; incomplete ones are removed."""
+    """The last complete checkpoint; incomplete ones are removed. InputError where it was changed since."""
     whole = []
     for path in folder.glob("checkpoint-*"):
         if (path / WHOLE).is_file():
             whole.append(path)
         else:
             shutil.rmtree(path, ignore_errors=True)
-    return max(whole, key=lambda path: int(path.name.split("-")[1]), default=None)
+    last = max(whole, key=lambda path: int(path.name.split("-")[1]), default=None)
+    if last is not None and (not content_of(last / WHOLE) or read_json(last / WHOLE) != _checksums(last)):
+        raise InputError(
+            f"{last}: is damaged, or of an earlier version; delete this folder, and the same command goes on "
+            "from the checkpoint before it, or from the beginning"
+        )
+    return last
+
+
+def _checksums(checkpoint: Path) -> dict[str, str]:
+    """The checksum of each file of a checkpoint but the mark."""
+    files = sorted(path for path in checkpoint.rglob("*") if path.is_file() and path.name != WHOLE)
+    return {path.relative_to(checkpoint).as_posix(): checksum(path) for path in files}

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
-
-import polars as pl
 
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -32,30 +29,6 @@ MARKDOWN = {character: "\\" + character for character in "\\`*_[]<>|~#"} | {"\n"
 Header = Sequence[tuple[str, bool]]
 """Each column's name, and whether it holds words, which stand on the left, or numbers."""
 Rows = Sequence[Sequence[str]]
-
-
-FORMULA = r"^[=+\-@\t\r]"
-"""How a cell begins that a spreadsheet would take for a formula."""
-
-
-def safe_csv(table: pl.DataFrame) -> str:
-    """A table as CSV without formulas for a spreadsheet: words that begin one get an apostrophe (OWASP).
-
-    Numbers stay numbers.
-
-    >>> print(safe_csv(pl.DataFrame({"name": ["=1+1", "plain"], "value": [-1.5, 2.0]})), end="")
-    name,value
-    '=1+1,-1.5
-    plain,2.0
-    """
-    words = [name for name, dtype in table.schema.items() if dtype == pl.String]
-    formula = {name: pl.col(name).str.contains(FORMULA) for name in words}
-    safe = table.with_columns(
-        pl.when(formula[name]).then(pl.concat_str(pl.lit("'"), name)).otherwise(name).alias(name)
-        for name in words
-    )
-    header = {name: f"'{name}" for name in table.columns if re.match(FORMULA, name)}
-    return safe.rename(header).write_csv()
 
 
 def as_json(content: Any) -> str:

@@ -10,8 +10,9 @@ from equiview.data.estimates import BASE, SCHEMA, Estimate, Estimates
 from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.errors import unknown_name
+from equiview.io.tables import safe_csv
 from equiview.report.charts import title_of
-from equiview.report.grids import MARKDOWN, as_json, escaped, latex_grid, markdown_grid, safe_csv
+from equiview.report.grids import MARKDOWN, as_json, escaped, latex_grid, markdown_grid
 from equiview.report.words import interval, metric_of, number, probability
 
 TOO_FEW = "too few to judge"

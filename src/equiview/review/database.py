@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from equiview.errors import InputError
@@ -39,8 +39,31 @@ CREATE TABLE IF NOT EXISTS todo (
 CREATE INDEX IF NOT EXISTS todo_of_an_item ON todo (item);
 CREATE TABLE IF NOT EXISTS disputes (item INTEGER PRIMARY KEY);
 """
+DAMAGED = """SELECT 1 FROM pragma_foreign_key_check UNION SELECT 1 FROM people
+WHERE role NOT IN ('coordinator', 'adjudicator', 'reviewer') OR typeof(token_hash) != 'blob'"""
+"""Finds what no review writes."""
+RESTORE = "restore it from a copy"
 PATIENCE = 30.0
 """Seconds to wait for another process that is writing."""
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Within, an error of SQLite becomes an InputError about the database at `path`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InputError(
+            f"{path}: is not a database that can be used ({error}); {RESTORE}, or see that the disk has free "
+            "space and that its folder can be written"
+        ) from None
+
+
+def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Each table with each of its columns."""
+    query = """SELECT kept.name, part.name FROM sqlite_schema AS kept, pragma_table_info(kept.name) AS part
+    WHERE kept.type = 'table' AND kept.name NOT LIKE 'sqlite%'"""
+    return {tuple(row) for row in connection.execute(query)}
 
 
 class Database:
@@ -54,12 +77,26 @@ class Database:
         if not path.exists():  # holds names: owner only; SQLite copies the mode to its other files
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         try:
-            self.connection.executescript(TABLES)
-        except sqlite3.DatabaseError as error:
+            with usable(path):
+                with closing(sqlite3.connect(":memory:")) as empty:
+                    empty.executescript(TABLES)
+                    ours = _columns(empty)
+                columns = _columns(self.connection)
+                if columns not in (set(), ours):
+                    raise InputError(
+                        f"{path}: is not the database of a review, or of another version; {RESTORE}"
+                    )
+                self.connection.execute("PRAGMA journal_mode = WAL")
+                if not columns:  # all tables at once: a process may be killed here
+                    self.connection.executescript(f"BEGIN IMMEDIATE; {TABLES} COMMIT;")
+                (found,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
+                if found != "ok":
+                    raise InputError(f"{path}: is damaged ({found}); {RESTORE}")
+                if self.connection.execute(DAMAGED).fetchone():
+                    raise InputError(f"{path}: says of people or votes what cannot be; {RESTORE}")
+        except BaseException:
             self.close()
-            raise InputError(
-                f"{path}: is not a database that can be used ({error}); restore it from a copy"
-            ) from None
+            raise
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -71,7 +108,6 @@ class Database:
             )
             self._opened.append(connection)
             connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             self._local.connection = connection

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ from typing import Any
 import polars as pl
 
 from equiview.errors import InputError
-from equiview.io.tables import write_bytes
+from equiview.io.tables import safe_csv, write_bytes
 from equiview.review.agreement import agreement
-from equiview.review.database import Database
+from equiview.review.database import Database, usable
 from equiview.review.decisions import decide
-from equiview.review.layout import DATABASE, ReviewSettings, read_settings
+from equiview.review.layout import DATABASE, ITEMS, ReviewSettings, read_items, read_settings
+from equiview.review.unchanged import check_unchanged, content_keys
 from equiview.review.votes import all_opinions
 
 KINDS = ("csv", "jsonl", "parquet")
@@ -30,7 +32,7 @@ JUDGEMENTS = {
 }  # fmt: skip
 DECISIONS = {
     "item": pl.String, "group": pl.String, "question": pl.String, "state": pl.String, "value": pl.String,
-    "majority": pl.String, "votes": pl.Int64, "counts": pl.String,
+    "majority": pl.String, "votes": pl.Int64, "counts": pl.String, "fingerprint": pl.String,
 }  # fmt: skip
 AGREEMENT = {
     "question": pl.String, "alpha": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64,
@@ -43,17 +45,24 @@ def export_review(folder: Path, path: Path) -> list[Path]:
 
     `path` has every judgement; files with `.decisions` and `.agreement` before the suffix have the
     decisions by item and the agreement by question. Works while people are judging. InputError for another
-    suffix, and for a review that was never started.
+    suffix, a file of the review itself, a review that was never started, and where questions or items changed
+    after people had judged.
     """
     kind = path.suffix.removeprefix(".")
     if kind not in KINDS:
         raise InputError(f"{path}: an export is a {', '.join(f'.{name}' for name in KINDS)} file; rename it")
     settings = read_settings(folder)
+    if path.resolve() in {(folder / name).resolve() for name in ITEMS}:
+        raise InputError(f"{path}: holds the items of the review; name another file")
     if not (folder / DATABASE).exists():
         raise InputError(f"{folder}: has no judgements yet; start it with: equiview review {folder}")
+    items = read_items(folder)
+    keys = content_keys(items)
     database = Database(folder / DATABASE)
     try:
-        tables = export_tables(database, settings)
+        with usable(database.path), database.snapshot() as connection:
+            check_unchanged(folder, connection, settings, items, keys)
+            tables = export_tables(connection, settings, keys)
     finally:
         database.close()
     paths = []
@@ -63,14 +72,24 @@ def export_review(folder: Path, path: Path) -> list[Path]:
     return paths
 
 
-def export_tables(database: Database, settings: ReviewSettings) -> dict[str, pl.DataFrame]:
-    """The tables judgements, decisions and agreement, from one consistent view."""
-    with database.snapshot() as connection:
-        items = connection.execute("SELECT number, id, grouping FROM items ORDER BY number").fetchall()
-        judgements = _judgements(connection, settings)
-        opinions = all_opinions(connection)
+def export_tables(
+    connection: sqlite3.Connection, settings: ReviewSettings, keys: Mapping[str, str]
+) -> dict[str, pl.DataFrame]:
+    """The tables judgements, decisions and agreement; `keys` has the fingerprint of each item by its id."""
+    items = connection.execute("SELECT number, id, grouping FROM items ORDER BY number").fetchall()
+    judgements = _judgements(connection, settings)
+    opinions = all_opinions(connection)
     decisions = [
-        (*item[1:], d.question, d.state, d.value, d.majority, sum(d.counts.values()), _json(d.counts))
+        (
+            *item[1:],
+            d.question,
+            d.state,
+            d.value,
+            d.majority,
+            sum(d.counts.values()),
+            _json(d.counts),
+            keys.get(item["id"]),
+        )
         for item in items
         for d in decide(opinions.get(item["number"], []), settings)
     ]
@@ -85,7 +104,7 @@ def export_tables(database: Database, settings: ReviewSettings) -> dict[str, pl.
 def as_bytes(table: pl.DataFrame, kind: str) -> bytes:
     """A table as the bytes of a file of this kind: csv, jsonl or parquet."""
     if kind == "csv":
-        return table.write_csv().encode()
+        return safe_csv(table).encode()
     if kind == "jsonl":
         return "".join(f"{_json(row)}\n" for row in table.iter_rows(named=True)).encode()
     stream = io.BytesIO()

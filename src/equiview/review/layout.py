@@ -10,17 +10,18 @@ links.json       the secret links' tokens, readable by the owner alone
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
-from pydantic import Field, Strict, field_validator, model_validator
+from pydantic import AfterValidator, Field, Strict, field_validator, model_validator
 
 from equiview.data.languages import direction_of
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
-from equiview.io.files import content_of, inside, is_file, parse_json, read_json, read_lines
+from equiview.io.files import content_of, inside, parse_json, read_json, read_lines
 from equiview.io.pictures import picture_kind
 from equiview.io.refusals import Model, refused
 from equiview.io.tables import Column, Schema, read_table, write_bytes, write_parquet
@@ -41,7 +42,42 @@ WRITTEN: dict[str, pl.DataType | type[pl.DataType]] = {
     "fields": TEXTS,
 }
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+LONGEST_NAME = 200
+"""Characters of an id, a choice or a person's name."""
+MOST_PEOPLE = 1000
+"""Reviewers of one page; with more, planning who judges what would take very long."""
+
+
+def spelling(name: str) -> str:
+    r"""What names that look alike have in common: case, blanks and characters that nobody sees do not count.
+
+    >>> spelling(" ann\u200b  LEE") == spelling("Ann Lee")
+    True
+    """
+    normal = unicodedata.normalize("NFKC", name)
+    seen = (x for x in normal if x.isspace() or unicodedata.category(x) not in ("Cc", "Cf"))
+    return " ".join("".join(seen).split()).casefold()
+
+
+def _visible(name: str) -> str:
+    if not spelling(name):
+        raise ValueError("it holds nothing that can be seen")
+    if any(unicodedata.category(letter) == "Cc" for letter in name):
+        raise ValueError("it holds a control character, such as a line break or NUL; remove it")
+    return name
+
+
+def _told_apart(names: Sequence[str], what: str) -> None:
+    """ValueError where a name is there twice, or in two spellings that people do not tell apart."""
+    first: dict[str, str] = {}
+    for name in names:
+        if (other := first.setdefault(spelling(name), name)) != name:
+            raise ValueError(f"{other!a} and {name!a} look alike; {what}")
+    if len(first) < len(names):
+        raise ValueError(what)
+
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_visible)]
 
 
 class Question(Frozen):
@@ -59,8 +95,7 @@ class Question(Frozen):
     @field_validator("choices")
     @classmethod
     def _distinct(cls, choices: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(choices)) < len(choices):
-            raise ValueError("a choice is there twice")
+        _told_apart(choices, "a choice is there twice")
         return choices
 
 
@@ -72,11 +107,11 @@ class ReviewSettings(Frozen):
     another person after `lease_minutes`. `seed` decides the assignment and order of items.
     """
 
-    title: Annotated[str, Field(min_length=1)]
+    title: Annotated[str, Field(min_length=1), AfterValidator(_visible)]
     instructions: str = ""
     questions: Annotated[tuple[Question, ...], Field(min_length=1)]
-    people_per_item: Annotated[int, Field(ge=1)] = 3
-    reviewers: Annotated[int, Field(ge=1)] | tuple[Name, ...] | None = None
+    people_per_item: Annotated[int, Field(ge=1, le=MOST_PEOPLE)] = 3
+    reviewers: Annotated[int, Field(ge=1)] | tuple[str, ...] | None = None
     lease_minutes: Annotated[float, Field(gt=0)] = 30.0
     seed: Annotated[int, Field(ge=0)] = 0
 
@@ -86,8 +121,10 @@ class ReviewSettings(Frozen):
         if len(set(ids)) < len(ids):
             raise ValueError("two questions have the same id")
         names = self.reviewers if isinstance(self.reviewers, tuple) else ()
-        if len(set(names)) < len(names):
-            raise ValueError("reviewers: a name is there twice; tell those people apart")
+        for name in names:
+            if len(_visible(name)) > LONGEST_NAME:
+                raise ValueError(f"reviewers: a name has more than {LONGEST_NAME} characters")
+        _told_apart(names, "reviewers: a name is there twice; tell those people apart")
         return self
 
 
@@ -196,10 +233,8 @@ def _picture(folder: Path, picture: bytes | Path | None, where: str) -> Path | N
     if picture is None:
         return None
     if isinstance(picture, bytes):
-        return (folder / _kept(folder, picture, where)).absolute()
-    path = (folder / inside(str(picture), where)).absolute()
-    if not is_file(path):
-        raise InputError(f"{where}: picture {str(picture)!r} is no file in {folder}")
+        picture = Path(_kept(folder, picture, where))
+    path = inside(folder, picture, f"{where}: picture")
     with path.open("rb") as stream:
         _check_kind(stream.read(12), where)
     return path

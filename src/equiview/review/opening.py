@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import secrets
+import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
 from equiview.review.assignment import Assignment, plan
-from equiview.review.database import Database
+from equiview.review.database import Database, usable
 from equiview.review.layout import DATABASE, ReviewItem, ReviewSettings, read_items, read_settings
 from equiview.review.people import Person, register
+from equiview.review.unchanged import asked, check_unchanged, content_keys
 from equiview.review.votes import find_disputes
 
 
 @dataclass(frozen=True)
 class Review:
-    """An open review. Items are keyed by their number in the database, from 1."""
+    """An open review. Items are keyed by their number in the database, from 1; `keys` are by id."""
 
     name: str
     settings: ReviewSettings
     items: dict[int, ReviewItem]
+    keys: dict[str, str]
     people: dict[str, Person]
     tokens: dict[str, str]
     database: Database
     assignment: Assignment
+
+    def shown(self, number: int) -> str:
+        """A fingerprint of what the page of an item shows and asks."""
+        item = self.items.get(number)
+        return fingerprint(*asked(self.settings).values(), item and self.keys[item.id])
 
 
 def open_review(folder: Path, people: int | None = None) -> Review:
@@ -36,16 +43,20 @@ def open_review(folder: Path, people: int | None = None) -> Review:
     """
     settings = read_settings(folder)
     items = read_items(folder)
+    keys = content_keys(items)
     database = Database(folder / DATABASE)
     try:
-        _check_questions(folder, database, settings)
-        numbers = _register_items(folder, database, items)
-        registered = register(database, folder, settings, people)
-        reviewers = [person for person, _ in registered if person.role == "reviewer"]
-        with database.transaction() as connection:
-            plan(connection, settings, reviewers)
-            find_disputes(connection, settings)
-        name = database.fact("name", secrets.token_hex(4))
+        with usable(database.path):
+            with database.transaction() as connection:
+                check_unchanged(folder, connection, settings, items, keys)
+                connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", asked(settings).items())
+                numbers = _register_items(connection, items, keys)
+            registered = register(database, folder, settings, people)
+            reviewers = [person for person, _ in registered if person.role == "reviewer"]
+            with database.transaction() as connection:
+                plan(connection, settings, reviewers)
+                find_disputes(connection, settings)
+            name = database.fact("name", secrets.token_hex(4))
     except BaseException:
         database.close()
         raise
@@ -53,6 +64,7 @@ def open_review(folder: Path, people: int | None = None) -> Review:
         name=name,
         settings=settings,
         items={numbers[item.id]: item for item in items},
+        keys=keys,
         people={person.pseudonym: person for person, _ in registered},
         tokens={person.pseudonym: token for person, token in registered},
         database=database,
@@ -60,45 +72,15 @@ def open_review(folder: Path, people: int | None = None) -> Review:
     )
 
 
-def _check_questions(folder: Path, database: Database, settings: ReviewSettings) -> None:
-    """InputError where recorded answers belong to other questions than those in review.json."""
-    asked = json.dumps([[question.id, question.choices] for question in settings.questions])
-    with database.transaction() as connection:
-        if connection.execute("SELECT 1 FROM votes LIMIT 1").fetchone() is None:
-            connection.execute("DELETE FROM facts WHERE name = 'questions'")
-    if database.fact("questions", asked) != asked:
-        raise InputError(
-            f"{folder}: questions or choices in review.json were changed after people had answered; restore "
-            "them, or write the review to another folder"
-        )
-
-
-def _register_items(folder: Path, database: Database, items: list[ReviewItem]) -> dict[str, int]:
-    """The number of each item by its id; InputError where an item with judgements was changed or removed."""
-    hashes = {item.id: _hash(item) for item in items}
-    with database.transaction() as connection:
-        known = {row["id"]: row for row in connection.execute("SELECT * FROM items")}
-        judged = {row["item"] for row in connection.execute("SELECT DISTINCT item FROM votes")}
-        for name, row in known.items():
-            if row["number"] in judged and hashes.get(name) != row["content_hash"]:
-                raise InputError(
-                    f"{folder}: item {name!r} was {'changed' if name in hashes else 'removed'} after people "
-                    "had judged it; restore it, or write the review to another folder"
-                )
-        connection.executemany(
-            "DELETE FROM items WHERE id = ?", [(name,) for name in known if name not in hashes]
-        )
-        connection.executemany(
-            """INSERT INTO items (id, grouping, content_hash) VALUES (?, ?, ?) ON CONFLICT (id)
-            DO UPDATE SET grouping = excluded.grouping, content_hash = excluded.content_hash""",
-            [(item.id, item.group, hashes[item.id]) for item in items],
-        )
-        return {row["id"]: row["number"] for row in connection.execute("SELECT id, number FROM items")}
-
-
-def _hash(item: ReviewItem) -> str:
-    """A hash of the visible content of an item; of its picture, only name and size."""
-    picture = item.picture
-    seen = [picture.name, picture.stat().st_size] if isinstance(picture, Path) else []
-    text = item.model_dump_json(exclude={"picture", "group"}) + json.dumps(seen)
-    return hashlib.sha256(text.encode()).hexdigest()
+def _register_items(
+    connection: sqlite3.Connection, items: Sequence[ReviewItem], keys: Mapping[str, str]
+) -> dict[str, int]:
+    """The number of each item by its id; items that are no longer there are removed."""
+    known = [row["id"] for row in connection.execute("SELECT id FROM items")]
+    connection.executemany("DELETE FROM items WHERE id = ?", [(name,) for name in known if name not in keys])
+    connection.executemany(
+        """INSERT INTO items (id, grouping, content_hash) VALUES (?, ?, ?) ON CONFLICT (id)
+        DO UPDATE SET grouping = excluded.grouping, content_hash = excluded.content_hash""",
+        [(item.id, item.group, keys[item.id]) for item in items],
+    )
+    return {row["id"]: row["number"] for row in connection.execute("SELECT id, number FROM items")}

@@ -53,6 +53,7 @@ def item_page(review: Review, person: Person, number: int, csrf: str) -> str:
         csrf=csrf,
         number=number,
         item=review.items[number],
+        shown=review.shown(number),
         questions=[(question, given.get(question.id)) for question in asked],
         said=_said(asked, opinions) if judge else {},
         settled=_settled(review, asked, opinions) if judge else [],

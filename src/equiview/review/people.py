@@ -21,7 +21,7 @@ from typing import Literal
 from equiview.errors import InputError
 from equiview.io.files import read_json
 from equiview.review.database import Database
-from equiview.review.layout import LINKS, ReviewSettings
+from equiview.review.layout import LINKS, MOST_PEOPLE, ReviewSettings, spelling
 
 Role = Literal["coordinator", "adjudicator", "reviewer"]
 BYTES = 24
@@ -58,17 +58,23 @@ def register(
 ) -> list[tuple[Person, str]]:
     """All people with their tokens: the known ones, and new ones up to `wanted` reviewers.
 
-    InputError when an item needs more people than there are.
+    InputError when an item needs more people than there are, and for more than can take part.
     """
     names = settings.reviewers if isinstance(settings.reviewers, tuple) else ()
     count = settings.reviewers if isinstance(settings.reviewers, int) else len(names)
     count = wanted or count or settings.people_per_item
+    if max(count, len(names)) > MOST_PEOPLE:
+        raise InputError(
+            f"{folder}: {max(count, len(names))} reviewers are more than one page is made for; at most "
+            f"{MOST_PEOPLE} may take part"
+        )
     tokens = _read_tokens(folder / LINKS)
     with database.transaction() as connection:
         for role in ("coordinator", "adjudicator"):
             _add(connection, role, role, None)
-        known = {row["name"] for row in connection.execute("SELECT name FROM people WHERE name IS NOT NULL")}
-        for name in filter(lambda name: name not in known, names):
+        rows = connection.execute("SELECT name FROM people WHERE name IS NOT NULL")
+        known = {spelling(row["name"]) for row in rows}
+        for name in filter(lambda name: spelling(name) not in known, names):
             _add(connection, f"reviewer-{_reviewers(connection) + 1}", "reviewer", name)
         while (there := _reviewers(connection)) < count:
             _add(connection, f"reviewer-{there + 1}", "reviewer", None)

@@ -8,6 +8,8 @@ database work never blocks other requests.
 from __future__ import annotations
 
 import hmac
+import logging
+import sqlite3
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,13 +17,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
+from fastapi import Path as PathParameter
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, Field, ValidationError
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from equiview.errors import InputError
+from equiview.io.files import content_of
+from equiview.io.hashes import hash_bytes
 from equiview.io.pictures import picture_kind
 from equiview.review import export, pages
 from equiview.review.agreement import Agreement, agreement
@@ -62,6 +67,7 @@ def make_app(review: Review) -> FastAPI:
     app.add_middleware(SafeHeaders)
     app.add_exception_handler(AnyHTTPException, _empty)
     app.add_exception_handler(RequestValidationError, _empty)
+    app.add_exception_handler(sqlite3.Error, _unsaved)
     return app
 
 
@@ -103,6 +109,8 @@ def _visitor(request: Request, who: str) -> Visitor:
 
 
 Known = Annotated[Visitor, Depends(_visitor)]
+Number = Annotated[int, PathParameter(ge=1, lt=2**62)]
+"""An item's number, as the database can hold it."""
 
 
 class Submission(BaseModel):
@@ -111,6 +119,8 @@ class Submission(BaseModel):
     vote: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     item: Annotated[int, Field(ge=1, lt=2**62)]
     answers: dict[str, str]
+    shown: str | None = None
+    """What the page showed, as `Review.shown` says it."""
 
 
 async def _submission(request: Request, visitor: Known) -> Submission:
@@ -176,7 +186,7 @@ def front(request: Request, visitor: Known) -> Response:
 
 
 @router.get("/{who}/item/{number}")
-def judged_item(visitor: Known, number: int) -> Response:
+def judged_item(visitor: Known, number: Number) -> Response:
     """An item that the person judged before, to change the answers."""
     review, person = visitor.review, visitor.person
     authors = {opinion.author for opinion in opinions_on(review.database.connection, number)}
@@ -186,19 +196,18 @@ def judged_item(visitor: Known, number: int) -> Response:
 
 
 @router.get("/{who}/picture/{number}")
-def picture(visitor: Known, number: int) -> Response:
-    """The picture of an item."""
+def picture(visitor: Known, number: Number) -> Response:
+    """The picture of an item, as it was when the review was opened."""
     item = visitor.review.items.get(number)
     if item is None or not isinstance(item.picture, Path):
         raise HTTPException(404)
     try:
-        with item.picture.open("rb") as stream:
-            kind = picture_kind(stream.read(12))
-    except OSError:
-        kind = None
-    if kind is None:
+        content = content_of(item.picture)
+    except InputError:
+        raise HTTPException(404) from None
+    if hash_bytes(content).hex() != visitor.review.keys[item.id].partition(":")[2]:
         raise HTTPException(404)
-    return FileResponse(item.picture, media_type=f"image/{kind}", headers=KEPT)
+    return Response(content, media_type=f"image/{picture_kind(content[:12])}", headers=KEPT)
 
 
 @router.get("/{who}/static/{name}")
@@ -215,7 +224,9 @@ def download(visitor: Known, name: str) -> Response:
     table, _, kind = name.partition(".")
     if visitor.person.role != "coordinator" or table not in export.TABLES or kind not in export.KINDS:
         raise HTTPException(404)
-    tables = export.export_tables(visitor.review.database, visitor.review.settings)
+    review = visitor.review
+    with review.database.snapshot() as connection:
+        tables = export.export_tables(connection, review.settings, review.keys)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(
         export.as_bytes(tables[table], kind), media_type="application/octet-stream", headers=headers
@@ -227,7 +238,9 @@ def vote(visitor: Known, submission: Annotated[Submission, Depends(_submission)]
     """Keep a judgement; the reply is sent when it is on disk."""
     review, person = visitor.review, visitor.person
     try:
-        record(review.database, review.settings, person, **dict(submission))
+        if submission.shown not in (None, review.shown(submission.item)):
+            raise InputError("the item has changed since this page was loaded; load the page again")
+        record(review.database, review.settings, person, **submission.model_dump(exclude={"shown"}))
     except InputError as error:
         return JSONResponse({"problem": str(error)}, status_code=409)
     review.assignment.release(person, submission.item)
@@ -242,3 +255,9 @@ def _cookie(review: Review) -> str:
 def _empty(_: Request, error: Exception) -> Response:
     """A status without content, which reveals nothing; 404 for requests that cannot be parsed."""
     return Response(status_code=error.status_code if isinstance(error, AnyHTTPException) else 404)
+
+
+def _unsaved(_: Request, error: Exception) -> Response:
+    """503 where the database cannot be used now, as on a full disk; the page sends its judgement again."""
+    logging.getLogger("uvicorn.error").error("not saved, pages try again: %s; is the disk full?", error)
+    return JSONResponse({"problem": "not saved"}, status_code=503)

@@ -22,14 +22,23 @@ import polars as pl
 
 from equiview.data.requests import Reply
 from equiview.errors import InputError
-from equiview.io.cache import cache_folder
-from equiview.io.files import size_of
+from equiview.io.cache import cache_folder, check_no_link
+from equiview.io.files import is_file, size_of
+from equiview.io.notices import notice
 from equiview.store.vectors import DAY, WHEN
 
 WAIT = 60.0
 """Seconds to wait for another process that is writing."""
 BESIDE = ("", "-wal", "-shm")
 """Suffixes of the files of one database."""
+TABLES = (
+    "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT)",
+    "CREATE TABLE model (name TEXT PRIMARY KEY)",
+)
+"""What SQLite keeps of how the tables were made, by which a database of this store is known."""
+BEGINNING = 65_536
+"""Bytes of a file among which that stands: it is on the first page."""
+MAGIC = b"SQLite format 3\0"
 
 
 class Answers:
@@ -50,8 +59,8 @@ class Answers:
                 database.execute("PRAGMA journal_mode = WAL")
                 database.execute("PRAGMA synchronous = NORMAL")
                 with database:
-                    database.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT)")
-                    database.execute("CREATE TABLE IF NOT EXISTS model (name TEXT PRIMARY KEY)")
+                    for table in TABLES:
+                        database.execute(table.replace("TABLE", "TABLE IF NOT EXISTS"))
                     database.execute("INSERT OR IGNORE INTO model VALUES (?)", (self.name,))
                 os.utime(self.path)  # when it was last used
             yield OpenAnswers(self, database)
@@ -100,7 +109,10 @@ class AnswerStore:
         self.root = (root or cache_folder()) / "answers"
 
     def files(self) -> list[Path]:
-        """The database of each subject."""
+        """The database of each subject: what this store made there itself, and no link."""
+        return [path for path in self._found() if _is_ours(path)]
+
+    def _found(self) -> list[Path]:
         return sorted(self.root.glob("[!.]*.sqlite"))
 
     def contents(self) -> pl.DataFrame:
@@ -120,8 +132,15 @@ class AnswerStore:
         return pl.DataFrame(rows, schema=columns, orient="row")
 
     def verify(self) -> pl.DataFrame:
-        """Check every database; one row for each damaged one: subject, file, problem."""
+        """Check every database; one row for each damaged one: subject, file, problem.
+
+        A file that is no database at all is named too; databases of others are not.
+        """
         rows = [(path.stem, path.name, problem) for path in self.files() if (problem := _damage(path))]
+        others = [
+            path for path in self._found() if is_file(path, linked=False) and MAGIC not in _beginning(path)
+        ]
+        rows += [(path.stem, path.name, "is no database; move it away or delete it") for path in others]
         columns = {"subject": pl.String, "file": pl.String, "problem": pl.String}
         return pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -132,11 +151,16 @@ class AnswerStore:
 
         `subject` is a fingerprint or the beginning of one; with `unused_days` only databases not used for so
         long are emptied; with `damaged` only damaged ones. A database is emptied, not deleted, so that a
-        process that is asking loses no later answer. InputError where such a process keeps it locked.
+        process that is asking loses no later answer. InputError where such a process keeps it locked, and
+        where the folder is a link. Other databases that lie there are left as they are.
         """
+        check_no_link(self.root)
         freed = 0
-        for path in self.files():
+        for path in self._found():
             if subject is not None and not path.stem.startswith(subject):
+                continue
+            if not _is_ours(path):
+                notice(f"{path}: is kept: it is a link, or the store did not make it or cannot tell")
                 continue
             if unused_days is not None and time.time() - _last_used(path) < unused_days * DAY:
                 continue
@@ -161,6 +185,29 @@ def _database(path: Path) -> Iterator[sqlite3.Connection]:
         yield database
     finally:
         database.close()
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a database, damaged or not, was made by this store: our tables alone, under one name."""
+    if (
+        not is_file(path, linked=False)
+        or path.stat().st_nlink > 1
+        or TABLES[0].encode() not in _beginning(path)
+    ):
+        return False  # without asking SQLite, which writes even where it only reads
+    with contextlib.suppress(sqlite3.Error), _database(path) as database:
+        made = {sql for (sql,) in database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+        return made <= set(TABLES)
+    return True
+
+
+def _beginning(path: Path) -> bytes:
+    """The first bytes of a database and of what was written to it last."""
+    content = b""
+    for file in _files_of(path)[:2]:
+        with contextlib.suppress(OSError), file.open("rb") as stream:
+            content += stream.read(BEGINNING)
+    return content
 
 
 def _empty(path: Path) -> None:
@@ -190,7 +237,7 @@ def _damage(path: Path) -> str | None:
 
 def _files_of(path: Path) -> list[Path]:
     """The existing files of one database."""
-    return [file for end in BESIDE if (file := path.with_name(path.name + end)).is_file()]
+    return [file for end in BESIDE if is_file(file := path.with_name(path.name + end), linked=False)]
 
 
 def _last_used(path: Path) -> float:

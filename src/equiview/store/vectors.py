@@ -4,6 +4,7 @@
         encoder.json                    its name, for people; touched at each use
         *.vectors                       the vectors of one batch, see `equiview.store.files`
         *.writing                       a process is at work here
+                                        files of other names, and links, are nobody's to read or remove here
 
 `ENCODER` is the encoder's fingerprint (weights, revision, preprocessing, prompts); an item is known by a hash
 of its content, so a picture under another name, or a text in another benchmark, is the same item. ROOT is
@@ -20,7 +21,7 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
+import re
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,16 +35,24 @@ from numpy.typing import NDArray
 from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors, Vectors, rows_with, values_of
 from equiview.errors import InputError
-from equiview.io.cache import cache_folder
+from equiview.io.cache import cache_folder, check_no_link
 from equiview.io.files import content_of, is_file, parse_json, size_of
+from equiview.io.notices import notice
 from equiview.io.tables import write_bytes
 from equiview.store import files
 from equiview.store.files import VectorFile
 
 Precision = Literal["float32", "float16"]
+PRECISIONS = (".float32", ".float16")
 ROWS_TOGETHER = 4096
 HOUR, DAY = 3600, 86_400
 WHEN = "%Y-%m-%d %H:%M"
+BATCH = r"[0-9a-f]{12}-[0-9]{6,}\.vectors"
+"""The name of a batch: its writer and a number."""
+OURS = re.compile(
+    rf"encoder\.json|{BATCH}|[0-9a-f]{{12}}\.writing|\.(encoder\.json|{BATCH})\.[a-z0-9_]{{8}}\.part"
+)
+"""The names of all files that are ever written to a shelf."""
 
 
 class Shelf:
@@ -164,7 +173,7 @@ class Store:
         folder = self.root / f"{encoder}.{precision}"
         about = folder / "encoder.json"
         try:
-            if not about.is_file():
+            if _name_in(about) is None:
                 write_bytes(json.dumps({"name": name}, ensure_ascii=False).encode(), about)
             os.utime(about)  # when it was last used
         except OSError as error:
@@ -175,8 +184,9 @@ class Store:
         return Shelf(folder)
 
     def folders(self) -> list[Path]:
-        """The folder of each shelf."""
-        return sorted(path.parent for path in self.root.glob("*/encoder.json"))
+        """The folder of each shelf: no link, and with a precision in its name."""
+        named = sorted(path.parent for path in self.root.glob("*/encoder.json"))
+        return [path for path in named if path.suffix in PRECISIONS and not path.is_symlink()]
 
     def contents(self) -> pl.DataFrame:
         """One row a shelf: encoder (fingerprint), name, precision, items, vectors, megabytes, last_used."""
@@ -186,7 +196,9 @@ class Store:
             encoder, _, precision = folder.name.rpartition(".")
             used = time.strftime(WHEN, time.localtime(about.lstat().st_mtime))
             size = size_of(*folder.iterdir()) / 1e6
-            rows.append((encoder, _name_in(about), precision, len(shelf.rows), shelf.n_vectors, size, used))
+            rows.append(
+                (encoder, _name_in(about) or "?", precision, len(shelf.rows), shelf.n_vectors, size, used)
+            )
         columns = {"encoder": pl.String, "name": pl.String, "precision": pl.String, "items": pl.Int64,
                    "vectors": pl.Int64, "megabytes": pl.Float64, "last_used": pl.String}  # fmt: skip
         return pl.DataFrame(rows, schema=columns, orient="row")
@@ -212,28 +224,39 @@ class Store:
         """Remove shelves, or damaged files; returns how many bytes became free.
 
         `encoder` is a fingerprint or the beginning of one; with `unused_days` only shelves not used for so
-        long are removed. Without any argument everything is. Shelves that a process writes to are kept.
+        long are removed. Without any argument everything is. Shelves that a process writes to are kept, and
+        so is whatever the store did not write itself; a notice names that. Nothing is removed through a link.
         """
+        check_no_link(self.root)
         freed = 0
         for folder in self.folders():
+            about = folder / "encoder.json"
             if encoder is not None and not folder.name.startswith(encoder):
                 continue
-            age = _age(folder / "encoder.json")
-            if unused_days is not None and age < unused_days * DAY:
+            if unused_days is not None and _age(about) < unused_days * DAY:
                 continue
+            own = [
+                path for path in folder.iterdir() if OURS.fullmatch(path.name) and is_file(path, linked=False)
+            ]
+            others = sorted(path.name for path in set(folder.iterdir()) - set(own))
             if damaged:
-                doomed = [path for path in vector_files(folder) if _damage(path)]
-                leftovers = [*folder.glob(".*.part"), *folder.glob("*.writing")]
-                doomed += [path for path in leftovers if _age(path) > HOUR]
-            elif any(_age(mark) < HOUR for mark in folder.glob("*.writing")):
+                leftovers = [
+                    path for path in own if path.suffix in {".part", ".writing"} and _age(path) > HOUR
+                ]
+                own = [path for path in own if path.suffix == ".vectors" and _damage(path)] + leftovers
+            elif any(path.suffix == ".writing" and _age(path) < HOUR for path in own):
                 continue
-            else:
-                doomed = list(folder.iterdir())
-            for path in doomed:
+            elif others or _name_in(about) is None:
+                notice(
+                    f"{folder}: is kept with {', '.join(others[:3]) or about.name}, which is none of ours; "
+                    "delete the folder yourself if you do not need it"
+                )
+                own.remove(about) if about in own else None
+            for path in own:
                 freed += size_of(path)
                 path.unlink(missing_ok=True)
-            if not damaged:
-                shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):  # it holds something
+                folder.rmdir()
         return freed
 
 
@@ -254,7 +277,9 @@ def _key(kind: bytes, content: bytes) -> bytes:
 
 def vector_files(folder: Path) -> list[Path]:
     """The files of a shelf, those of each process in the order of writing."""
-    return sorted(path for path in folder.glob("[!.]*.vectors") if is_file(path))
+    return sorted(
+        path for path in folder.glob("*.vectors") if re.fullmatch(BATCH, path.name) and is_file(path)
+    )
 
 
 def _gather(
@@ -276,12 +301,13 @@ def _gather(
             values[offsets[place] : offsets[place + 1]] = source[start[place] : start[place] + count]
 
 
-def _name_in(about: Path) -> str:
-    """The name of a shelf; "?" where its file is damaged."""
+def _name_in(about: Path) -> str | None:
+    """The name of a shelf; None where its file is gone, damaged or not the store's."""
     try:
-        return str(parse_json(content_of(about), str(about))["name"])
-    except (InputError, TypeError, KeyError):
-        return "?"
+        content = parse_json(content_of(about), str(about))
+    except InputError:
+        return None
+    return str(content["name"]) if isinstance(content, dict) and set(content) == {"name"} else None
 
 
 def _age(path: Path) -> float:

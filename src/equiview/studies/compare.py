@@ -105,7 +105,14 @@ def _check_settings(audit: str, a: Run, b: Run) -> None:
     """InputError when two runs of an audit differ in a setting that can change what a query's values mean."""
     first, second = (settings_of(run, audit).model_dump(mode="json") for run in (a, b))
     for name in first:
-        if name not in FREE and first[name] != second[name]:
+        content = {run.manifest.files.get(f"{audit}.{name}") for run in (a, b)}
+        same = len(content) == 1 if None not in content else first[name] == second[name]
+        if name not in FREE and not same:
+            if first[name] == second[name]:
+                raise InputError(
+                    f"audit {audit!r} was run with {name} {json.dumps(first[name])} in {a.folder} and in "
+                    f"{b.folder}, and the file changed between them; run one of them again"
+                )
             raise InputError(
                 f"audit {audit!r} was run with {name} {json.dumps(first[name])} in {a.folder} and "
                 f"{json.dumps(second[name])} in {b.folder}; run one of them again with the other's setting"

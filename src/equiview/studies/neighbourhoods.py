@@ -27,6 +27,7 @@ from equiview.data.observations import Observations
 from equiview.data.run import Run
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError, UndefinedStatisticError
+from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
 from equiview.stats import holm, spearman_interval, spearman_p
 from equiview.studies.alike import check_once
@@ -228,7 +229,12 @@ def _biases(
         parts += list(_rows(run.name, GLOBAL, run.estimates.of(key), space.metrics))
         for (group,), part in groups.items():
             local = space.within(observations, part["image_id"].to_list(), settings)
-            measured = audit.measure(audit.view(local, settings), settings)
+            try:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    measured = audit.measure(audit.view(local, settings), settings)
+            except InputError as error:  # say its images are all of one group of people
+                notice(f"{run.name}: {group} ({len(part)} images) has no bias that can be measured: {error}")
+                continue
             parts += list(_rows(run.name, str(group), measured, space.metrics))
         progress("measuring", place + 1, len(runs))
     numbers = dict.fromkeys(("value", "low", "high", "chance"), pl.Float64)

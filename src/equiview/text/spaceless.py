@@ -21,10 +21,10 @@ _WORD = re.compile(rf"[{_LETTER}]|[^\W{_LETTER}]+")
 def is_spaceless(language: str) -> bool:
     """Whether a language is written without spaces between words.
 
-    >>> is_spaceless("th"), is_spaceless("ko")
-    (True, False)
+    >>> is_spaceless("th"), is_spaceless("zh-Hant"), is_spaceless("ko")
+    (True, True, False)
     """
-    return language in LETTERS
+    return language.partition("-")[0] in LETTERS
 
 
 def words_in(text: str) -> int:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from equiview.data.fields import LanguageLabel
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
@@ -36,7 +37,7 @@ class WordFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    language: str = "en"
+    language: LanguageLabel = "en"
     classes: dict[str, list[str]] = Field(min_length=1, validation_alias=AliasChoices("classes", "nouns"))
     plurals: dict[str, str] = Field(default_factory=dict)
     alone: list[str] = Field(default_factory=list)

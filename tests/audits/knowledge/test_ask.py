@@ -97,6 +97,17 @@ def test_a_file_of_the_user_replaces_prompts(tmp_path: Path) -> None:
     assert prompts_of(settings)["direct"]["xx"] == "Which?"
 
 
+def test_languages_may_be_named_otherwise_but_not_twice(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.toml"
+    path.write_text('[direct]\n"fr-FR" = "{question} Parmi: {options}"\n')
+    settings = KnowledgeSettings(prompts=str(path), languages=("French", "EN", "fr"))
+    assert settings.languages == ("fr", "en")
+    assert prompts_of(settings)["direct"]["fr"] == "{question} Parmi: {options}"
+    path.write_text('[direct]\nFrench = "Lequel?"\nfr = "Quoi?"\n')
+    with pytest.raises(InputError, match=r"\[direct\]: has 'fr' twice"):
+        prompts_of(settings)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from equiview.errors import InputError
 from equiview.making.make import make
 from tests.benchmarks import layouts
 from tests.build.removal.world import DOG, PERSON, coco, content, write
+from tests.faults.faults import FAULTS
 
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 WAIT = "print('begun', flush=True); sys.stdin.read()"
@@ -161,6 +164,87 @@ def test_an_image_whose_record_was_deleted_is_done_again_and_written(tmp_path: P
     (tmp_path / "out/index.html").unlink()
     built(f"coco:{tmp_path / 'in'}", tmp_path / "out")
     assert content(tmp_path / "out") == before
+
+
+DAMAGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a list": lambda record: [record],
+    "no made": lambda record: record.pop("made"),
+    "made of words": lambda record: record.update(made=["dog"]),
+    "made is null": lambda record: record.update(made=None),
+    "no reason": lambda record: record["rejected"].append({"target": "dog"}),
+    "no rejected": lambda record: record.pop("rejected"),
+    "a width in words": lambda record: record.update(width="64"),
+    "a width of nothing": lambda record: record.update(width=0),
+    "a width without end": lambda record: record.update(width=10**12),
+    "boxes that are true": lambda record: record.update(boxes_outside=True),
+    "fewer than no crowds": lambda record: record.update(crowds=-1),
+    "another image": lambda record: record.update(image_id="2"),
+    "a number as image": lambda record: record.update(image_id=1),
+    "a picture elsewhere": lambda record: record["made"][0].update(file="../../removals.parquet"),
+    "a picture of another class": lambda record: record["made"][0].update(target="person"),
+    "a share beyond all": lambda record: record["made"][0].update(share=1.5),
+    "a share of null": lambda record: record["made"][0].update(share=None),
+    "a box of three": lambda record: record["made"][0].update(region=[[1, 2, 3]]),
+    "a region in words": lambda record: record["made"][0].update(region="all"),
+    "captions in words": lambda record: record["made"][0].update(captions="a dog"),
+    "a caption of a number": lambda record: record["made"][0].update(captions=[{"caption": 1}]),
+    "nothing removed": lambda record: record["made"][0].update(removed=[]),
+    "refusals in words": lambda record: record.update(captions_refused={"too short": "two"}),
+}
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose images are done and whose tables are not written."""
+    place = tmp_path_factory.mktemp("begun")
+    built(coco(place / "in", {1: [DOG, PERSON]}), place / "out")
+    (place / "out/removals.parquet").unlink()
+    return place
+
+
+def continued(begun: Path, place: Path, spoil: Callable[[Path], object]) -> str:
+    """What is said where the record is spoiled before the build goes on."""
+    shutil.copytree(begun, place)
+    (path,) = (place / "out/records").iterdir()
+    spoil(path)
+    with pytest.raises(InputError) as error:
+        built(f"coco:{place / 'in'}", place / "out")
+    assert str(path) in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_record_that_is_damaged_is_named(begun: Path, tmp_path: Path, name: str) -> None:
+    def spoil(path: Path) -> None:
+        record = json.loads(path.read_text())
+        changed = DAMAGES[name](record)
+        path.write_text(json.dumps(changed if isinstance(changed, list) and name == "a list" else record))
+
+    assert "delete it and build again" in continued(begun, tmp_path / "here", spoil)
+
+
+@pytest.mark.parametrize("name", sorted(set(FAULTS) - {"missing", "a dangling link", "a looping link"}))
+def test_a_record_that_is_no_record_is_named_and_not_waited_for(
+    begun: Path, tmp_path: Path, name: str
+) -> None:
+    continued(begun, tmp_path / "here", FAULTS[name])
+
+
+def test_what_a_killed_process_was_writing_is_removed(begun: Path, tmp_path: Path) -> None:
+    shutil.copytree(begun, tmp_path / "here")
+    out = tmp_path / "here/out"
+    halves = [out / name / ".half.json.abcdefgh.part" for name in ("records", "removed", "annotations")]
+    for half in halves:
+        half.write_bytes(b"{")
+    built(f"coco:{tmp_path / 'here/in'}", out)
+    assert not any(half.exists() for half in halves)
+
+
+def test_a_record_whose_picture_is_gone_is_named(begun: Path, tmp_path: Path) -> None:
+    def spoil(path: Path) -> None:
+        next((path.parent.parent / "removed").iterdir()).unlink()
+
+    assert "is gone; delete it and build again" in continued(begun, tmp_path / "here", spoil)
 
 
 def test_another_seed_removes_something_else(tmp_path: Path) -> None:

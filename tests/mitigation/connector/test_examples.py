@@ -67,7 +67,7 @@ def test_files_of_json_lines(tmp_path: Path):
         ('{"image": "x", "question": "q"}', r"line 1: needs a field 'answer' that is text and not empty"),
         ('{"image": "x", "question": "q", "answer": " "}', "needs a field 'answer'"),
         ('{"image": 3, "question": "q", "answer": "a"}', "needs a field 'image'"),
-        ("[1]", "line 1: is no JSON object"),
+        ("[1]", "line 1: holds a list; expected an object"),
         ("{", "line 1: is not JSON"),
         ("", "holds nothing to learn from"),
     ],

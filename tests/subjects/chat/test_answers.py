@@ -125,3 +125,12 @@ def test_no_file_is_said():
         load_subject("answers:")
     with pytest.raises(InputError, match="no such file"):
         load_subject("answers:no/such.csv").ask(REQUESTS)
+
+
+def test_a_language_may_be_named_otherwise_but_not_twice(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("question_id,language,answer\nq1,French,A\nq1,en-US,B\nq2,FR,C\n")
+    assert set(load_subject(f"answers:{path}").known) == {"q1:fr", "q1:en", "q2:fr"}
+    path.write_text("question_id,language,answer\nq1,French,A\nq1,fr,B\n")
+    with pytest.raises(InputError, match="'q1:fr' is answered a second time"):
+        _ = load_subject(f"answers:{path}").known

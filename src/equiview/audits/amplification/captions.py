@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from equiview.data.languages import by_label
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.toml import parse_toml
@@ -82,7 +83,7 @@ def _parsed(toml: bytes, source: str) -> tuple[str, Mapping[str, Words]]:
         raise InputError(f'{source}: needs attribute = "gender" (or another) and a table for each language')
     return attribute, {
         language: {value: _list(entry, f"{source}, {language}.{value}") for value, entry in values.items()}
-        for language, values in content.items()
+        for language, values in by_label(content, source).items()
         if _is_table(values, f"{source}, {language}")
     }
 

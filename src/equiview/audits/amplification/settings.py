@@ -7,7 +7,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
-from equiview.benchmarks.prompts import UNKNOWN
+from equiview.data.fields import FileName, FileNames, LanguageLabel
+from equiview.data.labels import UNKNOWN
 
 
 class AmplificationSettings(Settings):
@@ -24,7 +25,7 @@ class AmplificationSettings(Settings):
         default=UNKNOWN,
         description="values of an attribute that do not count: several people who differ, or nobody knows",
     )
-    language: str = Field(default="en", description="language of questions and captions")
+    language: LanguageLabel = Field(default="en", description="language of questions and captions")
     prompt: str = Field(
         default="", description="what a chat model is asked; {question} stands for a question"
     )
@@ -32,8 +33,8 @@ class AmplificationSettings(Settings):
         default=False, description="go on without replies that are missing, and count them"
     )
     top: int = Field(default=50, ge=2, description="most frequent answers that are tested for amplification")
-    words: tuple[str, ...] = Field(default=(), description="files of masked words of your own (.toml)")
-    nouns: str = Field(default="", description="file of nouns of your own (.toml); none: COCO's things")
+    words: FileNames = Field(default=(), description="files of masked words of your own (.toml)")
+    nouns: FileName = Field(default="", description="file of nouns of your own (.toml); none: COCO's things")
     classifier: Literal["tf-idf", "bert"] = Field(
         default="tf-idf", description="what guesses who is shown from a caption"
     )

@@ -6,13 +6,14 @@ from pydantic import Field
 
 from equiview.audits.base import Settings
 from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
+from equiview.data.fields import LanguageLabels
 
 
 class IndividualSettings(Settings):
     """Which captions and languages are compared, how many pairs are kept, what counts as unequal."""
 
     captions: Choice = Field(default="each", description=CHOICE_ABOUT)
-    languages: tuple[str, ...] = Field(default=(), description="languages compared; none means all")
+    languages: LanguageLabels = Field(default=(), description="languages compared; none means all")
     sample: int = Field(
         default=20_000, ge=100, description="pairs of captions kept one by one, drawn by seed"
     )

@@ -23,6 +23,7 @@ import polars as pl
 from equiview.audits.knowledge.settings import MAX_TOKENS, KnowledgeSettings
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.quiz import QUESTIONS, checked_questions
+from equiview.data.languages import by_label
 from equiview.data.requests import Request
 from equiview.errors import InputError
 from equiview.io.files import content_of
@@ -150,7 +151,7 @@ def parsed(content: bytes, source: str) -> dict[str, dict[str, str]]:
                 raise InputError(
                     f"{source}, [{kind}] {language}: must hold both {' and '.join(PLACES)}, or neither"
                 )
-    return kinds
+    return {kind: by_label(texts, f"{source}, [{kind}]") for kind, texts in kinds.items()}
 
 
 def _with_picture(benchmark: Benchmark) -> list[bool]:

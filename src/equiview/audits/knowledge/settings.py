@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
+from equiview.data.fields import FileName, LanguageLabels
 
 Kind = Literal["direct", "paper", "cot-local", "cot-english"]
 MAX_TOKENS: dict[Kind, int] = {"direct": 64, "paper": 16, "cot-local": 2048, "cot-english": 2048}
@@ -21,8 +22,8 @@ class KnowledgeSettings(Settings):
         description="answer at once; at once, asked in English as in T; or reason first in the language of "
         "what is shown, or in English",
     )
-    prompts: str = Field(default="", description="file of prompts of your own (.toml)")
-    languages: tuple[str, ...] = Field(default=(), description="languages asked in; none means all")
+    prompts: FileName = Field(default="", description="file of prompts of your own (.toml)")
+    languages: LanguageLabels = Field(default=(), description="languages asked in; none means all")
     max_tokens: int | None = Field(
         default=None, ge=1, description="tokens that a reply may have; none: enough for the kind of prompt"
     )

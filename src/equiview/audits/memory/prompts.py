@@ -22,7 +22,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equiview.data.languages import language_name, language_names
+from equiview.data.fields import LanguageLabel
+from equiview.data.languages import by_label, language_name, language_names
 from equiview.errors import InputError
 from equiview.io.files import content_of, not_utf8
 from equiview.io.toml import parse_toml_as
@@ -36,7 +37,7 @@ FILES = (".j2", ".txt")
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    language: str
+    language: LanguageLabel
     checked: str = ""
     text: list[str] = Field(min_length=1)
 
@@ -104,12 +105,15 @@ def _of_toml(content: bytes, source: str) -> dict[str, list[str]]:
 
 def _of_folder(place: Path) -> dict[str, list[str]]:
     texts: dict[str, list[str]] = {}
-    for folder in sorted(path for path in place.iterdir() if path.is_dir() and path.name in language_names()):
+    folders = {path.name: path for path in sorted(place.iterdir()) if path.is_dir()}
+    for language, folder in by_label(folders, str(place)).items():
+        if language not in language_names():
+            continue
         numbered = {path.stem: path for path in sorted(folder.iterdir()) if path.suffix in FILES}
         wanted = [str(number) for number in range(len(numbered))]
         if sorted(numbered) != sorted(wanted) or not numbered:
             raise InputError(f"{folder}: expected files 0.j2, 1.j2 and so on; found: {', '.join(numbered)}")
-        texts[folder.name] = [_text(numbered[number]) for number in wanted]
+        texts[language] = [_text(numbered[number]) for number in wanted]
     if not texts:
         raise InputError(
             f"{place}: holds no folder named after a language, such as en, with files 0.j2, 1.j2"

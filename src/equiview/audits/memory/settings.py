@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from equiview.audits.base import Settings
+from equiview.data.fields import FileName, LanguageLabels
 
 AS_IT_IS = "none"
 """The translator that leaves descriptions as they are."""
@@ -13,8 +14,8 @@ AS_IT_IS = "none"
 class MemorySettings(Settings):
     """What is asked, who translates and scores, and what counts as unequal."""
 
-    languages: tuple[str, ...] = Field(default=(), description="languages asked in; default: all")
-    prompts: str = Field(
+    languages: LanguageLabels = Field(default=(), description="languages asked in; default: all")
+    prompts: FileName = Field(
         default="", description="a folder or .toml file of prompts; default: the shipped ones"
     )
     max_tokens: int = Field(default=1024, ge=16, description="maximum tokens of a description")

@@ -14,7 +14,7 @@ from equiview.audits.base import View
 from equiview.audits.estimating import Replicates
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS, classified, most_written
-from equiview.benchmarks.prompts import known_labels
+from equiview.data.labels import known_labels
 from equiview.data.observations import Observations
 from equiview.errors import InputError
 from equiview.metrics import recall_in_pool

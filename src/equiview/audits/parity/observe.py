@@ -16,8 +16,9 @@ from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.parallel import Captions, captions_of
-from equiview.benchmarks.prompts import Prompts, known_labels, read_prompts, shipped_prompts
+from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
+from equiview.data.labels import checked_labels
 from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors, taken
 from equiview.errors import InputError
@@ -317,7 +318,7 @@ def _labels(images: Items, name: str, prompts: Prompts | None, settings: ParityS
 
     Null where the label does not say of which group the image is.
     """
-    labels = known_labels(images.table[name], settings.unknown)
+    labels = checked_labels(images.table[name], images.source, settings.unknown, "parity.unknown")
     if prompts is None:
         return labels
     values = prompts.values_of(labels)

@@ -6,21 +6,22 @@ from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
 from equiview.benchmarks.parallel import CHOICE_ABOUT, Choice
-from equiview.benchmarks.prompts import UNKNOWN
+from equiview.data.fields import FileNames, LanguageLabel, LanguageLabels
+from equiview.data.labels import UNKNOWN
 
 
 class ParitySettings(Settings):
     """Captions, languages, pivot, prompts, groups, and what counts as a gap."""
 
     captions: Choice = Field(default="each", description=CHOICE_ABOUT)
-    languages: tuple[str, ...] = Field(default=(), description="languages compared; default: all")
+    languages: LanguageLabels = Field(default=(), description="languages compared; default: all")
     common: bool = Field(default=True, description="only images that are captioned in every language")
-    pivot: str = Field(
+    pivot: LanguageLabel = Field(
         default="", description="language the others are compared with; default: the most written on the web"
     )
     cutoffs: tuple[int, ...] = Field(default=(1, 5, 10), min_length=1)
     zero_shot: bool = Field(default=True, description="classify images whose labels have prompts")
-    prompts: tuple[str, ...] = Field(default=(), description="files of prompts of your own (.toml)")
+    prompts: FileNames = Field(default=(), description="files of prompts of your own (.toml)")
     attributes: tuple[str, ...] = Field(default=(), description="attributes to break accuracy down by")
     unknown: tuple[str, ...] = Field(
         default=UNKNOWN, description="labels that do not say of which group an image is"

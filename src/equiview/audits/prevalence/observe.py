@@ -10,6 +10,7 @@ from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items, blind_order
+from equiview.data.labels import checked_labels
 from equiview.data.languages import TIERS, tier_by_code, tiers_of
 from equiview.data.lists import RankedLists
 from equiview.data.observations import Observations
@@ -234,7 +235,7 @@ def _tiers(texts: Items, *, needed: bool) -> pl.Series:
 
 def _group(texts: Items, by: str) -> pl.Series:
     """The column `by` as text; InputError where a row is empty or there are too many groups to judge."""
-    groups = texts.attribute(by).cast(pl.String)
+    groups = checked_labels(texts.attribute(by).cast(pl.String), texts.source, ())
     if groups.null_count():
         row = groups.is_null().arg_true()[0]
         raise InputError(f"{texts.source}: column {by!r}, row {row + 1}: empty; every text needs a group")

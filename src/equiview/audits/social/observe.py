@@ -12,6 +12,7 @@ from equiview.audits.social.settings import ATTRIBUTES, BETWEEN, INTERSECTIONS, 
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.neutral import check_neutral, neutral_prompts_of
 from equiview.data.items import Items, blind_order
+from equiview.data.labels import checked_labels, known_labels
 from equiview.data.observations import Observations
 from equiview.data.relevance import Relevance
 from equiview.data.vectors import TokenVectors, Vectors
@@ -106,13 +107,15 @@ def labels_of(images: Items, settings: SocialSettings) -> pl.DataFrame:
             f"{images.source}: images have none of {', '.join(ATTRIBUTES)}; name attributes of people with "
             f"the setting 'attributes' (there are: {others or 'none'})"
         )
-    unknown = ["", *(word.casefold() for word in settings.unknown)]
     parts = {}
     for name in present:
-        part = pl.DataFrame({"image_id": images.ids, "value": images.attribute(name).cast(pl.String)})
+        given = images.attribute(name).cast(pl.String)
+        labels = checked_labels(given, images.source, settings.unknown, "social.unknown")
+        known = labels.drop_nulls().unique()
+        part = pl.DataFrame(
+            {"image_id": images.ids, "value": labels.fill_null(known_labels(given, ())).fill_null(given)}
+        )
         part = part.drop_nulls().select("image_id", pl.lit(name).alias("attribute"), "value")
-        words = part["value"].str.strip_chars().unique()
-        known = words.filter(~words.str.to_lowercase().is_in(unknown))
         if len(known) > 1:
             parts[name] = part
         elif name in settings.attributes or (name == present[-1] and not parts):

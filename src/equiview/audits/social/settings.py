@@ -7,7 +7,8 @@ import math
 from pydantic import Field, field_validator
 
 from equiview.audits.base import Settings
-from equiview.benchmarks.prompts import UNKNOWN
+from equiview.data.fields import FileNames, LanguageLabel, LanguageLabels
+from equiview.data.labels import UNKNOWN
 
 ATTRIBUTES = ("gender", "skin", "age", "race")
 INTERSECTIONS = ("gender x skin", "gender x race")
@@ -29,15 +30,15 @@ class SocialSettings(Settings):
         default=UNKNOWN,
         description="values that do not say which group an image shows; such images stay in the gallery",
     )
-    prompts: tuple[str, ...] = Field(
+    prompts: FileNames = Field(
         default=(),
         description="files of neutral prompts of your own, or berg: those of Berg et al., which S asks",
     )
-    languages: tuple[str, ...] = Field(default=("en",), description="languages of the prompts; empty: all")
+    languages: LanguageLabels = Field(default=("en",), description="languages of the prompts; empty: all")
     allowed: tuple[str, ...] = Field(
         default=(), description="words allowed in prompts although they name attributes"
     )
-    caption_language: str = Field(
+    caption_language: LanguageLabel = Field(
         default="",
         description="language of the captions that are matched; default: English, or the first one found",
     )

@@ -11,7 +11,14 @@ from equiview.build.history import History, history_tables
 from equiview.build.knowrecall.candidates import Candidate
 from equiview.build.knowrecall.check import judged, without_options, without_picture, write
 from equiview.build.knowrecall.export import export
-from equiview.build.knowrecall.people import rejected_by_people, without_rejected, write_for_people
+from equiview.build.knowrecall.people import (
+    Rejected,
+    check_known,
+    check_same_build,
+    rejected_by_people,
+    without_rejected,
+    write_for_people,
+)
 from equiview.build.knowrecall.plan import plans
 from equiview.build.knowrecall.rules import keep_rules
 from equiview.build.knowrecall.settings import KnowRecallSettings
@@ -42,7 +49,9 @@ class KnowRecall(Job):
         self.settings, self.history = settings, History()
         self.landmarks = _usable(read_landmarks(settings.places), settings, self.history)
         self.articles = {landmark.id: article_of(landmark, settings.places) for landmark in self.landmarks}
-        self.rejected = rejected_by_people(settings.decisions) if settings.decisions else {}
+        self.rejected: Rejected | None = None
+        if settings.decisions:
+            self.rejected = rejected_by_people(settings.decisions, settings.languages)
         checker = settings.checker or settings.writer
         self.models = models or settings.answerers(
             writer=settings.writer,
@@ -55,9 +64,10 @@ class KnowRecall(Job):
         """The places with pictures and articles, and what people decided."""
         articles = self.articles.values()
         made_from = {"places": as_input(self.settings.places, self.landmarks, progress, *articles)}
-        if path := self.settings.decisions:
-            decided = fingerprint(sorted(self.rejected.items()))
-            made_from["decisions"] = Input(name=path.name, fingerprint=decided)
+        if self.rejected:
+            judged = sorted(self.rejected.judged.items())
+            decided = fingerprint(sorted(self.rejected.reasons.items()), *judged)
+            made_from["decisions"] = Input(name=self.rejected.path.name, fingerprint=decided)
         return made_from
 
     def plan(self) -> list[Plan]:
@@ -85,6 +95,20 @@ class KnowRecall(Job):
         writer, count, seed = step("write", "writer"), settings.candidates, settings.seed
         candidates = write(writer, landmarks, articles, images, count=count, seed=seed)
         counts["written"] = len(candidates)
+        forth, back = step("translate", "translator"), step("translate back", "back_translator")
+        steps = forth, back, step("compare", "checker")
+
+        def translated(given: Sequence[Candidate]) -> Translations:
+            return translate(*steps, given, settings.languages, settings.attempts)
+
+        def reviewed(given: list[Candidate]) -> list[Candidate]:
+            if self.rejected is None:
+                return given
+            check_same_build(self.rejected, given, translated, images)
+            return without_rejected(given, self.rejected, history)
+
+        if self.rejected:
+            check_known(self.rejected, candidates)
         checks: Mapping[str, Callable[[list[Candidate]], list[Candidate]]] = {
             "rules": lambda given: keep_rules(given, history),
             "without options": lambda given: without_options(step("without options", "checker"), given),
@@ -92,13 +116,11 @@ class KnowRecall(Job):
                 step("without picture", "checker"), given, turns=settings.turns, seed=settings.seed
             ),
             "judged": lambda given: judged(step("judged", "checker"), given, images),
-            "people": lambda given: without_rejected(given, self.rejected, history),
+            "people": reviewed,
         }
         for name, check in checks.items():
             candidates = check(candidates)
             counts[name] = len(candidates)
-        forth, back = step("translate", "translator"), step("translate back", "back_translator")
-        steps = forth, back, step("compare", "checker")
         chosen, translations = select(steps, candidates, settings, history)
         counts["selected"] = len(chosen)
         if not chosen:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -13,8 +14,10 @@ from equiview.build.knowrecall.prompts import lettered
 from equiview.build.knowrecall.translate import Translations
 from equiview.data.items import Items, blind_order
 from equiview.data.languages import language_name
-from equiview.io.tables import Column, Schema, read_table
+from equiview.errors import InputError
+from equiview.io.tables import Column, Schema, read_table, without_apostrophe
 from equiview.review import Question, ReviewItem, ReviewSettings, ReviewText, write_review
+from equiview.review.unchanged import content_keys
 
 DECISIONS = Schema(
     "decisions",
@@ -22,6 +25,7 @@ DECISIONS = Schema(
         Column("item", pl.String, "the question and its language, as CANDIDATE:LANGUAGE"),
         Column("question", pl.String, "what people were asked of it"),
         Column("value", pl.String, "what they decided, empty where nothing is decided", nullable=True),
+        Column("fingerprint", pl.String, "of the item that they judged", nullable=True, optional=True),
     ),
 )
 SETTINGS = ReviewSettings(
@@ -66,21 +70,70 @@ def _item(candidate: Candidate, translated: Wording, language: str, images: Item
     return ReviewItem(id=f"{candidate.id}:{language}", group=name, picture=picture, fields=fields)
 
 
-def rejected_by_people(path: Path) -> dict[str, str]:
-    """The reasons of rejected candidates, from the decisions of a review's export."""
+@dataclass(frozen=True)
+class Rejected:
+    """What people rejected: the reasons by candidate, and fingerprints of the items, where known."""
+
+    path: Path
+    reasons: Mapping[str, str]
+    judged: Mapping[str, str]
+
+
+def rejected_by_people(path: Path, languages: Sequence[str]) -> Rejected:
+    """The candidates of which a translation into one of `languages` was rejected, by a review's export."""
     table = read_table(path, DECISIONS).filter(value="no")
+    if path.suffix == ".csv":
+        table = table.with_columns(without_apostrophe(table["item"]))
     said: dict[str, list[str]] = {}
+    judged: dict[str, str] = {}
     for row in table.iter_rows(named=True):
         candidate, _, language = row["item"].rpartition(":")
-        said.setdefault(candidate, []).append(f"{row['question']} ({language})")
-    return {candidate: ", ".join(reasons) for candidate, reasons in said.items()}
+        if language in languages:
+            said.setdefault(candidate, []).append(f"{row['question']} ({language})")
+            if key := row.get("fingerprint"):
+                judged[row["item"]] = key
+    return Rejected(path, {candidate: ", ".join(reasons) for candidate, reasons in said.items()}, judged)
+
+
+def check_same_build(
+    rejected: Rejected,
+    candidates: Sequence[Candidate],
+    translate: Callable[[Sequence[Candidate]], Translations],
+    images: Items,
+) -> None:
+    """InputError where people rejected another question than the one that has its number in this build.
+
+    A decision without a fingerprint, written by hand or by an earlier version, is taken at its word.
+    """
+    judged = {item.rpartition(":")[0] for item in rejected.judged}
+    by_id = {candidate.id: candidate for candidate in candidates if candidate.id in judged}
+    translations = translate(list(by_id.values()))
+    for item, before in rejected.judged.items():
+        candidate, _, language = item.rpartition(":")
+        wording = translations.get((candidate, language))
+        now = wording and content_keys([_item(by_id[candidate], wording, language, images)])[item]
+        if candidate in by_id and now != before:
+            raise InputError(
+                f"{rejected.path}: people judged another question {item!r} than this build has; give the "
+                "decisions of its own review, or places, models and settings as they were then"
+            )
+
+
+def check_known(rejected: Rejected, candidates: Iterable[Candidate]) -> None:
+    """InputError where people rejected a question that this build does not have."""
+    unknown = sorted(set(rejected.reasons) - {candidate.id for candidate in candidates})
+    if unknown:
+        raise InputError(
+            f"{rejected.path}: rejects {unknown[0]!r}, a question that this build does not have; give the "
+            "decisions of its own review"
+        )
 
 
 def without_rejected(
-    candidates: Sequence[Candidate], rejected: dict[str, str], history: History
+    candidates: Sequence[Candidate], rejected: Rejected, history: History
 ) -> list[Candidate]:
     """The candidates that people did not reject."""
     for candidate in candidates:
-        if reasons := rejected.get(candidate.id):
+        if reasons := rejected.reasons.get(candidate.id):
             history.note(candidate.id, "people", "people rejected a translation", reasons)
-    return [candidate for candidate in candidates if candidate.id not in rejected]
+    return [candidate for candidate in candidates if candidate.id not in rejected.reasons]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
+from equiview.data.fields import LanguageLabels
 from equiview.making import AskingSettings, Option, Reference
 
 LANGUAGES = ("ar", "zh", "en", "fr", "de", "el", "he", "it", "ja", "ko", "pt", "ru", "sr", "es", "th")
@@ -27,7 +28,7 @@ class KnowRecallSettings(AskingSettings):
     back_translator: Reference = Field(
         default="", description="Model that translates back; the checker by default."
     )
-    languages: tuple[str, ...] = Field(
+    languages: LanguageLabels = Field(
         default=LANGUAGES,
         description="Languages of the questions, codes between commas; English is one.",
     )

@@ -13,8 +13,8 @@ import polars as pl
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.build.removal.edits import edited
 from equiview.build.removal.fill import filling
-from equiview.build.removal.images import Remover
-from equiview.build.removal.output import COUNTS, FILES, TOKENS, requests_for, write_output
+from equiview.build.removal.images import PICTURES, RECORDS, Remover
+from equiview.build.removal.output import ANNOTATIONS, COUNTS, FILES, TOKENS, requests_for, write_output
 from equiview.build.removal.parsed import spacy_editor, spacy_phrases
 from equiview.build.removal.settings import RemovalMakingSettings
 from equiview.build.removal.sources import Source, Sources
@@ -24,6 +24,7 @@ from equiview.errors import InputError, unknown_name
 from equiview.io.fingerprint import fingerprint
 from equiview.io.pictures import stated_size
 from equiview.io.progress import Progress
+from equiview.io.stages import sweep
 from equiview.making import Job, Outcome, Task
 from equiview.making.card import Input
 from equiview.making.work import Work
@@ -83,6 +84,8 @@ class ObjectRemoval(Job):
     def make(self, work: Work) -> Outcome:
         """Remove objects from the remaining images, then write the output from all records."""
         remover = replace(self.remover, out=work.folder)
+        for name in (PICTURES, RECORDS, ANNOTATIONS):  # files that a killed process was writing
+            sweep(work.folder / name)
         rows = enumerate(self.items.images.ids)
         left = [row for row, name in rows if not remover.record_path(name).exists()]
         captioner = self.models.get("captioner")

@@ -19,13 +19,12 @@ from equiview.build.removal.captions import Phrases, naming, phrases_naming, pro
 from equiview.build.removal.edits import NO_WORDS, Editor, Refused, edited
 from equiview.build.removal.fill import Filling
 from equiview.build.removal.masks import runs_of
+from equiview.build.removal.records import picture_of, read_record
 from equiview.build.removal.rules import Rejected, Removal, candidates
 from equiview.build.removal.settings import RemovalSettings
 from equiview.build.removal.sources import Caption, Source
 from equiview.data.items import Items
 from equiview.data.seeds import seed_for
-from equiview.errors import InputError
-from equiview.io.files import parse_json
 from equiview.io.fingerprint import fingerprint
 from equiview.io.pictures import encoded
 from equiview.io.tables import write_bytes
@@ -57,14 +56,9 @@ class Remover:
         return self.out / RECORDS / f"{fingerprint(image)}.json"
 
     def record(self, image: str) -> dict[str, Any] | None:
-        """The record of an image, or None where there is none yet."""
+        """The record of an image, or None where there is none yet; InputError where it is damaged."""
         path = self.record_path(image)
-        if not path.exists():
-            return None
-        content = parse_json(path.read_text("utf-8"), str(path))
-        if not isinstance(content, dict):
-            raise InputError(f"{path}: is not what the builder writes; delete it and build again")
-        return content
+        return read_record(path, image, self.out / PICTURES) if path.exists() else None
 
     def remove(self, source: Source) -> dict[str, Any]:
         """Make the pictures of one image and write its record; an image with a record is skipped."""
@@ -123,7 +117,7 @@ class Remover:
         filled = self.filling(picture, mask)
         if (filled == picture).all():
             return UNCHANGED
-        name = f"{fingerprint(source.id, removal.target)}.jpg"
+        name = picture_of(source.id, removal.target)
         jpeg = encoded(Image.fromarray(filled), "JPEG", quality=self.settings.quality, subsampling=0)
         write_bytes(jpeg, self.out / PICTURES / name)
         return {

@@ -24,9 +24,10 @@ from equiview.io.progress import Progress
 from equiview.io.tables import write_bytes, write_parquet
 from equiview.subjects import Answerer, Encoder
 
+ANNOTATIONS = "annotations"
 FILES = (
     *("removals.parquet", "captions.parquet", "counts.csv", "still-seen.csv", "index.html", "words.html"),
-    *("annotations/captions_removed.json", "annotations/instances_removed.json"),
+    *(f"{ANNOTATIONS}/captions_removed.json", f"{ANNOTATIONS}/instances_removed.json"),
 )
 """The files besides pictures and records."""
 COUNTS = {"kind": pl.String, "what": pl.String, "count": pl.Int64}
@@ -177,7 +178,7 @@ def _write_coco(made: Sequence[dict[str, Any]], items: Benchmark, sources: Sourc
                 instances.append(_json(**identity, category_id=numbers[thing["object"]], **_shape(thing)))
     categories = [_json(id=number, name=name) for name, number in numbers.items()]
     info = _json(description="pictures from which objects were removed", filling=remover.filling.name)
-    folder = remover.out / "annotations"
+    folder = remover.out / ANNOTATIONS
     _write_lists(folder / "captions_removed.json", info, images=images, annotations=captions)
     _write_lists(
         folder / "instances_removed.json", info, images=images, annotations=instances, categories=categories

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from equiview.data.fields import LanguageLabels
 from equiview.making import AskingSettings, Option, Reference
 
 LANGUAGES = ("ar", "zh", "en", "fr", "de", "it", "ja", "pt", "es")
@@ -19,7 +20,7 @@ class VisRecallSettings(AskingSettings):
         description="Folder with landmarks.csv and images/ID/."
     )
     checker: Reference = Field(default="", description="Model that looks at every picture, as chat:MODEL.")
-    languages: tuple[str, ...] = Field(
+    languages: LanguageLabels = Field(
         default=LANGUAGES, description="Languages that need a title, codes between commas."
     )
     per_language: int = Field(default=50, ge=1, description="Places of each language, the best known first.")

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from equiview.benchmarks import Benchmark, load_benchmark
+from equiview.benchmarks.release import read_json_lines
 from equiview.data.items import Items
 from equiview.errors import InputError
-from equiview.io.files import parse_json, read_lines
 from equiview.io.fingerprint import fingerprint
 from equiview.mitigation.connector.settings import QUESTION
 
@@ -123,11 +123,8 @@ def _asked(examples: Examples, prompt: str) -> Examples:
 def _read(path: Path, fields: dict[str, str], prompt: str = "") -> Examples:
     """Examples of a file of JSON Lines; `fields` maps its fields to columns."""
     rows: list[dict[str, str]] = []
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, entry in read_json_lines(path):
         where = f"{path}, line {number}"
-        entry = parse_json(line, where)
-        if not isinstance(entry, dict):
-            raise InputError(f"{where}: is no JSON object")
         for name in ("image", *fields):
             if not isinstance(entry.get(name), str) or not entry[name].strip():
                 raise InputError(f"{where}: needs a field {name!r} that is text and not empty")

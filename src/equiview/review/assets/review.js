@@ -5,6 +5,7 @@ const form = document.querySelector("#answers");
 const help = document.querySelector("#help");
 const status = document.querySelector("#status");
 const back = document.querySelector("#back");
+const picture = document.querySelector("figure img");
 const sets = form ? [...form.querySelectorAll("fieldset")] : [];
 let vote = null; // the id of the judgement that was sent: sent again, it is the same judgement
 let waiting = false;
@@ -62,6 +63,10 @@ const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseco
 
 async function save() {
   if (vote || !sets.length) return;
+  if (picture?.complete && !picture.naturalWidth) {
+    say("The picture cannot be shown. Tell the person who gave you the link.", true);
+    return;
+  }
   const missing = sets.findIndex((set) => "required" in set.dataset && !chosen(set));
   if (missing >= 0) {
     sets[missing].setAttribute("aria-invalid", "true");
@@ -74,7 +79,8 @@ async function save() {
   waiting = true;
   form.classList.add("saving");
   sets.forEach((set) => (set.disabled = true));
-  const problem = await sent(JSON.stringify({ vote, item: Number(document.body.dataset.item), answers }));
+  const { item, shown } = document.body.dataset;
+  const problem = await sent(JSON.stringify({ vote, item: Number(item), answers, shown }));
   waiting = false;
   if (problem === null) {
     location.replace(document.body.dataset.home);
@@ -89,14 +95,16 @@ async function save() {
 async function sent(body) { // null when it is saved, else what is wrong with it
   const headers = { "Content-Type": "application/json", "X-CSRF-Token": document.body.dataset.csrf };
   for (let wait = 500; ; wait = Math.min(2 * wait, 8000)) {
+    let reason = "no connection";
     try {
       const signal = AbortSignal.timeout(15000);
       const reply = await fetch(`${document.body.dataset.home}votes`, { method: "POST", headers, body, signal });
       if (reply.ok) return null;
       if (reply.status === 409) return (await reply.json()).problem;
       if (reply.status < 500) return "This could not be saved. Open your link again.";
+      reason = "the server cannot save at the moment";
     } catch { /* no connection: try again */ }
-    say("Not saved yet: no connection. Trying again; leave this page open.", true);
+    say(`Not saved yet: ${reason}. Trying again; leave this page open.`, true);
     await pause(wait);
   }
 }

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from equiview.data.languages import read_language
 from equiview.data.requests import Reply, Stopped
 from equiview.errors import InputError
 from equiview.io.files import parse_json, read_json, read_lines
@@ -119,7 +120,10 @@ def _reply(row: Row, where: str) -> tuple[str, Reply]:
     if stopped not in get_args(Stopped):
         raise InputError(f"{where}: 'stopped' is {stopped!r}; expected one of {', '.join(get_args(Stopped))}")
     parts = ["id"] if "id" in row else ["question_id", "language", "prompt"]
-    return ":".join(_part(row, part, where) for part in parts if part in row), Reply(answer, stopped)
+    said = [_part(row, part, where) for part in parts if part in row]
+    if "id" not in row:
+        said[1] = read_language(said[1])
+    return ":".join(said), Reply(answer, stopped)
 
 
 def _check_fields(row: Row, where: str) -> None:

@@ -1,0 +1,109 @@
+"""Labels that tables give to people and things: one spelling of each, none that stands for a missing value.
+
+A label is read in Unicode's compatibility form (NFKC), without characters that nobody sees and without blanks
+around it. Labels that then still differ by case alone, or by what nobody sees within a word or an emoji, are
+refused with their counts: which of them is meant is not ours to say.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+
+import polars as pl
+
+from equiview.errors import InputError
+
+UNKNOWN = ("mixed", "both", "unsure", "disagreement", "unclear", "unknown", "nan")
+"""Labels of people that do not say which group an image shows."""
+MISSING = re.compile(
+    r"[-–—_.?]*|#?n/?a|n\.a\.?|<na>|nan|nat|none|null|nil|missing|empty|undefined|unspecified|"
+    r"no (data|value)|not (available|applicable|known)",
+    re.IGNORECASE,
+)
+"""What programs and people write where a value is missing."""
+JOINERS = "\u200c\u200d\ufe0f"
+"""Not seen, but part of words and emoji; at the ends of a label they mean nothing."""
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u3164\ufe00-\ufe0f\uffa0]")
+
+
+def cleaned(label: str) -> str:
+    r"""A label as it is read: NFKC, no character that nobody sees, no blank at its ends nor two within.
+
+    >>> [cleaned(label) for label in (" Female\u200b", "ｗｏｍａｎ", "East\u00a0 Asian")]
+    ['Female', 'woman', 'East Asian']
+    """
+    seen = (
+        letter
+        for letter in unicodedata.normalize("NFKC", label)
+        if letter in JOINERS or not (unicodedata.category(letter) == "Cf" or _UNSEEN.match(letter))
+    )
+    return " ".join("".join(seen).split()).strip(JOINERS + " ")
+
+
+def looks_missing(label: str) -> bool:
+    """Whether a label is a word that stands for a missing value.
+
+    >>> looks_missing("N/A"), looks_missing("man")
+    (True, False)
+    """
+    return MISSING.fullmatch(cleaned(label)) is not None
+
+
+def known_labels(labels: pl.Series, unknown: Iterable[str] = UNKNOWN) -> pl.Series:
+    """The labels that say of which group an image is, cleaned; null for what is empty or one of `unknown`.
+
+    >>> known_labels(pl.Series(["Female", "nonbinary ", "Unsure", " ", None])).to_list()
+    ['Female', 'nonbinary', None, None, None]
+    """
+    silent = {"", *(cleaned(word).casefold() for word in unknown)}
+    words = labels.cast(pl.String)
+    read = {word: cleaned(word) for word in words.drop_nulls().unique()}
+    known = {word: None if text.casefold() in silent else text for word, text in read.items()}
+    return words.replace_strict(known, default=None, return_dtype=pl.String)
+
+
+def checked_labels(
+    labels: pl.Series, source: str, unknown: Collection[str] = UNKNOWN, setting: str = ""
+) -> pl.Series:
+    """`known_labels`; InputError for two spellings of one label, and for what looks like a missing value.
+
+    >>> checked_labels(pl.Series("age", ["old", "n/a"]), "faces")
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: faces, 'age': 'n/a' (1) looks like a missing value; leave the cell empty, \
+or write a group in other words; there are 'n/a' (1), 'old' (1)
+    """
+    known = known_labels(labels, unknown)
+    source = f"{source}, {labels.name!r}"
+    counts: dict[str, int] = dict(known.drop_nulls().value_counts().sort(labels.name).iter_rows())
+    for label, count in counts.items():
+        if looks_missing(label):
+            there = ", ".join(f"{name!r} ({n:,})" for name, n in list(counts.items())[:12])
+            named = f", or name it in the setting {setting}" if setting else ""
+            raise InputError(
+                f"{source}: {label!r} ({count:,}) looks like a missing value; leave the cell empty{named}, "
+                f"or write a group in other words; there are {there}"
+            )
+    check_spellings(counts, source)
+    return known
+
+
+def check_spellings(counts: Mapping[str, int], source: str) -> None:
+    """InputError for two labels that differ by case alone, or by what nobody sees; `counts` says how many.
+
+    >>> check_spellings({"man": 3, "Man": 1}, "faces.csv, 'gender'")
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: faces.csv, 'gender': spells one label in two ways: 'man' (3) and 'Man' (1)
+    """
+    first: dict[str, str] = {}
+    for label in counts:
+        key = "".join(letter for letter in label.casefold() if letter not in JOINERS)
+        if (other := first.setdefault(key, label)) != label:
+            said = (
+                f"{repr(name) if name.isascii() else ascii(name)} ({counts[name]:,})"
+                for name in (other, label)
+            )
+            raise InputError(f"{source}: spells one label in two ways: {' and '.join(said)}")

@@ -1,0 +1,125 @@
+"""Rows for every surface that the registries hold: benchmarks, subjects, makers and commands.
+
+`missing_surfaces` names what is registered and has no row, so that a new one fails until it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import typer.main
+
+from equiview.benchmarks import BENCHMARKS
+from equiview.cli import app
+from equiview.making import MAKERS
+from equiview.subjects import SUBJECTS
+from tests.faults.faults import FAULTS
+from tests.faults.running import Case
+
+SHIPPED = {"pictograms", "pictograms-culture", "pictograms-people", "pictograms-quiz", "scenes"}
+"""Benchmarks that read nothing of the user's."""
+
+AUDIT = ("--audit", "prevalence", "--out", "out", "--setting", "prevalence.replicates=100")
+ASKED = ("--benchmark", "knowrecall:data", "--audit", "knowledge", "--out", "out")
+MADE = ("--out", "made")
+BUILD = ("build", "removal", "coco:data", "--fill", "mean", *MADE)
+TUNED = ("audit", "finetuned:tuned", "--benchmark", "folder:photos", *AUDIT)
+REVIEW = ("review", "asked", "--export", "said.csv")
+
+
+def read(benchmark: str) -> tuple[str, ...]:
+    """Words of an audit that reads the benchmark before anything else."""
+    return ("audit", "embeddings:data", "--benchmark", benchmark, *AUDIT)
+
+
+FILES: list[tuple[str, str, tuple[str, ...]]] = [
+    ("release", "data/benchmark.csv", read("3xcm:data")),
+    ("release", "data/image_metadata/part-0.parquet", read("3xcm:data")),
+    ("quiz", "data/data/fr-00000-of-00001.parquet", read("knowrecall:data")),
+    ("quiz", "answers.csv", ("audit", "answers:answers.csv", *ASKED)),
+    ("visrecall", "data/landmark_list.json", read("visrecall:data")),
+    ("visrecall", "data/image_list.json", read("visrecall:data")),
+    ("log", "log.eval", ("audit", "inspect-log:log.eval", *ASKED)),
+    ("asked", "asked/review.json", REVIEW),
+    ("asked", "asked/items.parquet", ("review", "asked")),
+    ("landmarks", "places/landmarks.csv", ("build", "visrecall", "places", *MADE)),
+    (
+        "landmarks",
+        "places/landmarks.csv",
+        ("build", "knowrecall", "places", "--writer", "chat:x/y", *MADE),
+    ),
+    ("trained", "tuned/finetune.json", TUNED),
+    ("trained", "tuned/model/heads.safetensors", TUNED),
+    ("finished", "out/manifest.json", ("study", "transfer", "--before", "out", "--after", "other", *MADE)),
+    ("finished", "out/manifest.json", ("study", "neighbourhoods", "out", "other", *MADE)),
+    ("finished", "out/manifest.json", ("study", "finetuning", "out", "other", *MADE)),
+]
+"""Further files, each of which meets every fault."""
+
+LEFT = {"missing", "a dangling link", "a looping link"}
+"""Faults after which a record is not there, and its image is done again."""
+
+
+def spoiled(pattern: str, fault: str, folder: Path) -> None:
+    (path,) = folder.glob(pattern)
+    FAULTS[fault](path)
+
+
+def nothing(_: Path) -> None:
+    """Spoil nothing: what is typed is wrong by itself."""
+
+
+def of_surfaces() -> Iterator[Case]:
+    """Every further file with every fault, and all subjects and makers without what they need."""
+    for place, path, words in FILES:
+        name = f"{' '.join(words[:2])}, {Path(path).name}"
+        for fault in FAULTS:
+            yield Case(f"{name}: {fault}", place, partial(spoiled, path, fault), words)
+    for fault in FAULTS:
+        spoil = partial(spoiled, "made/records/*.json", fault)
+        yield Case(f"build removal, record: {fault}", "begun", spoil, BUILD, 0 if fault in LEFT else 1)
+    for scheme in SUBJECTS.all():
+        for argument in ("", "nowhere/none" if scheme != "openai" else "m,url=nowhere"):
+            words = ("audit", f"{scheme}:{argument}", "--benchmark", "folder:photos", *AUDIT)
+            yield Case(f"subject {scheme}:{argument}", "photos", nothing, words)
+    for model in ("", "nowhere", "pictogram:none", "answers:none"):
+        yield Case(f"verify {model!r}", "photos", nothing, ("verify", model))
+    for entry in MAKERS.all().values():
+        command = (entry.value.kind, entry.value.name)
+        for name, more, said in (
+            ("without anything", (), "Missing"),
+            ("with an option that is none", ("--colour", "red"), "No such option"),
+        ):
+            yield Case(f"{' '.join(command)} {name}", "photos", nothing, (*command, *more), said=said)
+    data = ("--data", "folder:photos", *MADE)
+    for words in (
+        ("train", "connector", "--encoder", "pictogram:english", "--language-model", "nowhere/none", *MADE),
+        ("train", "finetune", "embeddings:nowhere", *data),
+        ("train", "finetune", "pictogram:english", *data, "--synthetic", "nowhere"),
+        ("train", "finetune", "pictogram:english", *data, "--ratio", "nan"),
+    ):
+        yield Case(f"words: {' '.join(words)}", "photos", nothing, words)
+
+
+def missing_surfaces(cases: Sequence[Case]) -> list[str]:
+    """The readers, makers and commands that are registered and stand in no case."""
+    typed = [case.words for case in cases]
+    named = {word.partition(":")[0] for words in typed for word in words if ":" in word}
+    begun = {words[:length] for words in typed for length in (1, 2)}
+    readers = [name for name in [*BENCHMARKS.all(), *SUBJECTS.all()] if name not in named | SHIPPED]
+    commands = commands_of(typer.main.get_command(app))
+    return readers + [" ".join(words) for words in commands if words not in begun]
+
+
+def commands_of(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every command that can be typed, as its words."""
+    if not hasattr(command, "commands"):
+        yield path
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        yield from commands_of(command.get_command(context, name), (*path, name))

@@ -114,6 +114,13 @@ def test_a_list_that_is_cut_off_is_named(place):
         read(place)
 
 
+@pytest.mark.parametrize("name", ["../../../outside.png", "a/../../../outside.png", "..\\o.png"])
+def test_a_picture_outside_the_folder_is_refused(place, name):
+    write(place, pictures={"1": [name], "2": ["a.jpg"]})
+    with pytest.raises(InputError, match="lies outside the folder"):
+        read(place)
+
+
 @pytest.mark.parametrize("region", ["DE", "de-DE", "deu", "ger", "German", "Deutsch", "de-CH"])
 def test_a_region_and_a_title_may_name_their_language_otherwise(place, region):
     before = read(place).tables

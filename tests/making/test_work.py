@@ -149,3 +149,11 @@ def test_a_kind_that_has_no_command_is_refused() -> None:
 def _made(folder: Path) -> Path:
     folder.mkdir()
     return folder
+
+
+@pytest.mark.parametrize("content", ['{"my": 1}', "years of work", ""])
+def test_a_file_of_the_cards_name_that_is_no_card_is_not_overwritten(tmp_path: Path, content: str) -> None:
+    (tmp_path / CARD).write_text(content)
+    with pytest.raises(InputError, match=r"maker.json: damaged or of another version"):
+        run(tmp_path, Letters(Size()))
+    assert (tmp_path / CARD).read_text() == content

@@ -58,6 +58,8 @@ class Benchmark:
     licence: str = ""
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     schemas: Mapping[str, Schema] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Width and height in pixels that annotations state of images, by id; no part of the fingerprint."""
 
     def __post_init__(self) -> None:
         self._check_relevance()

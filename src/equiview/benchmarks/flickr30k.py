@@ -64,7 +64,7 @@ def flickr30k(argument: str) -> Benchmark:
     images = image_items(place, names, ("flickr30k-images", "flickr30k_images", "images", "."), path)
     texts = text_items(captions, path)
     about = f"{len(images):,} images, {len(texts):,} English captions"
-    tables, schema = objects_of(place, names, options)
+    tables, schema, _ = objects_of(place, names, options)
     if "objects" not in tables:
         tables, more = _entities(place, captions)
         about += more

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.release import Release
+from equiview.benchmarks.release import NUMBER, UNMATCHED, Release
 from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema, read_table
@@ -20,7 +20,7 @@ ZHAO = Release(
     source="https://princetonvisualai.github.io/imagecaptioning-bias",
     licence="on request from the authors, research only",
     needs=(("images_val2014.csv", "*/images_val2014.csv"),),
-    options=("split",),
+    options=("split", UNMATCHED, "boxes"),
 )
 LABELS = Schema(
     "images_val2014",
@@ -41,9 +41,10 @@ def labels_of(place: Path) -> tuple[pl.DataFrame, Path]:
     """
     path = ZHAO.find(place)
     table = read_table(path, LABELS)
-    wrong = (~table["id"].str.contains(r"^\d+$")).arg_true()
+    wrong = (~table["id"].str.contains(NUMBER)).arg_true()
     if len(wrong):
         raise InputError(f"{path}, row {wrong[0] + 1}: id {table['id'][wrong[0]]!r} is not a number of COCO")
+    table = LABELS.check(table.with_columns(pl.col("id").str.replace(NUMBER, "$1")), str(path))
     lower = [pl.col(f"bb_{name}").str.to_lowercase().alias(name) for name in ATTRIBUTES]
     return table.with_columns(lower), path
 

@@ -19,9 +19,9 @@ from equiview.benchmarks.people import with_people
 from equiview.benchmarks.release import (
     Release,
     entries,
-    id_field,
     image_items,
     list_field,
+    number_field,
     optional_text,
     seek,
     text_field,
@@ -77,12 +77,17 @@ def vqav2(argument: str) -> Benchmark:
     annotated, annotations = _annotations(place, split)
     questions, answers = [], []
     for where, entry in entries(read_json(path), "questions", path, "question"):
-        name, image = id_field(entry, "question_id", where), id_field(entry, "image_id", where)
+        name, image = number_field(entry, "question_id", where), number_field(entry, "image_id", where)
         if not image.isdecimal():
             raise InputError(f"{where}: image_id {image!r} is not a number of COCO")
         if annotated and name not in annotations:
             raise InputError(f"{where}: question {name} has no annotation in {annotated}")
         annotation, source = annotations.get(name, {}), f"{annotated}, question {name}"
+        if "image_id" in annotation and number_field(annotation, "image_id", source) != image:
+            raise InputError(
+                f"{source}: image_id is {annotation['image_id']!r}, but {image!r} in {path}; are both files "
+                "of the same release?"
+            )
         kinds = (optional_text(annotation, key, source) for key in KINDS)
         questions.append((name, image, text_field(entry, "question", where), "en", *kinds))
         given = list_field(annotation, "answers", source) if annotation else []
@@ -116,7 +121,7 @@ def _annotations(place: Path, split: str) -> tuple[Path | None, dict[str, dict[s
     annotations = entries(read_json(path), "annotations", path, "annotation")
     of_question: dict[str, dict[str, Any]] = {}
     for where, entry in annotations:
-        name = id_field(entry, "question_id", where)
+        name = number_field(entry, "question_id", where)
         if name in of_question:
             raise InputError(f"{where}: question {name} is repeated")
         of_question[name] = entry

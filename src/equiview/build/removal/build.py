@@ -22,6 +22,7 @@ from equiview.data.items import Items
 from equiview.data.requests import Plan
 from equiview.errors import InputError, unknown_name
 from equiview.io.fingerprint import fingerprint
+from equiview.io.pictures import stated_size
 from equiview.io.progress import Progress
 from equiview.io.stages import sweep
 from equiview.making import Job, Outcome, Task
@@ -48,10 +49,12 @@ class ObjectRemoval(Job):
         self.settings = settings
         self.models = settings.answerers(captioner=settings.captioner) if models is None else models
         self.checker = _encoder(settings.check) if settings.check else None
-        self.items = load_benchmark(settings.benchmark)
+        boxes = f",boxes={settings.boxes}" if settings.boxes else ""
+        self.items = load_benchmark(settings.benchmark + boxes)
         self.sources = Sources(self.items)
         self.remover = remover_of(settings, self.items.images, Path())
         _check(self.items, self.sources, self.remover)
+        _check_sizes(self.items)
 
     def inputs(self, progress: Progress) -> dict[str, Input]:
         """The benchmark, the filling and the words of classes."""
@@ -141,6 +144,24 @@ def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
         raise InputError(
             f"{remover.words.source}: words of {remover.words.language!r}, whose phrases need a parser"
             "; name a pipeline of spaCy, or choose nouns or prompts as captions"
+        )
+
+
+def _check_sizes(items: Benchmark) -> None:
+    """InputError for pictures of another size than their boxes, or turned by EXIF so that none can tell."""
+    paths = items.images.table["path"] if items.sizes and "path" in items.images.table.columns else ()
+    wrong = []
+    for name, path in zip(items.images.ids, paths, strict=False):
+        stated, found = items.sizes.get(name), stated_size(Path(path)) if path else None
+        if stated and found and (found[:2] != stated or found[2]):
+            wrong.append((path, found, stated))
+    if wrong:
+        path, (width, height, turned), stated = wrong[0]
+        how = " and turned by its EXIF" if turned else ""
+        raise InputError(
+            f"{path}: is {width} x {height} pixels{how}, but its boxes are of {stated[0]:g} x {stated[1]:g} "
+            f"({len(wrong)} of {len(items.images)} pictures); take pictures as published, or correct width, "
+            "height and boxes"
         )
 
 

@@ -8,7 +8,7 @@ import re
 HIDDEN = "***"
 NAMED = r"(?:[\w-]*[_-])?(?:api[_-]?key|key|token|secret|password|passwd|pwd|signature|sig|auth)"
 IN_ADDRESS = re.compile(r"(?<=://)(?:[^/\s,]|,(?!\w+=))+(?=@)")
-IN_OPTION = re.compile(rf"(?i)\b({NAMED}\s*=\s*)('[^']*'|\"[^\"]*\"|[^\s,&;'\"<>)]+)")
+IN_OPTION = re.compile(rf"(?i)\b({NAMED}\s*=\s*)(?!VALUE\b)('[^']*'|\"[^\"]*\"|[^\s,&;'\"<>)]+)")
 IN_HEADER = re.compile(r"(?i)\b((?:bearer|basic)\s+)[\w.~+/=-]{6,}")
 OF_ENVIRONMENT = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|pgpassword)$")
 LEAST = 6
@@ -24,6 +24,8 @@ def redacted(text: str) -> str:
 
     >>> redacted("openai:m,url=https://me:pass@host/v1?api_key=abc&page=2")
     'openai:m,url=https://***@host/v1?api_key=***&page=2'
+    >>> redacted("METRIC[@K][,KEY=VALUE...]")
+    'METRIC[@K][,KEY=VALUE...]'
     >>> redacted("host=db password='a b' dbname=x")
     'host=db password=*** dbname=x'
     """

@@ -117,8 +117,8 @@ class InspectLog(FinishedAnswers):
         if strangers and not self.other_words:
             raise InputError(
                 f"{self.about}: {len(strangers)} of {len(requests)} samples were asked something else than "
-                f"the audit asks, the first of them {strangers[0].id!r}; if they answer its questions all the "
-                "same, add prompts=other"
+                f"the audit asks, the first of them {strangers[0].id!r}; if they answer its questions, "
+                "add prompts=other"
             )
         if others:
             notice(

@@ -45,7 +45,7 @@ from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.local import PROVIDER, register_provider
 from equiview.subjects.chat.quiet import logging_kept
 from equiview.subjects.chat.sending import SIDE
-from equiview.subjects.chat.task import EXTRA, NotAskedError, Told, asker, said, samples
+from equiview.subjects.chat.task import EXTRA, TRIES, NotAskedError, Told, asker, said, samples
 from equiview.subjects.encoders.checkpoint import Checkpoint
 
 OPTIONS = ("url", "temperature", "seed", "side", "connections", "timeout", "retries", "revision",
@@ -167,8 +167,6 @@ class InspectModel(Answerer):
         answered = 0
 
         def told(name: str, outcome: Reply | Exception) -> None:
-            if isinstance(outcome, Reply):
-                self._pay(outcome, requests[places[name]])
             waiting.put((name, outcome))
 
         def ask() -> None:
@@ -198,13 +196,17 @@ class InspectModel(Answerer):
             stop.set()
         self._check(requests, answered, failed)
 
-    def _pay(self, reply: Reply, request: Request) -> None:
-        """Count the cost of a reply; where the service does not state it, at most one token a letter."""
+    def _pay(self, request: Request, reply: Reply | None) -> None:
+        """Count the cost of an answer; where the service does not state it, at most one token a letter.
+
+        Of an answer that cannot be used, all that it may have been.
+        """
         if self.budget is None or self.price is None:
             return
         read, written = self.price
-        most = (len(request.prompt) * read + len(reply.text) * written) / 1e6
-        self.budget.add(most if reply.cost is None else reply.cost)
+        most = len(request.prompt) * read
+        most += (request.max_tokens if reply is None else len(reply.text)) * written
+        self.budget.add(most / 1e6 if reply is None or reply.cost is None else reply.cost)
 
     def _evaluate(
         self, requests: Sequence[Request], images: Items | None, told: Told, stop: threading.Event
@@ -220,6 +222,8 @@ class InspectModel(Answerer):
             stopped=lambda: stop.is_set() or (self.budget is not None and self.budget.reached),
             finished=model.api.aclose,
             price=self.price,
+            paid=self._pay,
+            tries=min(TRIES, self.retries + 1),
             seed=0 if self.seed is None and self.model.startswith(f"{PROVIDER}/") else self.seed,
         )
         self.logs.mkdir(parents=True, exist_ok=True)
@@ -250,7 +254,7 @@ class InspectModel(Answerer):
             attempt_timeout=self.timeout,
         )
         try:
-            return model.get_model(
+            opened = model.get_model(
                 self.model, base_url=self.url or None, config=settings, memoize=False, **self.placed
             )
         except InputError:
@@ -258,6 +262,10 @@ class InspectModel(Answerer):
         except Exception as error:  # a provider that is not there, or lacks its key or library
             text = re.sub(r"\[/?[a-z ]*\]", "", said(error).removeprefix("PrerequisiteError: "))
             raise InputError(f"{self.model}: {text.removeprefix('ERROR: ')}") from None
+        client: Any = getattr(opened.api, "client", None)
+        if hasattr(client, "max_retries"):
+            client.max_retries = 0  # Inspect asks again itself: both together ask three times as often
+        return opened
 
     def _check(self, requests: Sequence[Request], answered: int, failed: dict[str, Exception]) -> None:
         """InputError if anything was not answered: why, how often, and of which request first."""

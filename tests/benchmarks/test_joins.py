@@ -116,3 +116,76 @@ def test_two_faces_of_one_name_are_refused(tmp_path):
         stream.write("val/1.png,3-9,Male,White,False\n")
     with pytest.raises(InputError, match=r"names 'val/1.jpg' and 'val/1.png', which would be one image"):
         load_benchmark(f"fairface:{tmp_path}")
+
+
+def test_questions_without_answers_are_read_where_the_user_says_so(tmp_path, caplog):
+    layouts.vqav2(tmp_path)
+    path = tmp_path / "v2_mscoco_val2014_annotations.json"
+    edited(path, lambda content: content["annotations"][0].update(question_id=7))
+    with pytest.raises(InputError, match=r"nothing of '1000' \(1 of 3 questions"):
+        load_benchmark(f"vqav2:{tmp_path}")
+    read = load_benchmark(f"vqav2:{tmp_path},unmatched=0.4")
+    assert read.tables["questions"]["answer"].to_list() == [None, "dog", "dog"]
+    assert "annotates 1 questions that are not in" in caplog.text
+
+
+def test_people_are_joined_with_numbers_of_coco_alone(tmp_path, caplog):
+    layouts.coco(tmp_path / "coco")
+    layouts.coco_people(tmp_path / "people")
+    people = f"split=test,people={tmp_path / 'people'}"
+    assert load_benchmark(f"coco:{tmp_path / 'coco'},{people}").images.attribute("gender")[0] == "male"
+    assert "labels 2 of the 2 images, and 1 others" in caplog.text
+    layouts.coco_annotations(tmp_path / "coco", "removed", [1, 2])
+    with pytest.raises(InputError, match="leave it out with split=removed"):
+        load_benchmark(f"coco:{tmp_path / 'coco'},split=removed,people={tmp_path / 'people'}")
+    edited(tmp_path / "coco/dataset_coco.json", lambda content: content["images"][1].pop("cocoid"))
+    (tmp_path / "coco/annotations/instances_val2014.json").unlink()
+    with pytest.raises(InputError, match="is not named by its number in COCO"):
+        load_benchmark(f"coco:{tmp_path / 'coco'},{people}")
+
+
+def test_a_landmark_is_one_however_its_number_is_written(tmp_path):
+    layouts.visrecall(tmp_path)
+    before = load_benchmark(f"visrecall:{tmp_path}").fingerprint
+    path = tmp_path / "landmark_list.json"
+    for number in ("01", 1.0, "1.0"):
+        content = json.loads(path.read_text())
+        content[0]["landmark_id"] = number
+        layouts.data(path, content)
+        assert load_benchmark(f"visrecall:{tmp_path}").fingerprint == before
+    edited(tmp_path / "image_list.json", lambda content: content.update({"02": ["a.jpg"]}))
+    with pytest.raises(InputError, match="'2' is there twice"):
+        load_benchmark(f"visrecall:{tmp_path}")
+
+
+def test_of_two_files_that_could_be_a_picture_neither_is_taken(tmp_path):
+    layouts.phase(tmp_path)
+    layouts.picture(tmp_path / "phase_images/train/101.jpg")
+    layouts.text(tmp_path / "phase_images/val/101.json", "{}")
+    paths = load_benchmark(f"phase:{tmp_path}").images.table["path"]
+    assert paths[0].endswith("phase_images/val/101.png")
+    layouts.picture(tmp_path / "phase_images/val/101.jpg")
+    with pytest.raises(InputError, match=r"the picture of '101' could also be .*101\.jpg; keep one"):
+        load_benchmark(f"phase:{tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"id": "11", "img_path": "12.jpg"}, "the picture of '11' is '12.jpg', but '11.jpg' in"),
+        ({"id": "011", "img_path": "11.jpg"}, "'11.jpg' is the picture of '011' and of '11'"),
+    ],
+)
+def test_languages_agree_which_picture_an_image_is(tmp_path, entry, said):
+    layouts.xflickrco(tmp_path)
+    layouts.lines(tmp_path / "annotations/zh/test.jsonl", {"sentences": ["zh a"], **entry})
+    with pytest.raises(InputError, match=said):
+        load_benchmark(f"xflickrco:{tmp_path}")
+
+
+def test_a_language_without_some_images_is_said(tmp_path, caplog):
+    layouts.xflickrco(tmp_path)
+    path = tmp_path / "annotations/zh/test.jsonl"
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    assert len(load_benchmark(f"xflickrco:{tmp_path}").images) == 2
+    assert "has captions of 1 of the 2 images" in caplog.text

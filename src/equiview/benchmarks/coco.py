@@ -66,6 +66,8 @@ def coco(argument: str) -> Benchmark:
         names, captions = coco_captions(path, split)
     images = image_items(place, names, (".", "images"), path)
     if people := options.get("people"):
+        if split == "removed":  # numbered anew, so that number 1 is no image of COCO
+            raise InputError("'coco': people are of COCO's own images, so leave it out with split=removed")
         images = with_people(images, people)
     texts = text_items(captions, path)
     tables, schema, sizes = objects_of(place, names, options)

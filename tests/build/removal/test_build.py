@@ -85,7 +85,9 @@ def test_pictures_are_known_again_by_what_they_were_made_of(tmp_path: Path) -> N
     assert read.tables["removals"].row(0)[:2] == ("removed-1", "1")
     first, second = (tmp_path / f"in/val2014/{number}.jpg" for number in (1, 2))
     first.write_bytes(second.read_bytes())
-    with pytest.raises(InputError, match="image '1' of .* is not the picture that objects were removed from"):
+    with pytest.raises(
+        InputError, match=r"image '1' of .* is not the picture that objects were removed from"
+    ):
         load_benchmark(f"removals:{out},of={name}")
     table = pl.read_parquet(out / "removals.parquet").drop("source_hash")
     table.write_parquet(out / "removals.parquet")  # as earlier versions wrote it

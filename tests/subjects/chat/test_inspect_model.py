@@ -238,6 +238,48 @@ def test_logs_are_in_the_cache_folder_unless_said_otherwise(tmp_path):
     assert len(list((tmp_path / "mine").glob("*.eval"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("openai-api/loop/m", "LOOP_BASE_URL"),
+        ("openai-api/my-loop/m", "MY_LOOP_BASE_URL"),
+        ("openai/gpt-4o", "OPENAI_BASE_URL"),
+        ("openai/azure/gpt-4o", "AZURE_OPENAI_BASE_URL"),
+        ("grok/m", "XAI_BASE_URL"),
+        ("vllm/m", "VLLM_BASE_URL"),
+        ("anthropic/m", "INSPECT_EVAL_MODEL_BASE_URL"),
+    ],
+)
+def test_another_server_behind_the_same_name_is_another_model(model, variable, monkeypatch):
+    before = load_subject(f"chat:{model}").fingerprint
+    monkeypatch.setenv("UNRELATED_BASE_URL", "http://other")
+    assert load_subject(f"chat:{model}").fingerprint == before
+    monkeypatch.setenv(variable, "http://localhost:1/v1")
+    first = load_subject(f"chat:{model}").fingerprint
+    monkeypatch.setenv(variable, "http://localhost:2/v1")
+    assert len({before, first, load_subject(f"chat:{model}").fingerprint}) == 3
+    given = f"chat:{model},url=http://localhost:3/v1"
+    asked = load_subject(given).fingerprint
+    monkeypatch.delenv(variable)
+    assert load_subject(given).fingerprint == asked
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["seed=1.5", "connections=1.9", "seed=-1", "retries=1e3", "timeout=0", "side=15", "seed=9" + "0" * 19],
+)
+def test_what_is_counted_is_a_whole_number(option):
+    name = option.partition("=")[0]
+    with pytest.raises(InputError, match=f"chat: {name} is .*expected a whole number from"):
+        load_subject(f"chat:mockllm/model,{option}")
+
+
+def test_seeds_beyond_what_a_float_holds_are_told_apart():
+    first, second = (load_subject(f"chat:mockllm/model,seed={2**53 + more}") for more in (0, 1))
+    assert (first.seed, second.seed) == (2**53, 2**53 + 1)
+    assert first.fingerprint != second.fingerprint
+
+
 def test_the_fingerprint_is_of_what_can_change_an_answer():
     name = "chat:openai-api/loopback/m,url=http://127.0.0.1:1/v1"
     same = ["", ",retries=1", ",connections=2,timeout=5", ",logs=x", ",price_in=1,price_out=1"]

@@ -31,7 +31,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from equiview.data.arguments import number_option, split_argument, url_option
+from equiview.data.arguments import count_option, number_option, split_argument, url_option
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
@@ -58,6 +58,8 @@ LOCAL = (*HERE, "llama-cpp-python", "mockllm", "ollama", "sglang", "vllm")
 """Providers that run a model on machines of the user's own, where tokens have no price."""
 EVALUATION = ""
 """In place of a request's id where the whole evaluation failed."""
+ALSO_CALLED = {"GROK": "XAI"}
+"""Providers whose variables have another name."""
 _ONE_AT_A_TIME = threading.Lock()
 """Inspect runs one evaluation in a process at a time."""
 
@@ -82,11 +84,14 @@ class InspectModel(Answerer):
         def number(name: str, usual: float, least: float = 0) -> float:
             return number_option(options, name, usual, "chat", least)
 
+        def whole(name: str, usual: int, least: int = 0) -> int:
+            return count_option(options, name, usual, "chat", least)
+
         self.temperature = None if options.get("temperature") == "none" else number("temperature", 0)
-        self.seed = int(number("seed", 0)) if "seed" in options else None
-        self.side = int(number("side", SIDE, least=16))
-        self.connections = int(number("connections", 1, least=1)) if "connections" in options else None
-        self.timeout, self.retries = int(number("timeout", 600, least=1)), int(number("retries", 8))
+        self.seed = whole("seed", 0) if "seed" in options else None
+        self.side = whole("side", SIDE, least=16)
+        self.connections = whole("connections", 1, least=1) if "connections" in options else None
+        self.timeout, self.retries = whole("timeout", 600, least=1), whole("retries", 8)
         if ("price_in" in options) != ("price_out" in options):
             raise InputError("chat: give both price_in and price_out, or neither")
         self._price = (number("price_in", 0), number("price_out", 0)) if "price_in" in options else None
@@ -104,7 +109,23 @@ class InspectModel(Answerer):
         folder = provider in HERE and Path(path).expanduser().is_dir()
         model = f"{provider}/{Checkpoint.find(path, provider).fingerprint}" if folder else self.model
         settings = (self.temperature, self.seed, self.side, self.placed.get("dtype"))
-        return fingerprint(model, self.url, self.revision, *settings)
+        return fingerprint(model, self.address, self.revision, *settings)
+
+    @property
+    def address(self) -> str:
+        """Where it is asked, if that is said: by the option, else by the variables that Inspect may read.
+
+        As `LOOP_BASE_URL` for `openai-api/loop/...`, `AZURE_OPENAI_BASE_URL` for `openai/azure/...`.
+        """
+        if self.url:
+            return self.url
+        provider, *rest = self.model.split("/")
+        asked = rest[0] if provider == "openai-api" else provider
+        name = re.sub("[^A-Z0-9]", "_", asked.upper())
+        read = re.compile(
+            rf"(.*_)?({name}|{ALSO_CALLED.get(name, name)})(_.*)?_BASE_URL|INSPECT_EVAL_MODEL_BASE_URL"
+        )
+        return " ".join(value for key, value in sorted(os.environ.items()) if value and read.fullmatch(key))
 
     @property
     def sampled(self) -> bool:

@@ -189,3 +189,22 @@ def test_a_language_without_some_images_is_said(tmp_path, caplog):
     path.write_text(path.read_text().splitlines()[0] + "\n")
     assert len(load_benchmark(f"xflickrco:{tmp_path}").images) == 2
     assert "has captions of 1 of the 2 images" in caplog.text
+
+
+def test_how_many_images_have_no_text_objects_or_judgement_is_said(tmp_path, caplog):
+    layouts.coco(tmp_path)
+    place = f"coco:{tmp_path},split=val2014"
+    path = tmp_path / "annotations/captions_val2014.json"
+    edited(path, lambda content: content["images"].append({"id": 999, "file_name": "none.jpg"}))
+    for file in (tmp_path / "val2014").iterdir():
+        file.unlink()
+    found = [{"image_id": image, "category_id": 18, "bbox": [0, 0, 2, 2], "score": 0.9} for image in (1, 55)]
+    layouts.data(tmp_path / "found.json", found)
+    assert load_benchmark(place).about.endswith("3 objects in 2 of the images")
+    assert "1 of 3 images have no text, as '999'" in caplog.text
+    load_benchmark(f"{place},detections={tmp_path / 'found.json'}")
+    assert "1 of 2 detections are of other images, and 2 of 3 images have none" in caplog.text
+    layouts.text(tmp_path / "items.csv", "item_id,language,query_id\na,en,q1\n")
+    layouts.text(tmp_path / "queries.csv", "query_id\nq1\nq2\n")
+    load_benchmark(f"run:{tmp_path / 'lists.txt'}")
+    assert "nothing is relevant to 1 of 2 queries, as 'q2'" in caplog.text

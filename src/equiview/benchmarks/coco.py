@@ -73,7 +73,8 @@ def coco(argument: str) -> Benchmark:
     tables, schema, sizes = objects_of(place, names, options)
     about = f"{len(images):,} images, {len(texts):,} English captions"
     if tables:
-        about += f", {len(tables['objects']):,} objects"
+        objects = tables["objects"]
+        about += f", {len(objects):,} objects in {objects['image_id'].n_unique():,} of the images"
     schemas = {"objects": schema}
     return COCO.benchmark(images, texts, about=about, part=split, tables=tables, schemas=schemas, sizes=sizes)
 

@@ -9,6 +9,7 @@ need not be.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def vqav2(argument: str) -> Benchmark:
     asked, questions, answers = [], [], []
     for where, entry in entries(read_json(path), "questions", path, "question"):
         name, image = number_field(entry, "question_id", where), number_field(entry, "image_id", where)
-        if not image.isdecimal():
+        if not re.fullmatch("[0-9]+", image):
             raise InputError(f"{where}: image_id {image!r} is not a number of COCO")
         asked.append(name)
         annotation, source = annotations.get(name, {}), f"{annotated}, question {name}"

@@ -65,6 +65,14 @@ def test_annotations_of_images_that_their_file_lacks_are_refused(tmp_path):
         load_benchmark(f"coco:{tmp_path},split=val2014")
 
 
+def test_annotations_of_a_file_that_lists_no_image_are_of_the_images_of_captions(tmp_path):
+    layouts.coco(tmp_path)
+    edited(tmp_path / "annotations/instances_val2014.json", lambda content: content.pop("images"))
+    with pytest.raises(InputError, match=r"nothing of '999' \(1 of 3 images of annotations are missing\)"):
+        load_benchmark(f"coco:{tmp_path},split=val2014")
+    assert len(load_benchmark(f"coco:{tmp_path},split=val2014,unmatched=0.4").tables["objects"]) == 2
+
+
 def test_people_without_captions_are_refused(tmp_path):
     layouts.coco_people(tmp_path)
     with (tmp_path / "images_val2014.csv").open("a") as stream:

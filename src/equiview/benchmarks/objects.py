@@ -126,9 +126,8 @@ def object_tables(
             (number_field(entry, "image_id", where), where, entry)
             for where, entry in entries(content, "annotations", path, "annotation")
         ]
-        if "images" in content:
-            strange = [image for image, _, _ in of_image if image not in listed]
-            check_partners(strange, len(of_image), "images of annotations", f"{path}, images", options)
+        strange = [image for image, _, _ in of_image if image not in listed]
+        check_partners(strange, len(of_image), "images of annotations", f"{path}, images", options)
         rows = [
             _object(entry, image, categories, where, masks=schema is MASKED)
             for image, where, entry in of_image

@@ -57,6 +57,8 @@ def xflickrco(argument: str) -> Benchmark:
                 raise InputError(f"{where}: {name!r} is the picture of {image!r} and of {image_of[name]!r}")
             for slot, text in enumerate(texts_field(content, "sentences", where), start=1):
                 rows.append((image, path.parent.name, text, slot))
+        if not captioned:
+            raise InputError(f"{path}: holds no caption; get {XFLICKRCO.where}")
         captions_of[path] = len(captioned)
     for path, count in captions_of.items():
         if count < len(names):

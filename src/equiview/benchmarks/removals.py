@@ -168,7 +168,8 @@ def _check_sources(images: Items, table: pl.DataFrame, path: Path) -> None:
 def _captions_of(real: Benchmark, path: Path, *, whole: bool = False) -> pl.DataFrame:
     """The table `captions.parquet`; if `whole`, only its captions of `real`, which must all be there.
 
-    InputError for a caption of `real` that has another text or image in the table, and for missing ones.
+    InputError for a caption of `real` that has another text or image in the table, and for one that only one
+    of both has.
     """
     table, texts = read_table(path, CAPTIONS), real.need_texts()
     known = table.join(texts.table, on="id", how="inner", suffix=" there", maintain_order="left")
@@ -190,6 +191,15 @@ def _captions_of(real: Benchmark, path: Path, *, whole: bool = False) -> pl.Data
             f"and {len(table) - len(known)} of {len(table)} in the table are of no caption there); name the "
             "benchmark that it was built from, or build again"
         )
+    if whole and "image_id" in table.columns:
+        gone = table.filter(
+            pl.col("image_id").is_in(real.images.ids.implode()) & ~pl.col("id").is_in(texts.ids.implode())
+        )
+        if len(gone):
+            raise InputError(
+                f"{texts.source}: caption {gone['id'][0]!r} of {path} is missing "
+                f"({len(gone)} of {len(table)}); name what it was built from, unchanged, or build again"
+            )
     return table.filter(pl.col("id").is_in(known["id"].implode())) if whole else table
 
 

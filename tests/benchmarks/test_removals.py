@@ -114,6 +114,11 @@ def of_other_images(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(image_id=pl.lit("another"))
 
 
+def with_one_more(table: pl.DataFrame) -> pl.DataFrame:
+    table = table.with_columns(image_id=pl.col("id").str.split("-").list.first())
+    return pl.concat([table, table[:1].with_columns(id=pl.lit("i0-more"))])
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -121,6 +126,7 @@ def of_other_images(table: pl.DataFrame) -> pl.DataFrame:
         (of_other_images, "the image_id of caption .* is 'another'"),
         (lambda table: table[: len(table) // 2], "is missing"),
         (lambda table: table.with_columns(id="x" + pl.col("id")), "is missing"),
+        (with_one_more, r"texts.csv: caption 'i0-more' of .* is missing \(1 of 13\)"),
     ],
 )
 def test_captions_of_another_benchmark_are_refused(written, changed, said):

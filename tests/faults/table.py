@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from tests.faults.faults import FAULTS
+from tests.faults.joins import of_joins
 from tests.faults.running import Case
 from tests.faults.surfaces import of_surfaces
 
@@ -513,5 +514,6 @@ CASES: list[Case] = [
     *of_languages(),
     *of_names(),
     *of_people(),
+    *of_joins(partial(audit, READ)),
     *of_surfaces(),
 ]

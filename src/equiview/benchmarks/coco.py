@@ -66,12 +66,15 @@ def coco(argument: str) -> Benchmark:
         names, captions = coco_captions(path, split)
     images = image_items(place, names, (".", "images"), path)
     if people := options.get("people"):
+        if split == "removed":  # numbered anew, so that number 1 is no image of COCO
+            raise InputError("'coco': people are of COCO's own images, so leave it out with split=removed")
         images = with_people(images, people)
     texts = text_items(captions, path)
     tables, schema, sizes = objects_of(place, names, options)
     about = f"{len(images):,} images, {len(texts):,} English captions"
     if tables:
-        about += f", {len(tables['objects']):,} objects"
+        objects = tables["objects"]
+        about += f", {len(objects):,} objects in {objects['image_id'].n_unique():,} of the images"
     schemas = {"objects": schema}
     return COCO.benchmark(images, texts, about=about, part=split, tables=tables, schemas=schemas, sizes=sizes)
 

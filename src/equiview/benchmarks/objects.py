@@ -22,6 +22,7 @@ from equiview.benchmarks.release import (
 )
 from equiview.errors import InputError
 from equiview.io.files import read_json
+from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema
 
 OBJECTS = Schema(
@@ -125,9 +126,8 @@ def object_tables(
             (number_field(entry, "image_id", where), where, entry)
             for where, entry in entries(content, "annotations", path, "annotation")
         ]
-        if "images" in content:
-            strange = [image for image, _, _ in of_image if image not in listed]
-            check_partners(strange, len(of_image), "images of annotations", f"{path}, images", options)
+        strange = [image for image, _, _ in of_image if image not in listed]
+        check_partners(strange, len(of_image), "images of annotations", f"{path}, images", options)
         rows = [
             _object(entry, image, categories, where, masks=schema is MASKED)
             for image, where, entry in of_image
@@ -188,10 +188,12 @@ def detected(path: Path, names: Mapping[str, str], score: float, categories: Cat
     holds nothing of these images with a score of `score`.
     """
     rows = []
+    others = 0
     content = {"detections": read_json(path)}
     for where, entry in entries(content, "detections", path, "detection"):
         image = number_field(entry, "image_id", where)
         (sure,) = numbers([field(entry, "score", where)], 1, "score", where)
+        others += image not in names
         if image in names and sure >= score:
             _, _, width, height = numbers(field(entry, "bbox", where), 4, "bbox", where)
             found = entry | {"area": width * height, "iscrowd": 0}
@@ -201,7 +203,14 @@ def detected(path: Path, names: Mapping[str, str], score: float, categories: Cat
             f"{path}: holds no detection with a score of {score} or more in the {len(names):,} images; are "
             "its image_id those of the captions?"
         )
-    return pl.DataFrame(rows, schema=MASKED.dtypes, orient="row")
+    table = pl.DataFrame(rows, schema=MASKED.dtypes, orient="row")
+    bare = len(names) - table["image_id"].n_unique()
+    if others or bare:
+        notice(
+            f"{path}: {others} of {len(content['detections'])} detections are of other images, and {bare} of "
+            f"{len(names)} images have none with a score of {score}"
+        )
+    return table
 
 
 def _score(options: Mapping[str, str]) -> float:

@@ -12,6 +12,7 @@ import polars as pl
 from equiview.benchmarks.release import NUMBER, UNMATCHED, Release
 from equiview.data.items import Items
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema, read_table
 
 ZHAO = Release(
@@ -52,10 +53,20 @@ def labels_of(place: Path) -> tuple[pl.DataFrame, Path]:
 def with_people(images: Items, folder: str) -> Items:
     """The images with the `gender` and `skin` that a folder of labels says, null where it says nothing.
 
-    InputError where the folder is missing, or labels none of the images.
+    How many of both have no partner is said. InputError where the folder is missing, labels none of the
+    images, or an image is not a number of COCO.
     """
     labels, path = labels_of(ZHAO.open(folder)[0])
+    strange = images.ids.filter(~images.ids.str.contains(NUMBER))
+    if len(strange):
+        raise InputError(
+            f"{images.source}: image {strange[0]!r} is not named by its number in COCO, as in {path} "
+            f"({len(strange)} of {len(images)} are not); correct its id, or leave people out"
+        )
     table = images.table.join(labels.select("id", *ATTRIBUTES), on="id", how="left", maintain_order="left")
-    if not table["id"].is_in(labels["id"].implode()).any():
+    both = table["id"].is_in(labels["id"].implode()).sum()
+    if not both:
         raise InputError(f"{path}: labels none of the {len(images)} images ({images.source})")
+    if both < max(len(images), len(labels)):
+        notice(f"{path}: labels {both} of the {len(images)} images, and {len(labels) - both} others")
     return Items("image", table, images.source)

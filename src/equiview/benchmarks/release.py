@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,8 @@ from equiview.io.tables import Schema
 
 RELEASES: dict[str, Release] = {}
 """Every release by the name of its benchmark."""
+TEXT_ENDINGS = {".json", ".txt", ".csv", ".md", ".html", ".xml"}
+"""How files end that lie beside pictures and are none."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,24 @@ def seek(place: Path, *patterns: str) -> Path | None:
         if paths := sorted(path for path in place.glob(pattern) if is_file(path)):
             return paths[0]
     return None
+
+
+def files_by_stem(folder: Path, stems: Collection[str]) -> dict[str, Path]:
+    """The file below `folder` of each stem, its name without the ending; InputError where a stem has two.
+
+    Where a release does not say how the names of its pictures end. Files of text beside them are left out.
+    """
+    files: dict[str, Path] = {}
+    wanted = set(stems)
+    for path in sorted(folder.rglob("*")):
+        if path.stem not in wanted or path.suffix.lower() in TEXT_ENDINGS or not is_file(path):
+            continue
+        if path.stem in files:
+            raise InputError(
+                f"{path}: the picture of {path.stem!r} could also be {files[path.stem]}; keep one"
+            )
+        files[path.stem] = path
+    return files
 
 
 def read_lines_of(images: Sequence[str], reference: Path, path: Path) -> list[str]:

@@ -4,7 +4,8 @@
 the pictures, and `captions.parquet`, which says for each caption of BENCHMARK which classes it names.
 Everything after `of=` is the name of the benchmark, its options included. Before it, `gallery=DIR` (joined by
 `+`, if several) adds the captions of other splits, from the `captions.parquet` of each. BENCHMARK must be
-what the pictures were made of: a caption that is missing, of another image or of another text is refused.
+what the pictures were made of: a caption that is missing, of another image or of another text is refused, and
+so is a real image whose file holds something else.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ WRITTEN = Schema(
         Column("filling", pl.String, "what was put in its place", optional=True),
         Column("captions", pl.List(pl.String), "captions of the synthetic image", optional=True),
         Column("originals", pl.List(pl.String), "what they were, empty where they are new", optional=True),
+        Column("source_hash", pl.String, "a hash of the real image's file", True, optional=True),
     ),
 )
 CAPTIONS = Schema(
@@ -114,6 +116,7 @@ def removals(argument: str) -> Benchmark:
     known = {"image_id", *table.columns}
     real = load_benchmark(source)
     captions = [_captions_of(real, folder / "captions.parquet", whole=True)]
+    _check_sources(real.images, table, folder / "removals.parquet")
     for other in filter(None, options.get("gallery", "").split("+")):
         captions.append(_captions_of(real, Path(other).expanduser() / "captions.parquet"))
         real = _with_more(real, captions[-1])
@@ -143,10 +146,30 @@ def _apart(ids: pl.Series, taken: pl.Series) -> pl.Series:
     return ids
 
 
+def _check_sources(images: Items, table: pl.DataFrame, path: Path) -> None:
+    """InputError for a real image whose file is not what a picture was made of, where that is known."""
+    if "source_hash" not in table.columns:  # a folder of an earlier version
+        return
+    sources = table.with_columns(row=images.rows_of(table["source_id"])).drop_nulls("row").unique("row")
+    hashes = images.take(sources["row"].to_numpy()).hash_pictures()
+    other = [
+        name
+        for name, known, found in zip(sources["source_id"], sources["source_hash"], hashes, strict=True)
+        if known and isinstance(found, bytes) and found.hex() != known
+    ]
+    if other:
+        raise InputError(
+            f"{path}: image {min(other)!r} of {images.source} is not the picture that objects were removed "
+            f"from ({len(other)} of {len(sources)} differ); name what it was built from, unchanged, or build "
+            "again"
+        )
+
+
 def _captions_of(real: Benchmark, path: Path, *, whole: bool = False) -> pl.DataFrame:
     """The table `captions.parquet`; if `whole`, only its captions of `real`, which must all be there.
 
-    InputError for a caption of `real` that has another text or image in the table, and for missing ones.
+    InputError for a caption of `real` that has another text or image in the table, and for one that only one
+    of both has.
     """
     table, texts = read_table(path, CAPTIONS), real.need_texts()
     known = table.join(texts.table, on="id", how="inner", suffix=" there", maintain_order="left")
@@ -168,6 +191,15 @@ def _captions_of(real: Benchmark, path: Path, *, whole: bool = False) -> pl.Data
             f"and {len(table) - len(known)} of {len(table)} in the table are of no caption there); name the "
             "benchmark that it was built from, or build again"
         )
+    if whole and "image_id" in table.columns:
+        gone = table.filter(
+            pl.col("image_id").is_in(real.images.ids.implode()) & ~pl.col("id").is_in(texts.ids.implode())
+        )
+        if len(gone):
+            raise InputError(
+                f"{texts.source}: caption {gone['id'][0]!r} of {path} is missing "
+                f"({len(gone)} of {len(table)}); name what it was built from, unchanged, or build again"
+            )
     return table.filter(pl.col("id").is_in(known["id"].implode())) if whole else table
 
 

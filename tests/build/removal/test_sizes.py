@@ -107,8 +107,10 @@ def no_sizes(place):
     change(place, lambda content: [entry.pop("width") and entry.pop("height") for entry in content["images"]])
 
 
-@pytest.mark.parametrize(("said", "rewrite"), [("xyxy", None), ("relative", None), ("relative", edges),
-                                               ("xyxy", shares), ("xywh", edges), ("xywh", shares)])  # fmt: skip
+SAID = [("xyxy", None), ("relative", None), ("relative", edges), ("xyxy", shares), ("xywh", edges)]
+
+
+@pytest.mark.parametrize(("said", "rewrite"), [*SAID, ("xywh", shares)])
 def test_boxes_that_are_not_what_is_said_of_them_are_refused(name, tmp_path, said, rewrite):
     if rewrite:
         boxes_as(tmp_path, rewrite)

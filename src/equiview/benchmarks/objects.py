@@ -147,37 +147,40 @@ def _size(entry: Mapping[str, Any], where: str) -> tuple[float, float] | None:
 
 
 def _in_pixels(table: pl.DataFrame, boxes: str, sizes: Sizes, path: Path, *, check: bool) -> pl.DataFrame:
-    """The objects with boxes as xywh in pixels; with `check` InputError where boxes can hardly be that."""
+    """The objects with boxes as xywh in pixels; InputError where boxes can hardly be what `boxes` says.
+
+    With `check` they must agree with their area as well.
+    """
     known = pl.DataFrame(
         [(name, *size) for name, size in sizes.items()],
         schema={"image_id": pl.String, "W": pl.Float64, "H": pl.Float64},
         orient="row",
     )
     sized = table.join(known, on="image_id", how="left", maintain_order="left")
+    x, y, width, height = map(pl.col, EDGES)
     if boxes == "xyxy":
-        return table.with_columns(width=pl.col("width") - pl.col("x"), height=pl.col("height") - pl.col("y"))
+        sized = sized.with_columns(width=width - x, height=height - y)
     if boxes == "relative":
         if sized["W"].null_count():
             raise InputError(f"{path}: boxes are relative, but not every image has a width and a height")
         scaled = {name: pl.col(name) * pl.col(side) for name, side in zip(EDGES, "WHWH", strict=True)}
-        return sized.with_columns(**scaled).drop("W", "H")
-    x, y, width, height = map(pl.col, EDGES)
-    area, box, other = pl.col("area"), width * height, (width - x) * (height - y)
-    exactly = (other - area).abs() <= 0.01 * area + 1e-6
+        sized = sized.with_columns(**scaled)
     outside = (x + width > pl.col("W") + 2) | (y + height > pl.col("H") + 2)
-    wrong = (
-        (area > 1.1 * box + 16)
-        | outside.fill_null(False)
-        | (exactly & ((box - area).abs() > 0.01 * area + 1))
-    )
-    if check and (count := sized.select(wrong.sum()).item()) > WRONG * len(sized):
-        first = sized.filter(wrong).row(0, named=True)
+    tiny = (x >= 0) & (y >= 0) & (x + width <= 1) & (y + height <= 1)  # as shares are
+    wrong = outside.fill_null(False) | (width < 0) | (height < 0) | tiny
+    if check:
+        area, box, other = pl.col("area"), width * height, (width - x) * (height - y)
+        exactly = (other - area).abs() <= 0.01 * area + 1e-6
+        wrong |= (area > 1.1 * box + 16) | (exactly & ((box - area).abs() > 0.01 * area + 1))
+    if (count := sized.select(wrong.sum()).item()) > WRONG * len(sized):
+        row = sized.select(wrong.arg_max()).item()
+        first = table.row(row, named=True)
         raise InputError(
             f"{path}: {count} of {len(sized)} boxes contradict their area or the picture's size, as of "
             f"{first['object']!r} in {first['image_id']!r}: {[first[edge] for edge in EDGES]} with area "
             f"{first['area']:g}; say how they are written by boxes={'|'.join(BOXES)}"
         )
-    return table
+    return sized.drop("W", "H")
 
 
 def detected(path: Path, names: Mapping[str, str], score: float, categories: Categories) -> pl.DataFrame:

@@ -28,7 +28,12 @@ class Work:
         A folder with nothing but a card is begun again.
         """
         held = [entry.name for entry in folder.iterdir() if entry.name != LOCK]
-        others = [name for name in held if not name.startswith(".")]
+        ours = f".{CARD}."  # a card half written, whose writer was killed
+        others = [
+            name
+            for name in held
+            if not name.startswith(".") or (name.endswith(".part") and not name.startswith(ours))
+        ]
         if CARD not in held and others:
             raise InputError(
                 f"{folder}: is not empty and holds no {CARD} ({others[0]}); choose another folder"

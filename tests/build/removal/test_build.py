@@ -305,6 +305,10 @@ def test_flickr30k_entities_need_no_words(tmp_path: Path) -> None:
     assert table["kept"].to_list() == [["people"]] * 2
     captions = pl.read_parquet(tmp_path / "out/captions.parquet")
     assert captions["classes"].to_list() == [["people", "vehicles"]] * 2
+    size = "<size><width>4</width><height>4</height></size>"  # the pictures were made smaller since
+    (place / "Annotations/11.xml").write_text(f"<annotation>{size}{boxes}</annotation>")
+    with pytest.raises(InputError, match=r"11\.jpg: is 2 x 2 pixels, but its boxes are of 4 x 4 \(1 of 2"):
+        built(f"flickr30k:{place}", tmp_path / "b", fill="zero", classes=["vehicles"])
 
 
 def test_what_cannot_be_built_is_a_clear_error(tmp_path: Path) -> None:

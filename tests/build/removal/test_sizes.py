@@ -101,3 +101,43 @@ def test_relative_boxes_need_sizes(name, tmp_path):
     change(tmp_path, lambda content: content["images"][0].pop("width"))
     with pytest.raises(InputError, match="not every image has a width and a height"):
         load_benchmark(f"{name},boxes=relative")
+
+
+def no_sizes(place):
+    change(place, lambda content: [entry.pop("width") and entry.pop("height") for entry in content["images"]])
+
+
+SAID = [("xyxy", None), ("relative", None), ("relative", edges), ("xyxy", shares), ("xywh", edges)]
+
+
+@pytest.mark.parametrize(("said", "rewrite"), [*SAID, ("xywh", shares)])
+def test_boxes_that_are_not_what_is_said_of_them_are_refused(name, tmp_path, said, rewrite):
+    if rewrite:
+        boxes_as(tmp_path, rewrite)
+    with pytest.raises(InputError, match="boxes contradict their area or the picture's size"):
+        load_benchmark(f"{name},boxes={said}")
+
+
+def test_shares_with_areas_of_shares_are_refused_without_sizes(name, tmp_path):
+    boxes_as(tmp_path, shares)
+    no_sizes(tmp_path)
+    change(tmp_path, lambda content: [entry.update(area=0.1) for entry in content["annotations"]])
+    with pytest.raises(InputError, match="4 of 4 boxes contradict"):
+        load_benchmark(name)
+
+
+def test_edges_with_areas_of_masks_are_refused_by_the_pictures_alone(name, tmp_path):
+    boxes_as(tmp_path, edges)
+    no_sizes(tmp_path)
+    change(tmp_path, lambda content: [entry.update(area=300.0) for entry in content["annotations"]])
+    with pytest.raises(InputError, match=r"is 64 x 48 pixels, but its boxes reach to 96 x 48"):
+        job(name)
+
+
+def test_halved_pictures_are_refused_though_nothing_states_their_size(name, tmp_path):
+    no_sizes(tmp_path)
+    assert len(job(name).items.images) == 2
+    for path in (tmp_path / "val2014").iterdir():
+        Image.open(path).resize((WIDTH // 2, HEIGHT // 2)).save(path)
+    with pytest.raises(InputError, match=r"is 32 x 24 pixels, but its boxes reach to 56 x 40 \(2 of 2"):
+        job(name)

@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks import Benchmark, load_benchmark
+from equiview.benchmarks.objects import WRONG
 from equiview.build.removal.edits import edited
 from equiview.build.removal.fill import filling
 from equiview.build.removal.images import PICTURES, RECORDS, Remover
@@ -148,20 +149,31 @@ def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
 
 
 def _check_sizes(items: Benchmark) -> None:
-    """InputError for pictures of another size than their boxes, or turned by EXIF so that none can tell."""
-    paths = items.images.table["path"] if items.sizes and "path" in items.images.table.columns else ()
-    wrong = []
-    for name, path in zip(items.images.ids, paths, strict=False):
+    """InputError for pictures of another size than their boxes, or turned by EXIF so that none can tell.
+
+    Where nothing states their size, boxes of many pictures must not reach beyond them.
+    """
+    if "path" not in items.images.table.columns:
+        return
+    right, lower = pl.col("x") + pl.col("width"), pl.col("y") + pl.col("height")
+    reach = items.tables["objects"].group_by("image_id").agg(right.max().alias("x"), lower.max().alias("y"))
+    edges = {name: (x, y) for name, x, y in reach.iter_rows()}
+    wrong, beyond = [], []
+    for name, path in items.images.table.select("id", "path").iter_rows():
         stated, found = items.sizes.get(name), stated_size(Path(path)) if path else None
         if stated and found and (found[:2] != stated or found[2]):
             wrong.append((path, found, stated))
-    if wrong:
-        path, (width, height, turned), stated = wrong[0]
+        elif (
+            found and name in edges and any(e > side + 2 for e, side in zip(edges[name], found, strict=False))
+        ):
+            beyond.append((path, found, edges[name]))
+    if wrong or len(beyond) > WRONG * len(edges):
+        path, (width, height, turned), meant = (wrong or beyond)[0]
         how = " and turned by its EXIF" if turned else ""
         raise InputError(
-            f"{path}: is {width} x {height} pixels{how}, but its boxes are of {stated[0]:g} x {stated[1]:g} "
-            f"({len(wrong)} of {len(items.images)} pictures); take pictures as published, or correct width, "
-            "height and boxes"
+            f"{path}: is {width} x {height} pixels{how}, but its boxes "
+            f"{'are of' if wrong else 'reach to'} {meant[0]:g} x {meant[1]:g} ({len(wrong or beyond)} of "
+            f"{len(items.images)} pictures); take pictures as published, or correct width, height and boxes"
         )
 
 

@@ -21,7 +21,7 @@ from equiview.data.items import Items
 from equiview.data.requests import Request
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import write_bytes, write_parquet
+from equiview.io.tables import safe_csv, write_bytes, write_parquet
 from equiview.subjects import Answerer, Encoder
 
 ANNOTATIONS = "annotations"
@@ -73,11 +73,11 @@ def write_output(
     table = pl.DataFrame(_rows(made, items, remover.filling.name), schema=WRITTEN.dtypes)
     write_parquet(WRITTEN.check(table, "removals"), out / "removals.parquet")
     _write_coco(made, items, sources, remover)
-    write_bytes(counts.write_csv().encode(), out / "counts.csv")
+    write_bytes(safe_csv(counts).encode(), out / "counts.csv")
     rejected = [(entry["file"], entry["image_id"], entry["target"], *entry["sees"]) for entry in still]
     columns = ["file", "source_id", "target", "seen before", "seen after"]
     table = pl.DataFrame(rejected, schema=dict.fromkeys(columns, pl.String), orient="row")
-    write_bytes(table.write_csv().encode(), out / "still-seen.csv")
+    write_bytes(safe_csv(table).encode(), out / "still-seen.csv")
     write_sheet(remover, made, counts, still)
     write_words(out, sources, remover.words, progress)
 

@@ -45,3 +45,12 @@ def without_keys(text: str) -> str:
         if len(value) >= LEAST and OF_ENVIRONMENT.search(name):
             text = text.replace(value, HIDDEN)
     return text
+
+
+def legible(text: str) -> str:
+    r"""A reply without keys, and with U+FFFD for half of a letter (a lone surrogate), which no file holds.
+
+    >>> legible("a\ud83d!") == "a\ufffd!"
+    True
+    """
+    return without_keys(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))

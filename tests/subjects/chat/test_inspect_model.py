@@ -354,6 +354,14 @@ def test_a_wrong_name_is_said_in_one_line_and_without_its_secret(name):
     assert "sesame" not in str(error.value)
 
 
+@pytest.mark.parametrize("name", [f"chat:openai/{KEY}", f"chat:openai-api/loop/m,url=http://host/{KEY}/v1"])
+def test_a_key_in_a_name_or_an_address_is_refused(name, monkeypatch):
+    monkeypatch.setenv("LOOP_API_KEY", KEY)
+    with pytest.raises(InputError, match="holds the value of a key in the environment") as error:
+        load_subject(name)
+    assert KEY not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [("no-such-provider/m", "no-such-provider"), ("openai-api/nokey/m", "NOKEY_API_KEY")],

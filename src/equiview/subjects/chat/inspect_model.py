@@ -39,7 +39,7 @@ from equiview.extras import require
 from equiview.io.cache import cache_folder
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress
-from equiview.io.secrets import redacted
+from equiview.io.secrets import redacted, without_keys
 from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.local import PROVIDER, register_provider
@@ -77,6 +77,11 @@ class InspectModel(Answerer):
             raise InputError(
                 "subject 'chat' needs a model as Inspect names it: chat:openai/gpt-4o, "
                 "chat:openai-api/SERVICE/MODEL or chat:equiview-hf/PATH"
+            )
+        if without_keys(argument) != argument:
+            raise InputError(
+                "chat: the model's name or address holds the value of a key in the environment, which would "
+                "stand in every log; leave it out, Inspect reads it there"
             )
         self.url = url_option(options, "chat")
         self.revision = options.get("revision", "")

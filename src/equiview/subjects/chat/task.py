@@ -13,7 +13,7 @@ from equiview.data.items import Items
 from equiview.data.requests import Reply, Request, Stopped
 from equiview.extras import require
 from equiview.io.notices import notice
-from equiview.io.secrets import redacted, without_keys
+from equiview.io.secrets import legible, redacted
 from equiview.subjects.chat.quiet import hide_secrets
 from equiview.subjects.chat.sending import SIDE, Pictures
 
@@ -140,15 +140,6 @@ def reply_of(output: Any, price: tuple[float, float] | None = None) -> Reply:
     refused = not isinstance(content, str) and any(getattr(part, "refusal", None) for part in content)
     stopped: Stopped = "refused" if refused else STOPPED.get(output.stop_reason, "stop")
     return Reply(legible(output.completion), stopped, read, written, cost)
-
-
-def legible(text: str) -> str:
-    r"""A reply without keys, and with U+FFFD for half of a letter (a lone surrogate), which no file holds.
-
-    >>> legible("a\ud83d!") == "a\ufffd!"
-    True
-    """
-    return without_keys(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
 
 def _clean_output(output: Any, request: Request) -> None:

@@ -39,6 +39,8 @@ Kind = Literal[
     "filtered",  # `text`, stopped by a filter
     "refusal",  # `text` as a refusal, in the field of its own that OpenAI has for it
     "no choices",  # an answer that holds none
+    "tool",  # a call of a tool that nobody offered, and no words
+    "half a letter",  # `text` and a lone surrogate
 ]
 
 
@@ -196,6 +198,14 @@ class Handler(BaseHTTPRequestHandler):
         if kind in {"length", "filtered", "refusal"}:
             finish = {"length": "length", "filtered": "content_filter", "refusal": "stop"}[kind]
             return self._send(200, completion(asked, fault.text, finish, refusal=kind == "refusal"))
+        if kind == "tool":
+            called = {"id": "c", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+            content = completion(asked, "", "tool_calls")
+            content["choices"][0]["message"] |= {"content": None, "tool_calls": [called]}
+        if kind == "half a letter":
+            content = completion(asked, fault.text + "\ud83d")
+        if kind in {"tool", "half a letter"}:
+            return self._write(200, json.dumps(content).encode())
         if kind == "no choices":
             return self._send(200, completion(asked, "") | {"choices": []})
         if kind in {"truncated", "malformed"}:

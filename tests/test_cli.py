@@ -313,17 +313,18 @@ def test_an_unreadable_picture_stops_the_audit_or_is_left_out_by_name(monkeypatc
     for index in range(12):
         Image.new("RGB", (8, 8), (20 * index, 0, 0)).save(place / f"{index}.png")
     (place / "3.png").write_bytes(b"no picture")
-    images = pl.DataFrame({"id": [f"i{n}" for n in range(12)], "path": [f"{n}.png" for n in range(12)]})
+    names = [f"i{n}" if n != 3 else "=1+1" for n in range(12)]  # a formula, to a spreadsheet
+    images = pl.DataFrame({"id": names, "path": [f"{n}.png" for n in range(12)]})
     images.write_csv(place / "images.csv")
-    rows = [(f"i{n}-{c}", f"red {n} {c}", c, f"i{n}") for n in range(12) for c in ("en", "sw")]
+    rows = [(f"i{n}-{c}", f"red {n} {c}", c, names[n]) for n in range(12) for c in ("en", "sw")]
     texts = pl.DataFrame(rows, schema=["id", "text", "language", "image_id"], orient="row")
     texts.write_csv(place / "texts.csv")
     words = ("audit", "pictogram:aligned", "--benchmark", f"folder:{place}", "--audit", "prevalence")
     code, _, errors = equiview(*words, "--out", tmp_path / "stopped")
-    assert (code, "picture of 'i3' cannot be read" in errors) == (1, True)
+    assert (code, "picture of '=1+1' cannot be read" in errors) == (1, True)
     code, _, errors = equiview(*words, "--out", tmp_path / "skipped", "--on-error", "skip")
     assert (code, "left_out.csv" in errors) == (0, True)
-    assert pl.read_csv(tmp_path / "skipped" / "left_out.csv")["id"].to_list() == ["i3"]
+    assert pl.read_csv(tmp_path / "skipped" / "left_out.csv")["id"].to_list() == ["'=1+1"]
     card = json.loads((tmp_path / "skipped" / "manifest.json").read_text())["benchmark"]
     assert (card["counts"], "without 1 images" in card["name"]) == ({"images": 11, "texts": 22}, True)
     assert "did you mean 'skip'" in equiview(*words, "--out", tmp_path / "x", "--on-error", "skpi")[2]

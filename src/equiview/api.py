@@ -23,7 +23,7 @@ from equiview.data.run import Run, check_folder, check_usable
 from equiview.errors import InputError, unknown_name
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
-from equiview.io.tables import write_bytes, write_parquet
+from equiview.io.tables import safe_csv, write_bytes, write_parquet
 from equiview.making import MAKERS, Maker, Settings
 from equiview.making.make import Made
 from equiview.making.make import make as make_in
@@ -106,7 +106,7 @@ def audit(
             name=name, seed=seed, settings=settings, report=page_of, progress=progress,
         )  # fmt: skip
         if left_out is not None and len(left_out):
-            write_bytes(left_out.write_csv().encode(), run.folder / "left_out.csv")
+            write_bytes(safe_csv(left_out).encode(), run.folder / "left_out.csv")
     return run
 
 

@@ -73,6 +73,10 @@ HINTS = {
 """What to do about what an operating system refuses."""
 
 
+UNWRITTEN = ("(os error 27)", "(os error 28)", "(os error 122)", "PytorchStreamWriter", ". unexpected pos ")
+"""What safetensors and torch say of a full disk, in errors of their own: no `OSError`."""
+
+
 def as_input_error(error: BaseException) -> InputError | None:
     """What a user's machine or files did, as an `InputError` in one line; None for a defect of ours.
 
@@ -81,12 +85,15 @@ def as_input_error(error: BaseException) -> InputError | None:
 
     >>> print(as_input_error(OSError(errno.ENOSPC, "No space left on device", "runs/a")))
     runs/a: no space left on device; make room and run the same command again
+    >>> print(as_input_error(RuntimeError("I/O error: No space left on device (os error 28)")))
+    a file cannot be written, is the disk full? (I/O error: No space left on device (os error 28)); make \
+room and run the same command again
     >>> as_input_error(ZeroDivisionError()) is None
     True
     """
     if isinstance(error, InputError):
         return error
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) or any(said in str(error) for said in UNWRITTEN):
         return InputError(_of_system(error))
     if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
         said = _one_line(error)
@@ -100,7 +107,12 @@ def as_input_error(error: BaseException) -> InputError | None:
     return None
 
 
-def _of_system(error: OSError) -> str:
+def _of_system(error: BaseException) -> str:
+    if not isinstance(error, OSError):
+        return (
+            f"a file cannot be written, is the disk full? ({_one_line(error)}); make room and run the same "
+            "command again"
+        )
     where = " and ".join(os.fsdecode(name) for name in (error.filename, error.filename2) if name is not None)
     said = _one_line(error.strerror or error) or type(error).__name__
     hint = HINTS.get(error.errno or 0, "")

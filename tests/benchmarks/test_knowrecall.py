@@ -124,6 +124,18 @@ def test_the_line_of_a_wrong_entry_is_said(place: Path, tmp_path: Path) -> None:
         load_benchmark(f"knowrecall:{folder}")
 
 
+@pytest.mark.parametrize("name", ["../outside.png", "/etc/outside.png"])
+def test_a_picture_outside_the_folder_is_refused(place: Path, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "lines"
+    folder.mkdir()
+    as_lines(place, folder)
+    path = folder / "en.jsonl"
+    first, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps(json.loads(first) | {"image": name}), *rest]))
+    with pytest.raises(InputError, match="lies outside the folder"):
+        load_benchmark(f"knowrecall:{folder}")
+
+
 def as_region(place: Path, code: str) -> None:
     """Write another word wherever a landmark's language is French."""
     for path in (place / "data").glob("*.parquet"):

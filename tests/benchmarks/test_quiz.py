@@ -30,6 +30,7 @@ def test_a_quiz_passes_with_options_in_another_order_and_region() -> None:
     [
         ({"question": " "}, "row 4: question '2' in fr has an empty question"),
         ({"options": FOUR[:3]}, "row 4: question '2' in fr has fewer than 4 options"),
+        ({"options": [f"o{n}" for n in range(27)]}, "row 4: question '2' in fr has more than 26 options"),
         ({"options": ["a", "b", "c", " "]}, "row 4: question '2' in fr has an empty option"),
         ({"options": ["a", "b", "c", None]}, "row 4: question '2' in fr has an empty option"),
         ({"options": ["a", "b", "c", "a"]}, "row 4: question '2' in fr has an option twice"),

@@ -29,12 +29,12 @@ def write_removals(out: Path, source: str) -> None:
             "share": [0.2],
         }
     ).write_parquet(out / "removals.parquet")
-    write_captions(out, world.texts.table["id"][:2].to_list(), world.texts.texts[:2])
+    write_captions(out, world.texts.ids.to_list(), world.texts.texts)
 
 
 def write_captions(out: Path, ids: list[str], texts: list[str]) -> None:
-    """Two captions, the second of which names nothing."""
-    table = pl.DataFrame({"id": ids, "text": texts, "classes": [["cat", "dog"], []]})
+    """Captions, of which only the first names anything."""
+    table = pl.DataFrame({"id": ids, "text": texts, "classes": [["cat", "dog"], *[[]] * (len(ids) - 1)]})
     table.write_parquet(out / "captions.parquet")
 
 
@@ -92,3 +92,60 @@ def test_it_says_what_it_needs(written):
     out, _ = written
     with pytest.raises(InputError, match="removals:DIR,of="):
         load_benchmark(f"removals:{out}")
+
+
+def test_new_pictures_numbered_as_real_images_are_told_apart(tmp_path):
+    world = write_world(tmp_path / "world", images=3)
+    source = f"folder:{world}"
+    write_removals(tmp_path / "out", source)
+    first = load_benchmark(source).images.ids[0]
+    table = pl.read_parquet(tmp_path / "out/removals.parquet").with_columns(id=pl.lit(first))
+    table.write_parquet(tmp_path / "out/removals.parquet")
+    benchmark = load_benchmark(f"removals:{tmp_path / 'out'},of={source}")
+    assert benchmark.images.ids[-1] == f"removed-{first}"
+    assert benchmark.tables["removals"].row(0)[:2] == (f"removed-{first}", first)
+
+
+def rewritten(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(text=table["text"].reverse())
+
+
+def of_other_images(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(image_id=pl.lit("another"))
+
+
+def with_one_more(table: pl.DataFrame) -> pl.DataFrame:
+    table = table.with_columns(image_id=pl.col("id").str.split("-").list.first())
+    return pl.concat([table, table[:1].with_columns(id=pl.lit("i0-more"))])
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (rewritten, "the text of caption"),
+        (of_other_images, "the image_id of caption .* is 'another'"),
+        (lambda table: table[: len(table) // 2], "is missing"),
+        (lambda table: table.with_columns(id="x" + pl.col("id")), "is missing"),
+        (with_one_more, r"texts.csv: caption 'i0-more' of .* is missing \(1 of 13\)"),
+    ],
+)
+def test_captions_of_another_benchmark_are_refused(written, changed, said):
+    out, source = written
+    changed(pl.read_parquet(out / "captions.parquet")).write_parquet(out / "captions.parquet")
+    with pytest.raises(InputError, match=said):
+        load_benchmark(f"removals:{out},of={source}")
+
+
+def test_captions_in_another_order_give_the_same_numbers(written):
+    out, source = written
+    before = load_benchmark(f"removals:{out},of={source}").tables["mentions"].rows()
+    pl.read_parquet(out / "captions.parquet").reverse().write_parquet(out / "captions.parquet")
+    assert sorted(load_benchmark(f"removals:{out},of={source}").tables["mentions"].rows()) == sorted(before)
+
+
+def test_a_gallery_whose_captions_say_something_else_is_refused(written, tmp_path):
+    out, source = written
+    (tmp_path / "more").mkdir()
+    write_captions(tmp_path / "more", [load_benchmark(source).texts.ids[0]], ["something else"])
+    with pytest.raises(InputError, match="something else"):
+        load_benchmark(f"removals:{out},gallery={tmp_path / 'more'},of={source}")

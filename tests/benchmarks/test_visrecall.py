@@ -53,7 +53,11 @@ def test_twenty_pictures_are_read_by_default(place):
 
 def test_what_is_missing_is_counted(place):
     write(place, [{**LANDMARK, "wikipedia_de": ""}, {**LANDMARK, "landmark_id": "3"}])
-    loaded = read(place)
+    with pytest.raises(
+        InputError, match=r"nothing of '2' \(1 of 2 landmarks of image_list.json are missing\)"
+    ):
+        read(place)
+    loaded = read(place, ",unmatched=0.5")
     assert loaded.tables["landmarks"]["landmark_id"].to_list() == ["1"]
     assert loaded.about == (
         "2 images of 1 landmarks, 1 languages; 1 landmarks without pictures are left out; "
@@ -111,6 +115,13 @@ def test_a_list_that_is_cut_off_is_named(place):
     path = place / "landmark_list.json"
     path.write_text(json.dumps([LANDMARK])[:-4])
     with pytest.raises(InputError, match="is not JSON, is it cut off"):
+        read(place)
+
+
+@pytest.mark.parametrize("name", ["../../../outside.png", "a/../../../outside.png", "..\\o.png"])
+def test_a_picture_outside_the_folder_is_refused(place, name):
+    write(place, pictures={"1": [name], "2": ["a.jpg"]})
+    with pytest.raises(InputError, match="lies outside the folder"):
         read(place)
 
 

@@ -216,6 +216,14 @@ def test_a_history_counts_candidates_once_a_reason() -> None:
     assert history.rejections().to_dicts() == [{"step": "translate", "reason": "unreadable", "candidates": 1}]
 
 
+def test_reasons_are_no_formulas_in_the_table_of_rejections(tmp_path: Path) -> None:
+    history = History()
+    history.note("a", "judge", "=1+1")
+    history.write(tmp_path, {"@sum": 1})
+    assert (tmp_path / "rejections.csv").read_text().splitlines()[1:] == ["judge,'=1+1,1"]
+    assert (tmp_path / "counts.csv").read_text().splitlines()[1:] == ["'@sum,1"]
+
+
 def test_names_are_found_as_whole_words_only(tmp_path: Path) -> None:
     landmark = read_landmarks(landmarks(tmp_path, ["t1"]))[0]
     sound = Candidate(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from tests.faults.faults import FAULTS
+from tests.faults.joins import of_joins
 from tests.faults.running import Case
 from tests.faults.surfaces import of_surfaces
 
@@ -502,7 +504,27 @@ def of_people() -> Iterator[Case]:
         yield Case(name, "vectors", partial(with_people, values, prompt), words, 1, said)
 
 
+def with_boxes(scale: float, folder: Path) -> None:
+    """Boxes of another scale than the pictures."""
+    path = folder / "data" / "annotations" / "instances_val2014.json"
+    content = json.loads(path.read_text())
+    for entry in content["annotations"]:
+        entry["bbox"] = [scale * edge for edge in entry["bbox"]]
+    path.write_text(json.dumps(content))
+
+
+def of_boxes() -> Iterator[Case]:
+    """Boxes that are not of the pictures, and a folder of the user's own files."""
+    words = ("build", "removal", "coco:data", "--fill", "mean", "--out")
+    yield Case(
+        "boxes of shares", "begun", partial(with_boxes, 0.01), (*words, "new"), said="boxes contradict"
+    )
+    yield Case("boxes of larger pictures", "begun", partial(with_boxes, 2), (*words, "new"), said="reach to")
+    yield Case("removal, --out is of something else", "begun", nothing, (*words, "data"), said="not empty")
+
+
 CASES: list[Case] = [
+    *of_boxes(),
     *of_files(),
     *of_words(),
     *of_settings(),
@@ -513,5 +535,6 @@ CASES: list[Case] = [
     *of_languages(),
     *of_names(),
     *of_people(),
+    *of_joins(partial(audit, READ)),
     *of_surfaces(),
 ]

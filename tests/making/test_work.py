@@ -149,3 +149,20 @@ def test_a_kind_that_has_no_command_is_refused() -> None:
 def _made(folder: Path) -> Path:
     folder.mkdir()
     return folder
+
+
+@pytest.mark.parametrize("content", ['{"my": 1}', "years of work", ""])
+def test_a_file_of_the_cards_name_that_is_no_card_is_not_overwritten(tmp_path: Path, content: str) -> None:
+    (tmp_path / CARD).write_text(content)
+    with pytest.raises(InputError, match=r"maker.json: damaged or of another version"):
+        run(tmp_path, Letters(Size()))
+    assert (tmp_path / CARD).read_text() == content
+
+
+def test_files_half_written_by_others_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".film.part").write_text("a download")
+    with pytest.raises(InputError, match=r"is not empty and holds no maker\.json \(\.film\.part\)"):
+        run(tmp_path, Letters(Size()))
+    assert (tmp_path / ".film.part").read_text() == "a download"
+    (tmp_path / ".film.part").rename(tmp_path / f".{CARD}.x.part")  # as a process killed at its first file
+    run(tmp_path, Letters(Size()))

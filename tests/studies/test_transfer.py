@@ -63,6 +63,14 @@ def test_the_same_subject_may_be_measured_after(tmp_path):
     assert [model.after[0].name for model in models] == [f"m{number}" for number in range(10)]
 
 
+def test_benchmarks_of_one_name_with_other_items_are_refused(tmp_path):
+    before, after = simple(tmp_path / "a")
+    card = after[0].manifest.benchmark.model_copy(update={"fingerprint": "of other answers"})
+    after[0].manifest.__dict__["benchmark"] = card
+    with pytest.raises(InputError, match=r"was run on 'answers' in .* but with other items"):
+        matched(before, after)
+
+
 def test_the_28_of_the_paper_are_every_pair_of_its_metrics_and_attributes(tmp_path):
     rng = np.random.default_rng(0)
 

@@ -24,6 +24,7 @@ from equiview.data.registry import Registry
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
+from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema
 
 
@@ -58,6 +59,8 @@ class Benchmark:
     licence: str = ""
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     schemas: Mapping[str, Schema] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Width and height in pixels that annotations state of images, by id; no part of the fingerprint."""
 
     def __post_init__(self) -> None:
         self._check_relevance()
@@ -165,7 +168,7 @@ IMAGE_ID = Schema("texts", (Column("image_id", pl.String, "the image that the te
 def same_image(images: Items, texts: Items) -> Relevance:
     """Each text is relevant to the image that its `image_id` names.
 
-    InputError names the first text whose image is not among the images.
+    InputError names the first text whose image is not among the images. Images without a text are counted.
     """
     image_ids = IMAGE_ID.check(texts.table, texts.source)["image_id"]
     rows = images.rows_of(image_ids)
@@ -175,6 +178,8 @@ def same_image(images: Items, texts: Items) -> Relevance:
             f"{texts.source}: column 'image_id', row {row + 1}: text {texts.ids[row]!r} is of image "
             f"{image_ids[row]!r}, which is not among the images ({images.source})"
         )
+    if len(bare := images.ids.filter(~images.ids.is_in(image_ids.implode()))):
+        notice(f"{texts.source}: {len(bare)} of {len(images)} images have no text, as {bare[0]!r}")
     return Relevance.from_pairs(rows, range(len(texts)), n_queries=len(images), n_items=len(texts))
 
 

@@ -8,9 +8,11 @@ COCO (Lin et al., ECCV 2014) as it is published: `train2014/`, `val2014/` (or 20
 
 If `annotations/instances_*.json` is there, the table `objects` says what is in each image and where. With
 `masks=yes` it holds the masks as well; with `detections=FILE` it is what a detector found, in COCO's layout
-of results, with scores of at least `score`.
+of results, with scores of at least `score`. Boxes are xywh; `boxes=xyxy` reads left, upper, right and lower
+edge, `boxes=relative` xywh as shares of the picture. Boxes that contradict `area` or the size are refused.
 
-`people=DIR` adds the gender and skin tone of `coco-people` to the images, by number.
+`people=DIR` adds the gender and skin tone of `coco-people` to the images, by number. Every image must be in
+`instances_*.json`, and every annotation of one of its images; `unmatched=SHARE` is the share that need not.
 """
 
 from __future__ import annotations
@@ -21,12 +23,13 @@ from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.objects import OBJECT_OPTIONS, objects_of
 from equiview.benchmarks.people import with_people
 from equiview.benchmarks.release import (
+    UNMATCHED,
     Release,
     entries,
     field,
-    id_field,
     image_items,
     list_field,
+    number_field,
     seek,
     text_field,
     text_items,
@@ -40,7 +43,7 @@ COCO = Release(
     source="https://cocodataset.org",
     licence="annotations CC BY 4.0, images under Flickr's terms",
     needs=(("dataset_coco.json", "annotations/captions_*.json"),),
-    options=("split", "people", *OBJECT_OPTIONS),
+    options=("split", "people", *OBJECT_OPTIONS, UNMATCHED),
 )
 KARPATHY = ("test", "val", "train", "restval")
 YEARS = ("val2014", "train2014", "val2017", "train2017", "removed")
@@ -63,13 +66,17 @@ def coco(argument: str) -> Benchmark:
         names, captions = coco_captions(path, split)
     images = image_items(place, names, (".", "images"), path)
     if people := options.get("people"):
+        if split == "removed":  # numbered anew, so that number 1 is no image of COCO
+            raise InputError("'coco': people are of COCO's own images, so leave it out with split=removed")
         images = with_people(images, people)
     texts = text_items(captions, path)
-    tables, schema = objects_of(place, names, options)
+    tables, schema, sizes = objects_of(place, names, options)
     about = f"{len(images):,} images, {len(texts):,} English captions"
     if tables:
-        about += f", {len(tables['objects']):,} objects"
-    return COCO.benchmark(images, texts, about=about, part=split, tables=tables, schemas={"objects": schema})
+        objects = tables["objects"]
+        about += f", {len(objects):,} objects in {objects['image_id'].n_unique():,} of the images"
+    schemas = {"objects": schema}
+    return COCO.benchmark(images, texts, about=about, part=split, tables=tables, schemas=schemas, sizes=sizes)
 
 
 Caption = tuple[str, str, str, int]
@@ -83,7 +90,7 @@ def karpathy(path: Path, split: str) -> tuple[dict[str, str], list[Caption]]:
         if field(entry, "split", where) != split:
             continue
         name = text_field(entry, "filename", where)
-        image = id_field(entry, "cocoid", where) if entry.get("cocoid") else Path(name).stem
+        image = number_field(entry, "cocoid", where) if entry.get("cocoid") else Path(name).stem
         if image in names:
             raise InputError(f"{where}: {image!r} is repeated")
         names[image] = f"{text_field(entry, 'filepath', where)}/{name}" if "filepath" in entry else name
@@ -99,14 +106,14 @@ def coco_captions(path: Path, split: str) -> tuple[dict[str, str], list[Caption]
     content = read_json(path)
     names: dict[str, str] = {}
     for where, entry in entries(content, "images", path, "image"):
-        image = id_field(entry, "id", where)
+        image = number_field(entry, "id", where)
         if image in names:
             raise InputError(f"{where}: {image!r} is repeated")
         names[image] = f"{split}/{text_field(entry, 'file_name', where)}"
     slots: dict[str, int] = {}
     captions = []
     for where, entry in entries(content, "annotations", path, "annotation"):
-        image = id_field(entry, "image_id", where)
+        image = number_field(entry, "image_id", where)
         slots[image] = slot = slots.get(image, 0) + 1
         captions.append((image, "en", text_field(entry, "caption", where).strip(), slot))
     return names, captions

@@ -13,7 +13,7 @@ from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.coco import coco_captions, coco_file
 from equiview.benchmarks.objects import OBJECTS, object_tables
 from equiview.benchmarks.people import ATTRIBUTES, ZHAO, labels_of
-from equiview.benchmarks.release import image_items, seek, text_items
+from equiview.benchmarks.release import check_partners, image_items, seek, text_items
 from equiview.errors import InputError
 
 
@@ -37,8 +37,12 @@ def coco_people(argument: str) -> Benchmark:
     about = f"{len(images):,} images of people"
     texts = None
     if captioned := seek(place, "annotations/captions_val2014.json"):
-        _, captions = coco_captions(captioned, "val2014")
+        known, captions = coco_captions(captioned, "val2014")
+        check_partners(
+            [name for name in names if name not in known], len(names), "images", captioned, options
+        )
         texts = text_items((row for row in captions if row[0] in names), captioned)
         about += f", {len(texts):,} English captions"
-    tables = object_tables(place, names)
-    return ZHAO.benchmark(images, texts, about=about, part=split, tables=tables, schemas={"objects": OBJECTS})
+    tables, sizes = object_tables(place, names, options)
+    schemas = {"objects": OBJECTS}
+    return ZHAO.benchmark(images, texts, about=about, part=split, tables=tables, schemas=schemas, sizes=sizes)

@@ -12,6 +12,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import Release, image_items
+from equiview.errors import InputError
 from equiview.io.tables import Column, Schema, read_table
 
 FAIRFACE = Release(
@@ -46,6 +47,10 @@ def fairface(argument: str) -> Benchmark:
     # Some copies of the labels name the folder of the archive as well.
     rows = table.select("split", "file").iter_rows()
     files = [f"{part}/{Path(name).name}" for part, name in rows]
+    stems = pl.Series([file.rpartition(".")[0] for file in files], dtype=pl.String)
+    if len(twice := stems.is_duplicated().arg_true()):
+        both = [file for file, stem in zip(files, stems, strict=True) if stem == stems[twice[0]]]
+        raise InputError(f"{path}: names {both[0]!r} and {both[1]!r}, which would be one image; rename one")
     names = {file.rpartition(".")[0]: file for file in files}
     labels = {"age": table["age"], "gender": table["gender"].str.to_lowercase(), "race": table["race"]}
     if split == "all":

@@ -26,6 +26,7 @@ from equiview.data.items import TEXTS, Items
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.files import read_lines
+from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema, read_table
 
 OPTIONS = ("items", "qrels", "queries", "depth", "partial")
@@ -50,6 +51,11 @@ def finished(argument: str) -> Benchmark:
                 f"{pairs['source'][row]}, row {pairs['row'][row]}: {column} {pairs[column][row]!r} is not in "
                 f"{items.source}"
             )
+    if len(unjudged := images.ids.filter(~images.ids.is_in(pairs["query_id"].implode()))):
+        notice(
+            f"{images.source}: nothing is relevant to {len(unjudged)} of {len(images)} queries, "
+            f"as {unjudged[0]!r}"
+        )
     return Benchmark(
         name=f"run-{run.stem}",
         images=images,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,7 +23,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.coco import KARPATHY, Caption, karpathy
-from equiview.benchmarks.objects import OBJECT_OPTIONS, OBJECTS, objects_of
+from equiview.benchmarks.objects import OBJECT_OPTIONS, OBJECTS, Sizes, objects_of
 from equiview.benchmarks.release import Release, image_items, seek, text_items
 from equiview.errors import InputError
 from equiview.io.files import content_of, read_lines
@@ -64,19 +65,22 @@ def flickr30k(argument: str) -> Benchmark:
     images = image_items(place, names, ("flickr30k-images", "flickr30k_images", "images", "."), path)
     texts = text_items(captions, path)
     about = f"{len(images):,} images, {len(texts):,} English captions"
-    tables, schema = objects_of(place, names, options)
+    tables, schema, sizes = objects_of(place, names, options)
     if "objects" not in tables:
-        tables, more = _entities(place, captions)
+        tables, sizes, more = _entities(place, captions)
         about += more
     schemas = {"objects": schema, "phrases": PHRASES}
-    return FLICKR30K.benchmark(images, texts, about=about, part=split, tables=tables, schemas=schemas)
+    return FLICKR30K.benchmark(
+        images, texts, about=about, part=split, tables=tables, schemas=schemas, sizes=sizes
+    )
 
 
-def _entities(place: Path, captions: Iterable[Caption]) -> tuple[dict[str, pl.DataFrame], str]:
-    """The tables of Flickr30K Entities and how many rows they have; none where it is not there."""
+def _entities(place: Path, captions: Iterable[Caption]) -> tuple[dict[str, pl.DataFrame], Sizes, str]:
+    """The tables of Flickr30K Entities, sizes, and how many rows there are; none where it is not there."""
     first = seek(place, "Sentences/*.txt", "*/Sentences/*.txt")
     if first is None:
-        return {}, ""
+        return {}, {}, ""
+    sizes = Sizes()
     folder = first.parents[1]
     by_image: dict[str, dict[int, str]] = {}
     for image, _, caption, slot in captions:
@@ -97,13 +101,21 @@ def _entities(place: Path, captions: Iterable[Caption]) -> tuple[dict[str, pl.Da
                 counts["lost"] += span is None
                 if span is not None:
                     phrases += [(f"{image}-en-{slot}", *span, name) for name in types]
-        objects += _boxes(folder / "Annotations" / f"{image}.xml", image, kinds)
+        path = folder / "Annotations" / f"{image}.xml"
+        root = _parsed(path)
+        objects += _boxes(root, path, image, kinds)
+        with suppress(ValueError):  # not every copy says it
+            sizes[image] = float(root.findtext("size/width", "")), float(root.findtext("size/height", ""))
     tables = {
         "objects": pl.DataFrame(objects, schema=OBJECTS.dtypes, orient="row"),
         "phrases": pl.DataFrame(phrases, schema=PHRASES.dtypes, orient="row"),
     }
     about = f", {len(objects):,} objects, {len(phrases):,} phrases that name them"
-    return tables, about + (f"; {counts['lost']:,} more are not in their caption" if counts["lost"] else "")
+    return (
+        tables,
+        sizes,
+        about + (f"; {counts['lost']:,} more are not in their caption" if counts["lost"] else ""),
+    )
 
 
 def _marked(sentence: str) -> list[tuple[str, tuple[str, ...], str]]:
@@ -138,12 +150,17 @@ def _placed(
         yield types, (letters[start], letters[after - 1] + 1)
 
 
-def _boxes(path: Path, image: str, kinds: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Any, ...]]:
-    """The rows of `objects` of one image: a row for each box and type of what is in it."""
+def _parsed(path: Path) -> ElementTree.Element:
     try:
-        root = ElementTree.fromstring(content_of(path))
+        return ElementTree.fromstring(content_of(path))
     except ElementTree.ParseError as error:
         raise InputError(f"{path}: is not XML, is it cut off? ({error})") from None
+
+
+def _boxes(
+    root: ElementTree.Element, path: Path, image: str, kinds: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of `objects` of one image: a row for each box and type of what is in it."""
     for number, entry in enumerate(root.iter("object"), start=1):
         box = entry.find("bndbox")
         if box is None:

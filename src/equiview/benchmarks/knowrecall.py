@@ -26,6 +26,7 @@ from equiview.benchmarks.release import (
 from equiview.data.items import Items, with_pictures
 from equiview.data.languages import read_language
 from equiview.errors import InputError
+from equiview.io.files import plain_name
 from equiview.io.tables import Column, Schema, read_table
 
 KNOWRECALL = Release(
@@ -126,7 +127,7 @@ def _read_lines(path: Path, columns: set[str]) -> pl.DataFrame:
             "answer": text_field(entry, "answer", where),
             "landmark_id": id_field(entry, "landmark_id", where),
             "domestic_language_code": optional_text(entry, "domestic_language_code", where),
-            "image": None if file is None else str(path.parent / file),
+            "image": None if file is None else str(path.parent / plain_name(file, where)),
         }
         rows.append(row)
     if not rows:

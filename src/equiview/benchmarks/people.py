@@ -9,9 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.release import Release
+from equiview.benchmarks.release import NUMBER, UNMATCHED, Release
 from equiview.data.items import Items
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema, read_table
 
 ZHAO = Release(
@@ -20,7 +21,7 @@ ZHAO = Release(
     source="https://princetonvisualai.github.io/imagecaptioning-bias",
     licence="on request from the authors, research only",
     needs=(("images_val2014.csv", "*/images_val2014.csv"),),
-    options=("split",),
+    options=("split", UNMATCHED, "boxes"),
 )
 LABELS = Schema(
     "images_val2014",
@@ -41,9 +42,10 @@ def labels_of(place: Path) -> tuple[pl.DataFrame, Path]:
     """
     path = ZHAO.find(place)
     table = read_table(path, LABELS)
-    wrong = (~table["id"].str.contains(r"^\d+$")).arg_true()
+    wrong = (~table["id"].str.contains(NUMBER)).arg_true()
     if len(wrong):
         raise InputError(f"{path}, row {wrong[0] + 1}: id {table['id'][wrong[0]]!r} is not a number of COCO")
+    table = LABELS.check(table.with_columns(pl.col("id").str.replace(NUMBER, "$1")), str(path))
     lower = [pl.col(f"bb_{name}").str.to_lowercase().alias(name) for name in ATTRIBUTES]
     return table.with_columns(lower), path
 
@@ -51,10 +53,20 @@ def labels_of(place: Path) -> tuple[pl.DataFrame, Path]:
 def with_people(images: Items, folder: str) -> Items:
     """The images with the `gender` and `skin` that a folder of labels says, null where it says nothing.
 
-    InputError where the folder is missing, or labels none of the images.
+    How many of both have no partner is said. InputError where the folder is missing, labels none of the
+    images, or an image is not a number of COCO.
     """
     labels, path = labels_of(ZHAO.open(folder)[0])
+    strange = images.ids.filter(~images.ids.str.contains(NUMBER))
+    if len(strange):
+        raise InputError(
+            f"{images.source}: image {strange[0]!r} is not named by its number in COCO, as in {path} "
+            f"({len(strange)} of {len(images)} are not); correct its id, or leave people out"
+        )
     table = images.table.join(labels.select("id", *ATTRIBUTES), on="id", how="left", maintain_order="left")
-    if not table["id"].is_in(labels["id"].implode()).any():
+    both = table["id"].is_in(labels["id"].implode()).sum()
+    if not both:
         raise InputError(f"{path}: labels none of the {len(images)} images ({images.source})")
+    if both < max(len(images), len(labels)):
+        notice(f"{path}: labels {both} of the {len(images)} images, and {len(labels) - both} others")
     return Items("image", table, images.source)

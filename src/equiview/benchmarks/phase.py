@@ -18,6 +18,7 @@ from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import (
     Release,
     field,
+    files_by_stem,
     image_items,
     numbers,
     optional_text,
@@ -26,7 +27,7 @@ from equiview.benchmarks.release import (
 )
 from equiview.data.labels import check_spellings, cleaned
 from equiview.errors import InputError
-from equiview.io.files import is_file, parse_json, read_json
+from equiview.io.files import parse_json, read_json
 from equiview.io.tables import Column, Schema
 
 PHASE = Release(
@@ -74,7 +75,7 @@ def phase(argument: str) -> Benchmark:
         check_spellings(said, f"{path}, {trait!r}")
     attributes = {trait: [values[trait] for values in traits.values()] for trait in TRAITS}
     attributes |= {name: attributes[trait] for name, trait in SHARED_NAMES.items()}
-    names = _files_by_stem(place, list(traits))
+    names = _files_by_stem(place, list(traits), split)
     images = image_items(place, names, ("phase_images", "images", "."), path, attributes)
     about = f"{len(images):,} images, a caption each, {len(rows):,} people"
     return PHASE.benchmark(
@@ -105,9 +106,11 @@ def _shared(values: list[str | None]) -> str | None:
     return "mixed" if len(distinct) > 1 else next(iter(distinct), None)
 
 
-def _files_by_stem(place: Path, images: list[str]) -> dict[str, str]:
+def _files_by_stem(place: Path, images: list[str], split: str) -> dict[str, str]:
     """The file of each image by id; the release does not say how their names end."""
     for folder in (place / "phase_images", place / "images"):
-        if files := {path.stem: path.relative_to(folder) for path in folder.rglob("*") if is_file(path)}:
-            return {image: str(files.get(image, f"{image}.jpg")) for image in images}
+        # Images of both splits may have the same number.
+        if files := files_by_stem(folder / split, images) or files_by_stem(folder, images):
+            paths = {image: files.get(image, folder / f"{image}.jpg") for image in images}
+            return {image: str(path.relative_to(folder)) for image, path in paths.items()}
     return {image: f"{image}.jpg" for image in images}

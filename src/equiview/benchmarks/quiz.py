@@ -12,6 +12,8 @@ from equiview.data.languages import read_languages, region_languages
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema
 
+MOST_OPTIONS = 26
+"""A to Z, by which options are named in prompts and replies."""
 LEAST_OPTIONS = 4
 QUESTIONS = Schema(
     "questions",
@@ -53,6 +55,9 @@ def checked_questions(table: pl.DataFrame, source: str) -> pl.DataFrame:
     wrong = {
         "has an empty question": pl.col("question").str.strip_chars() == "",
         f"has fewer than {LEAST_OPTIONS} options": pl.col("n_options") < LEAST_OPTIONS,
+        f"has more than {MOST_OPTIONS} options, for which there are no letters": (
+            pl.col("n_options") > MOST_OPTIONS
+        ),
         "has an empty option": options.list.eval(
             pl.element().is_null() | (pl.element().str.strip_chars() == "")
         ).list.any(),

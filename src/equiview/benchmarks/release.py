@@ -7,7 +7,8 @@ here: finding files, reading them with errors that name file and line, and makin
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +17,18 @@ from typing import Any
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, same_image
-from equiview.data.arguments import split_argument
+from equiview.data.arguments import number_option, split_argument
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
-from equiview.io.files import is_file, parse_json, read_lines
+from equiview.io.files import is_file, parse_json, plain_name, read_lines
+from equiview.io.notices import notice
 from equiview.io.tables import Schema
 
 RELEASES: dict[str, Release] = {}
 """Every release by the name of its benchmark."""
+TEXT_ENDINGS = {".json", ".txt", ".csv", ".md", ".html", ".xml"}
+"""How files end that lie beside pictures and are none."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ class Release:
         part: str = "",
         tables: Mapping[str, pl.DataFrame] | None = None,
         schemas: Mapping[str, Schema] | None = None,
+        sizes: Mapping[str, tuple[float, float]] | None = None,
     ) -> Benchmark:
         """The benchmark of what was read, with the release's source and licence.
 
@@ -109,9 +114,8 @@ class Release:
         if texts is not None and relevance is None:
             relevance = same_image(images, texts)
         name = f"{self.name}-{part}" if part else self.name
-        return Benchmark(
-            name, images, texts, relevance, about, self.source, self.licence, tables or {}, schemas or {}
-        )
+        origin = about, self.source, self.licence
+        return Benchmark(name, images, texts, relevance, *origin, tables or {}, schemas or {}, sizes or {})
 
 
 def seek(place: Path, *patterns: str) -> Path | None:
@@ -120,6 +124,24 @@ def seek(place: Path, *patterns: str) -> Path | None:
         if paths := sorted(path for path in place.glob(pattern) if is_file(path)):
             return paths[0]
     return None
+
+
+def files_by_stem(folder: Path, stems: Collection[str]) -> dict[str, Path]:
+    """The file below `folder` of each stem, its name without the ending; InputError where a stem has two.
+
+    Where a release does not say how the names of its pictures end. Files of text beside them are left out.
+    """
+    files: dict[str, Path] = {}
+    wanted = set(stems)
+    for path in sorted(folder.rglob("*")):
+        if path.stem not in wanted or path.suffix.lower() in TEXT_ENDINGS or not is_file(path):
+            continue
+        if path.stem in files:
+            raise InputError(
+                f"{path}: the picture of {path.stem!r} could also be {files[path.stem]}; keep one"
+            )
+        files[path.stem] = path
+    return files
 
 
 def read_lines_of(images: Sequence[str], reference: Path, path: Path) -> list[str]:
@@ -177,6 +199,48 @@ def id_field(content: Any, name: str, where: str) -> str:
     return str(value)
 
 
+NUMBER = r"^0*([0-9]+)(?:\.0*)?$"
+"""A whole number, as `900001`, `900001.0` and `000000900001`; its group is the first of these."""
+
+
+def number_field(content: Any, name: str, where: str) -> str:
+    """A field that names something by its number, in the first form of `NUMBER`. Words stay as they are.
+
+    >>> [number_field({"id": value}, "id", "x") for value in (7, 7.0, "007", "a")]
+    ['7', '7', '7', 'a']
+    """
+    value = field(content, name, where)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return re.sub(NUMBER, r"\1", id_field(content, name, where))
+
+
+UNMATCHED = "unmatched"
+"""The option that says which share of one file may be missing in another, 0 by default."""
+
+
+def check_partners(
+    missing: Sequence[str], of: int, what: str, there: Path | str, options: Mapping[str, str]
+) -> None:
+    """InputError if more than the share `unmatched` of `of` are `missing` in a file; a notice if fewer are.
+
+    >>> check_partners(["7"], 4, "images of a.json", "b.json", {})
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: b.json: has nothing of '7' (1 of 4 images of a.json are missing); are both \
+files of one release? To go on without them, say unmatched=0.25 or more
+    """
+    if not missing:
+        return
+    said = f"{there}: has nothing of {missing[0]!r} ({len(missing)} of {of} {what} are missing)"
+    if len(missing) > number_option(options, UNMATCHED, 0.0, "join of two files") * of:
+        least = -(-len(missing) * 1000 // of) / 1000
+        raise InputError(
+            f"{said}; are both files of one release? To go on without them, say {UNMATCHED}={least:g} or more"
+        )
+    notice(said)
+
+
 def list_field(content: Any, name: str, where: str) -> list[Any]:
     """A field that is a list."""
     values: list[Any] = _of_kind(field(content, name, where), list, name, where)
@@ -229,8 +293,11 @@ def image_items(
     """Images from ids and the names of their files, which are in one of `folders` under `place`.
 
     If none of the files is there, the images have no path, which is enough for existing vectors. If some are
-    missing, InputError says which is the first and how many. `attributes` are in the order of `names`.
+    missing, InputError says which is the first and how many. `attributes` are in the order of `names`. A name
+    that leaves the folder is refused.
     """
+    for name in names.values():
+        plain_name(name, str(source))
     table = pl.DataFrame({"id": list(names), **(attributes or {})}, strict=False)
     for folder in folders:
         paths = [place / folder / name for name in names.values()]

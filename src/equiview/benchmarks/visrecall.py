@@ -2,11 +2,13 @@
 
 `landmark_list.json`, `image_list.json` and `images/LANDMARK/FILE`, as released. A landmark's name in a
 language is the title of its Wikipedia page in it; underscores are spaces. Option `images`: pictures of a
-landmark that are read at most, in the order of the list (20, as in the paper).
+landmark that are read at most, in the order of the list (20, as in the paper). Every landmark with pictures
+must be in `landmark_list.json`; `unmatched=SHARE` is the share that need not.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,15 @@ from typing import Any
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.release import Release, id_field, image_items, text_field
+from equiview.benchmarks.release import (
+    NUMBER,
+    UNMATCHED,
+    Release,
+    check_partners,
+    image_items,
+    number_field,
+    text_field,
+)
 from equiview.data.arguments import count_option
 from equiview.data.languages import code_of, region_code
 from equiview.errors import InputError
@@ -28,7 +38,7 @@ VISRECALL = Release(
     source="https://github.com/nlp-waseda/traveling-across-languages",
     licence="as stated there; pictures of the Google Landmarks Dataset v2 under their own terms",
     needs=(("landmark_list.json",), ("image_list.json",)),
-    options=("images",),
+    options=("images", UNMATCHED),
 )
 LANDMARKS = Schema(
     "landmarks",
@@ -62,10 +72,12 @@ def visrecall(argument: str) -> Benchmark:
     path = place / "landmark_list.json"
     landmarks, names, untitled = _landmarks(read_json(path), path)
     listed = _pictures(place / "image_list.json", most)
+    strange = [landmark for landmark in listed if landmark not in landmarks]
+    check_partners(strange, len(listed), "landmarks of image_list.json", path, options)
     pictured = [landmark for landmark in landmarks if listed.get(landmark)]
     if not pictured:
         raise InputError(f"{place / 'image_list.json'}: has no picture of any landmark of {path.name}")
-    files = {f"{landmark}/{file}": landmark for landmark in pictured for file in listed[landmark]}
+    files = {file: landmark for landmark in pictured for file in listed[landmark]}
     images = image_items(
         place,
         {name: name for name in files},
@@ -78,7 +90,7 @@ def visrecall(argument: str) -> Benchmark:
     left_out = {
         "landmarks without pictures are left out": len(landmarks) - len(pictured),
         "titles are missing": untitled,
-        "landmarks with pictures are not in the list": len(set(listed) - set(landmarks)),
+        "landmarks with pictures are not in the list": len(strange),
     }
     about = f"{len(images):,} images of {len(pictured):,} landmarks, {named['language'].n_unique()} languages"
     return VISRECALL.benchmark(
@@ -101,7 +113,7 @@ def _landmarks(content: Any, path: Path) -> tuple[dict[str, str], list[tuple[str
     untitled = 0
     for number, entry in enumerate(content, start=1):
         where = f"{path}, landmark {number}"
-        landmark = id_field(entry, "landmark_id", where)
+        landmark = number_field(entry, "landmark_id", where)
         if landmark in regions:
             raise InputError(f"{where}: landmark_id {landmark!r} is there twice; it must be distinct")
         if not landmark.strip() or ":" in landmark or "/" in landmark:
@@ -134,14 +146,19 @@ def _name(title: str) -> str:
 
 
 def _pictures(path: Path, most: int) -> dict[str, list[str]]:
-    """The files of each landmark, `most` of them."""
+    """The files of each landmark in their folder, `most` of them."""
     content = read_json(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds no object; expected one with a list of files for each landmark")
+    pictures: dict[str, list[str]] = {}
     for landmark, files in content.items():
         if not isinstance(files, list) or not all(isinstance(file, str) and file for file in files):
             raise InputError(f"{path}, landmark {landmark!r}: expected a list of names of files")
         ((file, times),) = Counter(files).most_common(1) or [("", 0)]
         if times > 1:
             raise InputError(f"{path}, landmark {landmark!r}: names {file!r} {times} times")
-    return {landmark: files[:most] for landmark, files in content.items()}
+        number = re.sub(NUMBER, r"\1", landmark)
+        if number in pictures:
+            raise InputError(f"{path}, landmark {landmark!r}: {number!r} is there twice; it must be distinct")
+        pictures[number] = [f"{landmark}/{file}" for file in files[:most]]
+    return pictures

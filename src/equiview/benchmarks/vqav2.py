@@ -3,11 +3,13 @@
 `v2_OpenEnded_mscoco_SPLIT_questions.json`, `v2_mscoco_SPLIT_annotations.json`, and pictures in `SPLIT/`.
 `split` is val2014 (default), train2014 or test2015, which has no answers. Questions are a table, not texts:
 no image is to be retrieved for them. `people=DIR` adds the gender and skin tone of `coco-people` to the
-images, by number.
+images, by number. Every question must be annotated, about the same image; `unmatched=SHARE` is the share that
+need not be.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +19,20 @@ from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.coco import coco_file
 from equiview.benchmarks.people import with_people
 from equiview.benchmarks.release import (
+    UNMATCHED,
     Release,
+    check_partners,
     entries,
-    id_field,
     image_items,
     list_field,
+    number_field,
     optional_text,
     seek,
     text_field,
 )
 from equiview.errors import InputError
 from equiview.io.files import read_json
+from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema
 
 VQAV2 = Release(
@@ -36,7 +41,7 @@ VQAV2 = Release(
     source="https://visualqa.org",
     licence="annotations CC BY 4.0, images of COCO under Flickr's terms",
     needs=(("v2_OpenEnded_mscoco_*_questions.json", "*/v2_OpenEnded_mscoco_*_questions.json"),),
-    options=("split", "people"),
+    options=("split", "people", UNMATCHED),
 )
 KINDS = ("question_type", "answer_type", "multiple_choice_answer")
 """What is said of a question beside its text; absent where answers are not published."""
@@ -75,20 +80,29 @@ def vqav2(argument: str) -> Benchmark:
     file = f"v2_OpenEnded_mscoco_{split}_questions.json"
     path = VQAV2.find(place, file, f"*/{file}")
     annotated, annotations = _annotations(place, split)
-    questions, answers = [], []
+    asked, questions, answers = [], [], []
     for where, entry in entries(read_json(path), "questions", path, "question"):
-        name, image = id_field(entry, "question_id", where), id_field(entry, "image_id", where)
-        if not image.isdecimal():
+        name, image = number_field(entry, "question_id", where), number_field(entry, "image_id", where)
+        if not re.fullmatch("[0-9]+", image):
             raise InputError(f"{where}: image_id {image!r} is not a number of COCO")
-        if annotated and name not in annotations:
-            raise InputError(f"{where}: question {name} has no annotation in {annotated}")
+        asked.append(name)
         annotation, source = annotations.get(name, {}), f"{annotated}, question {name}"
+        if "image_id" in annotation and number_field(annotation, "image_id", source) != image:
+            raise InputError(
+                f"{source}: image_id is {annotation['image_id']!r}, but {image!r} in {path}; are both files "
+                "of the same release?"
+            )
         kinds = (optional_text(annotation, key, source) for key in KINDS)
         questions.append((name, image, text_field(entry, "question", where), "en", *kinds))
         given = list_field(annotation, "answers", source) if annotation else []
         for number, answer in enumerate(given, start=1):
             text = text_field(answer, "answer", source)
             answers.append((name, number, text, optional_text(answer, "answer_confidence", source)))
+    if annotated:
+        missing = [name for name in asked if name not in annotations]
+        check_partners(missing, len(asked), f"questions of {path.name}", annotated, options)
+        if more := len(annotations.keys() - set(asked)):
+            notice(f"{annotated}: annotates {more} questions that are not in {path.name}")
     tables = {"questions": pl.DataFrame(questions, schema=QUESTIONS.dtypes, orient="row")}
     if answers:
         tables["answers"] = pl.DataFrame(answers, schema=ANSWERS.dtypes, orient="row")
@@ -116,7 +130,7 @@ def _annotations(place: Path, split: str) -> tuple[Path | None, dict[str, dict[s
     annotations = entries(read_json(path), "annotations", path, "annotation")
     of_question: dict[str, dict[str, Any]] = {}
     for where, entry in annotations:
-        name = id_field(entry, "question_id", where)
+        name = number_field(entry, "question_id", where)
         if name in of_question:
             raise InputError(f"{where}: question {name} is repeated")
         of_question[name] = entry

@@ -14,12 +14,11 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
-from equiview.benchmarks.release import Release
+from equiview.benchmarks.release import Release, files_by_stem
 from equiview.benchmarks.trials import ROLES, SCHEMA, with_languages
 from equiview.data.countries import languages_of
 from equiview.data.items import Items, with_pictures
 from equiview.errors import InputError
-from equiview.io.files import is_file
 from equiview.io.tables import Column, Schema, read_table
 
 
@@ -128,7 +127,7 @@ def _images(place: Path, metadata: pl.DataFrame) -> Items:
     # An attribute of the release may be called as our columns are; its pictures come in `image` alone.
     table = metadata.select(pl.exclude("id", "path", "picture")).rename({"image_id": "id"})
     table = with_pictures(table).select(pl.exclude("path"))
-    files = {path.stem: str(path) for path in (place / "images").glob("*") if is_file(path)}
+    files = {name: str(path) for name, path in files_by_stem(place / "images", table["id"]).items()}
     if "picture" not in table.columns and files:
         table = table.with_columns(
             path=pl.col("id").replace_strict(files, default=None, return_dtype=pl.String)

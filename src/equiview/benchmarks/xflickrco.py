@@ -19,6 +19,7 @@ from equiview.benchmarks.release import (
     texts_field,
 )
 from equiview.errors import InputError
+from equiview.io.notices import notice
 
 XFLICKRCO = Release(
     name="xflickrco",
@@ -37,6 +38,8 @@ def xflickrco(argument: str) -> Benchmark:
     place, _ = XFLICKRCO.open(argument)
     first = XFLICKRCO.find(place)
     names: dict[str, str] = {}
+    image_of: dict[str, str] = {}
+    captions_of: dict[Path, int] = {}
     rows = []
     for path in sorted(first.parents[1].glob("*/test.jsonl")):
         captioned: set[str] = set()
@@ -46,9 +49,20 @@ def xflickrco(argument: str) -> Benchmark:
             if image in captioned:
                 raise InputError(f"{where}: image {image!r} is repeated")
             captioned.add(image)
-            names.setdefault(image, name)
+            if names.setdefault(image, name) != name:
+                raise InputError(
+                    f"{where}: the picture of {image!r} is {name!r}, but {names[image]!r} in {first}"
+                )
+            if image_of.setdefault(name, image) != image:
+                raise InputError(f"{where}: {name!r} is the picture of {image!r} and of {image_of[name]!r}")
             for slot, text in enumerate(texts_field(content, "sentences", where), start=1):
                 rows.append((image, path.parent.name, text, slot))
+        if not captioned:
+            raise InputError(f"{path}: holds no caption; get {XFLICKRCO.where}")
+        captions_of[path] = len(captioned)
+    for path, count in captions_of.items():
+        if count < len(names):
+            notice(f"{path}: has captions of {count} of the {len(names)} images")
     images = image_items(place, _with_folders(place, names), ("images", "."), first)
     texts = text_items(rows, first.parents[1])
     n_languages = texts.table["language"].n_unique()

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from equiview.errors import InputError
-from equiview.io.tables import Column, Schema, write_bytes, write_parquet
+from equiview.io.tables import Column, Schema, safe_csv, write_bytes, write_parquet
 
 HISTORY = Schema(
     "history",
@@ -73,9 +73,9 @@ class History:
     def write(self, folder: Path, left: Mapping[str, int]) -> None:
         """Write all rows, the rejections, and the number of candidates left after each step."""
         write_parquet(self.table, folder / "history.parquet")
-        write_bytes(self.rejections().write_csv().encode(), folder / "rejections.csv")
+        write_bytes(safe_csv(self.rejections()).encode(), folder / "rejections.csv")
         counts = pl.DataFrame({"step": list(left), "left": list(left.values())})
-        write_bytes(counts.write_csv().encode(), folder / "counts.csv")
+        write_bytes(safe_csv(counts).encode(), folder / "counts.csv")
 
 
 def history_tables(folder: Path) -> dict[str, pl.DataFrame]:

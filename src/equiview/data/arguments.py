@@ -24,15 +24,20 @@ def split_argument(argument: str, scheme: str, allowed: Sequence[str]) -> tuple[
     return value, options
 
 
-def count_option(options: Mapping[str, str], name: str, usual: int, scheme: str) -> int:
-    """An option that is a whole number from 1, `usual` where it is not given; InputError for anything else.
+def count_option(
+    options: Mapping[str, str], name: str, usual: int, scheme: str, least: int = 1, most: int = 2**63 - 1
+) -> int:
+    """An option that is a whole number from `least` to `most`, `usual` where it is not given.
+
+    InputError for anything else.
 
     >>> count_option({"batch": "8"}, "batch", 32, "hf"), count_option({}, "batch", 32, "hf")
     (8, 32)
     """
     value = options.get(name, str(usual))
-    if not value.isdecimal() or int(value) < 1:
-        raise InputError(f"{scheme}: {name} is {value!r}; expected a whole number from 1")
+    if not re.fullmatch(r"[0-9]{1,19}", value) or not least <= int(value) <= most:
+        to = f" to {most}" if most < 2**63 - 1 else ""
+        raise InputError(f"{scheme}: {name} is {value!r}; expected a whole number from {least}{to}")
     return int(value)
 
 

@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel
 
 from equiview.io.fingerprint import fingerprint
-from equiview.io.tables import checksum
 
 
 def _label(language: str) -> str:
@@ -53,6 +52,8 @@ def contents(settings: BaseModel) -> dict[str, str]:
 
 def _hashes(place: Path) -> list[str]:
     """Hash of a file, whatever its name; of a folder the names and hashes of its files."""
+    from equiview.io.tables import checksum  # with polars, which the help of a command must not load
+
     if not place.is_dir():
         return [checksum(place)] if place.is_file() else []
     files = sorted(path for path in place.rglob("*") if path.is_file())

@@ -56,6 +56,20 @@ def readable(path: Path) -> Path:
     return path
 
 
+def plain_name(name: str, where: str) -> str:
+    """`name` if it does not lead out of a folder by its words; the file may be missing, or a link.
+
+    >>> plain_name("../secret.png", "images.json")
+    Traceback (most recent call last):
+    ...
+    equiview.errors.InputError: images.json: '../secret.png' lies outside the folder; copy it there
+    """
+    parts = name.replace("\\", "/").split("/")
+    if ".." in parts or os.path.isabs(name) or not parts[0] or parts[0][1:] == ":":
+        raise InputError(f"{where}: {name!r} lies outside the folder; copy it there")
+    return name
+
+
 def inside(folder: Path, name: str | Path, where: str) -> Path:
     """The ordinary file `name` of a folder that somebody else may have written, as an absolute path.
 

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PIL.Image import Image
 
 LARGE = 50_000_000
 """Pixels above which a picture is reduced while it is decoded; no encoder uses so many."""
+ORIENTATION = 0x0112
+"""The tag of EXIF that says how a picture is turned, from 1, not at all, to 8."""
 LARGE_SIDE = 4096
 """Longer side of the reduced picture, in pixels."""
 KINDS = {
@@ -74,6 +78,23 @@ def decoded(content: bytes) -> Image:
         raise ValueError(reason) from None
     except Exception as error:  # decoders of damaged files raise errors of many types
         raise ValueError(str(error) or type(error).__name__) from None
+
+
+def stated_size(path: Path) -> tuple[int, int, bool] | None:
+    """Width and height of a picture as `decoded` shows it, and whether its EXIF turns it with both the same.
+
+    Only the beginning of the file is read; None where that cannot be done.
+    """
+    import PIL.Image
+
+    try:
+        with PIL.Image.open(path) as image:
+            width, height = image.size
+            turn = image.getexif().get(ORIENTATION, 1)
+    except Exception:  # who decodes the picture says what is wrong with it
+        return None
+    sides = (height, width) if turn in range(5, 9) else (width, height)
+    return *sides, turn in range(2, 9) and sides == (width, height)
 
 
 def on_white(image: Image) -> Image:

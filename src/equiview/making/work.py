@@ -28,23 +28,28 @@ class Work:
         A folder with nothing but a card is begun again.
         """
         held = [entry.name for entry in folder.iterdir() if entry.name != LOCK]
-        if CARD not in held:
-            if others := [name for name in held if not name.startswith(".")]:
-                raise InputError(
-                    f"{folder}: is not empty and holds no {CARD} ({others[0]}); choose another folder"
-                )
-        elif held != [CARD]:
-            there = Card.read(folder)
-            if different := card.differs_from(there):
-                raise InputError(
-                    f"{folder}: was begun with another {', '.join(different)}; choose another folder, or "
-                    "delete it to begin again"
-                )
+        ours = f".{CARD}."  # a card half written, whose writer was killed
+        others = [
+            name
+            for name in held
+            if not name.startswith(".") or (name.endswith(".part") and not name.startswith(ours))
+        ]
+        if CARD not in held and others:
+            raise InputError(
+                f"{folder}: is not empty and holds no {CARD} ({others[0]}); choose another folder"
+            )
+        there = Card.read(folder) if CARD in held else None  # a user's own file of that name is refused
+        if there is None or held == [CARD]:
             sweep(folder)
-            return cls(folder, there, progress)
+            card.save(folder)
+            return cls(folder, card, progress)
+        if different := card.differs_from(there):
+            raise InputError(
+                f"{folder}: was begun with another {', '.join(different)}; choose another folder, or delete "
+                "it to begin again"
+            )
         sweep(folder)
-        card.save(folder)
-        return cls(folder, card, progress)
+        return cls(folder, there, progress)
 
     def stage(
         self,

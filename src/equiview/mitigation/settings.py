@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from equiview.making import Option, Settings, Task
 
@@ -32,13 +32,18 @@ class Strict(Settings):
         return content
 
 
+Rate = Annotated[float, Field(gt=0, le=10)]
+"""A learning rate. Above 10 nothing is learnt: vectors become zero, or not finite."""
+Epochs = Annotated[float, Field(gt=0, le=1_000_000)]
+
+
 class Stage(Strict):
     """One stretch of training: examples a step, the highest learning rate, and how long."""
 
     batch: PositiveInt
-    learning_rate: PositiveFloat
-    epochs: PositiveFloat
-    steps: NonNegativeInt = 0
+    learning_rate: Rate
+    epochs: Epochs
+    steps: int = Field(default=0, ge=0, le=10**9)
     """If above 0, the number of steps instead of epochs."""
 
     def planned(self, name: str, examples: int, *, whole: bool = False) -> Task:
@@ -55,7 +60,8 @@ class TrainingSettings(Strict):
     """Examples in one pass through the model; a batch is made of several."""
     save_every: PositiveInt = 500
     """Steps between two checkpoints."""
-    seed: NonNegativeInt = 0
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    """Below 2**32, which is as many as NumPy's generator takes."""
 
     @property
     def stages(self) -> Mapping[str, Stage]:

@@ -62,7 +62,7 @@ class StoredAnswerer(Answerer):
         self, requests: Sequence[Request], images: Items | None, progress: Progress
     ) -> Iterator[tuple[int, Reply]]:
         try:
-            yield from self.inner.replies(requests, images, progress) if requests else ()
+            yield from self.inner.checked(requests, images, progress) if requests else ()
         except InputError as error:
             raise InputError(
                 f"{error}; every answer that came is kept: the same command asks only for the rest"

@@ -11,9 +11,11 @@ What a user types after the colon, as in `mine:large`, is passed to the construc
 
 from __future__ import annotations
 
+import traceback
 from abc import ABC
 from collections.abc import Mapping
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, ClassVar
 
 from equiview.data.registry import Registry
@@ -69,6 +71,14 @@ class Subject(ABC):  # noqa: B024 - each kind of subject says what is abstract
     def parent(self) -> str | None:
         """The fingerprint of the subject it was derived from, as by fine-tuning, or None."""
         return None
+
+
+def said_with_place(error: BaseException) -> str:
+    """An error of a user's code in one line, with the place where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = next((frame for frame in reversed(frames) if "site-packages" not in frame.filename), frames[-1])
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return f"{said} ({Path(last.filename).name}, line {last.lineno})"
 
 
 def of_inner(name: str) -> Any:

@@ -95,7 +95,10 @@ class Things:
         place = 0
         while place < len(tokens):
             length, name = self._longest(tokens, place)
-            if name is not None and self._counts(tokens[place : place + length], tokens[place + length :]):
+            rest = tokens[
+                place + length : place + length + 1
+            ]  # not all of it: time would grow with its square
+            if name is not None and self._counts(tokens[place : place + length], rest):
                 mentions.append(Mention(name, found[place].start(), found[place + length - 1].end()))
             place += length
         return mentions

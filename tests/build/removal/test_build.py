@@ -76,6 +76,24 @@ def test_what_is_written_says_what_was_done(tmp_path: Path) -> None:
     assert (tmp_path / "out" / row["path"]).exists()
 
 
+def test_pictures_are_known_again_by_what_they_were_made_of(tmp_path: Path) -> None:
+    """New pictures are numbered from 1, as are the images of this COCO."""
+    name, out = many(tmp_path / "in"), tmp_path / "out"
+    built(name, out)
+    read = load_benchmark(f"removals:{out},of={name}")
+    assert read.images.ids[MANY] == "removed-1"
+    assert read.tables["removals"].row(0)[:2] == ("removed-1", "1")
+    first, second = (tmp_path / f"in/val2014/{number}.jpg" for number in (1, 2))
+    first.write_bytes(second.read_bytes())
+    with pytest.raises(
+        InputError, match=r"image '1' of .* is not the picture that objects were removed from"
+    ):
+        load_benchmark(f"removals:{out},of={name}")
+    table = pl.read_parquet(out / "removals.parquet").drop("source_hash")
+    table.write_parquet(out / "removals.parquet")  # as earlier versions wrote it
+    assert load_benchmark(f"removals:{out},of={name}").counts == read.counts
+
+
 def test_what_is_written_is_read_as_a_benchmark(tmp_path: Path) -> None:
     out = tmp_path / "out"
     built(many(tmp_path / "in"), out, classes=["dog"])
@@ -287,6 +305,10 @@ def test_flickr30k_entities_need_no_words(tmp_path: Path) -> None:
     assert table["kept"].to_list() == [["people"]] * 2
     captions = pl.read_parquet(tmp_path / "out/captions.parquet")
     assert captions["classes"].to_list() == [["people", "vehicles"]] * 2
+    size = "<size><width>4</width><height>4</height></size>"  # the pictures were made smaller since
+    (place / "Annotations/11.xml").write_text(f"<annotation>{size}{boxes}</annotation>")
+    with pytest.raises(InputError, match=r"11\.jpg: is 2 x 2 pixels, but its boxes are of 4 x 4 \(1 of 2"):
+        built(f"flickr30k:{place}", tmp_path / "b", fill="zero", classes=["vehicles"])
 
 
 def test_what_cannot_be_built_is_a_clear_error(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from equiview.build.removal.parsed import spacy_editor, spacy_phrases
 from equiview.build.removal.sources import Caption
 from equiview.errors import InputError
 from equiview.text.things import coco_things
+from tests.build.removal.world import DOG, coco, source_of
 
 WORDS = coco_things()
 
@@ -203,3 +204,9 @@ def test_a_prompt_names_all_that_is_kept() -> None:
     said = {prompted(["cat", "apple", "person"], Random(seed)) for seed in range(300)}
     assert len(said) > 60
     assert all("a cat, an apple and a person" in text for text in said)
+
+
+def test_a_caption_of_enormous_length_is_refused_at_once(tmp_path):
+    name = coco(tmp_path, {1: [DOG]}, captions=["a dog and a man on a horse " * 6000])
+    with pytest.raises(InputError, match=r"has 16[0-9],[0-9]+ characters; at most 10,000"):
+        source_of(name)

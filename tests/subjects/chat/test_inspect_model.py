@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import zipfile
 from collections import Counter
 from dataclasses import replace
 
@@ -90,6 +91,49 @@ def test_what_passes_is_asked_again(kind):
         replies = load_subject(server.subject()).ask(requests_of("en: a", "sw: b"))
     assert [reply.text for reply in replies] == ["Paris", "Parisi"]
     assert Counter(server.prompts) == {"en: a": 2, "sw: b": 2}
+
+
+@pytest.mark.parametrize("kind", ["busy", "error", "malformed", "no choices", "tool"])
+@pytest.mark.parametrize("retries", [0, 1])
+@pytest.mark.usefixtures("patient")
+def test_a_request_is_asked_no_oftener_than_said(kind, retries):
+    with (
+        chat_server(lambda *_: Fault(kind)) as server,
+        pytest.raises(InputError, match="1 of 1 requests failed"),
+    ):
+        load_subject(server.subject(options=f"retries={retries}")).ask(requests_of("?"))
+    assert len(server.prompts) == (1 if kind == "tool" else retries + 1)
+
+
+@pytest.mark.parametrize("kind", ["tool", "malformed", "no choices"])
+@pytest.mark.usefixtures("patient")
+def test_answers_that_cannot_be_used_are_paid_for(kind):
+    with chat_server(lambda *_: Fault(kind)) as server:
+        subject = load_subject(server.subject(options="connections=1,retries=0,price_in=1000000,price_out=0"))
+        subject.budget = Budget(limit=10.0)  # a dollar a letter, at the most
+        with pytest.raises(InputError, match=r"stopped, \$.* of at most \$10 are spent"):
+            subject.ask(requests_of(*("four" for _ in range(30))))
+    assert len(server.prompts) <= 10
+
+
+def test_half_a_letter_and_a_repeated_key_are_replaced_before_anything_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("INSPECT_LOG_DIR", str(tmp_path / "logs"))
+    noticed = []
+    monkeypatch.setattr("equiview.subjects.chat.task.notice", noticed.append)
+
+    def reply(prompt, pictures, model):
+        return Fault("half a letter", "well ") if prompt == "half" else f"your key is {KEY}, password=dog"
+
+    with chat_server(reply) as server:
+        first, second = load_subject(server.subject()).ask(requests_of("half", "key"))
+    assert first.text == "well \ufffd"
+    assert second.text == "your key is ***, password=dog"
+    said = "the reply holds a key or half of a letter, which is replaced"
+    assert sorted(noticed) == [f"q0:en: {said}", f"q1:en: {said}"]
+    for path in (tmp_path / "logs").rglob("*"):
+        if path.is_file():
+            with zipfile.ZipFile(path) as log:
+                assert not any(KEY.encode() in log.read(name) for name in log.namelist())
 
 
 @pytest.mark.usefixtures("patient")
@@ -238,6 +282,48 @@ def test_logs_are_in_the_cache_folder_unless_said_otherwise(tmp_path):
     assert len(list((tmp_path / "mine").glob("*.eval"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("openai-api/loop/m", "LOOP_BASE_URL"),
+        ("openai-api/my-loop/m", "MY_LOOP_BASE_URL"),
+        ("openai/gpt-4o", "OPENAI_BASE_URL"),
+        ("openai/azure/gpt-4o", "AZURE_OPENAI_BASE_URL"),
+        ("grok/m", "XAI_BASE_URL"),
+        ("vllm/m", "VLLM_BASE_URL"),
+        ("anthropic/m", "INSPECT_EVAL_MODEL_BASE_URL"),
+    ],
+)
+def test_another_server_behind_the_same_name_is_another_model(model, variable, monkeypatch):
+    before = load_subject(f"chat:{model}").fingerprint
+    monkeypatch.setenv("UNRELATED_BASE_URL", "http://other")
+    assert load_subject(f"chat:{model}").fingerprint == before
+    monkeypatch.setenv(variable, "http://localhost:1/v1")
+    first = load_subject(f"chat:{model}").fingerprint
+    monkeypatch.setenv(variable, "http://localhost:2/v1")
+    assert len({before, first, load_subject(f"chat:{model}").fingerprint}) == 3
+    given = f"chat:{model},url=http://localhost:3/v1"
+    asked = load_subject(given).fingerprint
+    monkeypatch.delenv(variable)
+    assert load_subject(given).fingerprint == asked
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["seed=1.5", "connections=1.9", "seed=-1", "retries=1e3", "timeout=0", "side=15", "seed=9" + "0" * 19],
+)
+def test_what_is_counted_is_a_whole_number(option):
+    name = option.partition("=")[0]
+    with pytest.raises(InputError, match=f"chat: {name} is .*expected a whole number from"):
+        load_subject(f"chat:mockllm/model,{option}")
+
+
+def test_seeds_beyond_what_a_float_holds_are_told_apart():
+    first, second = (load_subject(f"chat:mockllm/model,seed={2**53 + more}") for more in (0, 1))
+    assert (first.seed, second.seed) == (2**53, 2**53 + 1)
+    assert first.fingerprint != second.fingerprint
+
+
 def test_the_fingerprint_is_of_what_can_change_an_answer():
     name = "chat:openai-api/loopback/m,url=http://127.0.0.1:1/v1"
     same = ["", ",retries=1", ",connections=2,timeout=5", ",logs=x", ",price_in=1,price_out=1"]
@@ -253,7 +339,7 @@ WRONG = {
     "chat:gpt-4o": "needs a model as Inspect names it",
     "chat:openai/m,colour=red": "no option 'colour'",
     "chat:openai/m,temperature=warm": "temperature is 'warm'; expected a number from 0",
-    "chat:openai/m,connections=0": "connections is '0'; expected a number from 1",
+    "chat:openai/m,connections=0": "connections is '0'; expected a whole number from 1",
     "chat:openai/m,price_in=1": "give both price_in and price_out",
     "chat:openai/m,url=host": "url is not a plain address",
     "chat:openai/m,url=https://me:sesame@host/v1": "url is not a plain address",
@@ -266,6 +352,14 @@ def test_a_wrong_name_is_said_in_one_line_and_without_its_secret(name):
     with pytest.raises(InputError, match=WRONG[name]) as error:
         load_subject(name)
     assert "sesame" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", [f"chat:openai/{KEY}", f"chat:openai-api/loop/m,url=http://host/{KEY}/v1"])
+def test_a_key_in_a_name_or_an_address_is_refused(name, monkeypatch):
+    monkeypatch.setenv("LOOP_API_KEY", KEY)
+    with pytest.raises(InputError, match="holds the value of a key in the environment") as error:
+        load_subject(name)
+    assert KEY not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -100,14 +100,26 @@ def test_a_log_of_another_task_says_so(logs):
         subject.ask([Request("landmark:en:0", "?", "en")])
 
 
-def test_other_words_are_noticed(logs, caplog):
+def test_other_words_are_noticed_and_other_questions_refused(logs, caplog):
     notice.cache_clear()
-    subject = load_subject(f"inspect-log:{only(logs / 'b')}")
+    name = f"inspect-log:{only(logs / 'b')}"
+    subject = load_subject(name)
     subject.ask(REQUESTS[:2])
     assert not caplog.text
-    subject.ask([REQUESTS[0], Request("q1:en", "other words", "en")])
+    same = Request("q1:en", "in other words: question 1", "en", question="question 1")
+    subject.ask([REQUESTS[0], same])
     assert "1 of 2 samples were asked in other words" in caplog.text
     assert "'q1:en'" in caplog.text
+    for other in (
+        Request("q1:en", "other words", "en"),
+        Request("q1:en", "question 7 ?", "en", question="question 7"),
+        Request("q1:en", "question 1: dog", "en", question="question 1", options=("dog",)),
+    ):
+        with pytest.raises(InputError, match=r"1 of 2 samples were asked something else.*'q1:en'"):
+            subject.ask([REQUESTS[0], other])
+        assert load_subject(f"{name},prompts=other").ask([REQUESTS[0], other])
+    with pytest.raises(InputError, match="prompts is 'any'; expected same or other"):
+        load_subject(f"{name},prompts=any")
 
 
 def test_the_fingerprint_is_of_the_content(logs, tmp_path):

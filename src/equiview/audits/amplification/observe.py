@@ -146,7 +146,7 @@ def _replies(
         return [reply.text for reply in subject.ask(requests, images, progress)]
     texts: list[str | None] = [None] * len(requests)
     try:
-        for place, reply in subject.replies(requests, images, progress):
+        for place, reply in subject.checked(requests, images, progress):
             texts[place] = reply.text
     except InputError:
         if texts.count(None) == len(texts):

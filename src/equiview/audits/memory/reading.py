@@ -103,7 +103,9 @@ def _objects(text: str) -> list[dict[str, Any]]:
     while start >= 0:
         try:
             content, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
+        except RecursionError:  # brackets without end: each further one would be as slow
+            break
+        except ValueError:
             end = start + 1
         else:
             if isinstance(content, dict):

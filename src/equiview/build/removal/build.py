@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks import Benchmark, load_benchmark
+from equiview.benchmarks.objects import WRONG
 from equiview.build.removal.edits import edited
 from equiview.build.removal.fill import filling
 from equiview.build.removal.images import PICTURES, RECORDS, Remover
@@ -22,6 +23,7 @@ from equiview.data.items import Items
 from equiview.data.requests import Plan
 from equiview.errors import InputError, unknown_name
 from equiview.io.fingerprint import fingerprint
+from equiview.io.pictures import stated_size
 from equiview.io.progress import Progress
 from equiview.io.stages import sweep
 from equiview.making import Job, Outcome, Task
@@ -48,10 +50,12 @@ class ObjectRemoval(Job):
         self.settings = settings
         self.models = settings.answerers(captioner=settings.captioner) if models is None else models
         self.checker = _encoder(settings.check) if settings.check else None
-        self.items = load_benchmark(settings.benchmark)
+        boxes = f",boxes={settings.boxes}" if settings.boxes else ""
+        self.items = load_benchmark(settings.benchmark + boxes)
         self.sources = Sources(self.items)
         self.remover = remover_of(settings, self.items.images, Path())
         _check(self.items, self.sources, self.remover)
+        _check_sizes(self.items)
 
     def inputs(self, progress: Progress) -> dict[str, Input]:
         """The benchmark, the filling and the words of classes."""
@@ -141,6 +145,35 @@ def _check(items: Benchmark, sources: Sources, remover: Remover) -> None:
         raise InputError(
             f"{remover.words.source}: words of {remover.words.language!r}, whose phrases need a parser"
             "; name a pipeline of spaCy, or choose nouns or prompts as captions"
+        )
+
+
+def _check_sizes(items: Benchmark) -> None:
+    """InputError for pictures of another size than their boxes, or turned by EXIF so that none can tell.
+
+    Where nothing states their size, boxes of many pictures must not reach beyond them.
+    """
+    if "path" not in items.images.table.columns:
+        return
+    right, lower = pl.col("x") + pl.col("width"), pl.col("y") + pl.col("height")
+    reach = items.tables["objects"].group_by("image_id").agg(right.max().alias("x"), lower.max().alias("y"))
+    edges = {name: (x, y) for name, x, y in reach.iter_rows()}
+    wrong, beyond = [], []
+    for name, path in items.images.table.select("id", "path").iter_rows():
+        stated, found = items.sizes.get(name), stated_size(Path(path)) if path else None
+        if stated and found and (found[:2] != stated or found[2]):
+            wrong.append((path, found, stated))
+        elif (
+            found and name in edges and any(e > side + 2 for e, side in zip(edges[name], found, strict=False))
+        ):
+            beyond.append((path, found, edges[name]))
+    if wrong or len(beyond) > WRONG * len(edges):
+        path, (width, height, turned), meant = (wrong or beyond)[0]
+        how = " and turned by its EXIF" if turned else ""
+        raise InputError(
+            f"{path}: is {width} x {height} pixels{how}, but its boxes "
+            f"{'are of' if wrong else 'reach to'} {meant[0]:g} x {meant[1]:g} ({len(wrong or beyond)} of "
+            f"{len(items.images)} pictures); take pictures as published, or correct width, height and boxes"
         )
 
 

@@ -21,7 +21,7 @@ from equiview.data.items import Items
 from equiview.data.requests import Request
 from equiview.errors import InputError
 from equiview.io.progress import Progress
-from equiview.io.tables import write_bytes, write_parquet
+from equiview.io.tables import safe_csv, write_bytes, write_parquet
 from equiview.subjects import Answerer, Encoder
 
 ANNOTATIONS = "annotations"
@@ -70,14 +70,14 @@ def write_output(
         reasons = counts.filter(kind="rejected").rows()[:3]
         why = "; ".join(f"{what} ({count})" for _, what, count in reasons)
         raise InputError(f"nothing can be removed from the images of {items.name!r}: {why}")
-    table = pl.DataFrame(_rows(made, remover.filling.name), schema=WRITTEN.dtypes)
+    table = pl.DataFrame(_rows(made, items, remover.filling.name), schema=WRITTEN.dtypes)
     write_parquet(WRITTEN.check(table, "removals"), out / "removals.parquet")
     _write_coco(made, items, sources, remover)
-    write_bytes(counts.write_csv().encode(), out / "counts.csv")
+    write_bytes(safe_csv(counts).encode(), out / "counts.csv")
     rejected = [(entry["file"], entry["image_id"], entry["target"], *entry["sees"]) for entry in still]
     columns = ["file", "source_id", "target", "seen before", "seen after"]
     table = pl.DataFrame(rejected, schema=dict.fromkeys(columns, pl.String), orient="row")
-    write_bytes(table.write_csv().encode(), out / "still-seen.csv")
+    write_bytes(safe_csv(table).encode(), out / "still-seen.csv")
     write_sheet(remover, made, counts, still)
     write_words(out, sources, remover.words, progress)
 
@@ -145,7 +145,9 @@ def _counts(items: Benchmark, remover: Remover, made: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=COUNTS, orient="row")
 
 
-def _rows(made: Sequence[dict[str, Any]], filling: str) -> list[dict[str, Any]]:
+def _rows(made: Sequence[dict[str, Any]], items: Benchmark, filling: str) -> list[dict[str, Any]]:
+    known = dict(zip(items.images.ids, items.images.hash_pictures(), strict=True))
+    hashes = {name: content.hex() for name, content in known.items() if isinstance(content, bytes)}
     return [
         {
             "id": str(number),
@@ -155,6 +157,7 @@ def _rows(made: Sequence[dict[str, Any]], filling: str) -> list[dict[str, Any]]:
             "filling": filling,
             "captions": [caption["caption"] for caption in entry["captions"]],
             "originals": [caption["original"] for caption in entry["captions"]],
+            "source_hash": hashes.get(entry["image_id"]),
         }
         for number, entry in enumerate(made, start=1)
     ]

@@ -61,6 +61,9 @@ class RemovalMakingSettings(RemovalSettings, AskingSettings):
     benchmark: Annotated[str, Option(argument=True, recorded=False)] = Field(
         description="Images with objects and captions, as coco:DIR."
     )
+    boxes: Annotated[Literal["", "xywh", "xyxy", "relative"], Option(recorded=False)] = Field(
+        default="", description="How boxes are written: xywh (checked, by default), xyxy or relative."
+    )
     fill: Reference = Field(
         default="inpaint", description="Filling of the removed area: inpaint, zero, mean or blur."
     )

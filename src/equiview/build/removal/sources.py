@@ -16,6 +16,9 @@ from equiview.build.removal.masks import Segmentation, mask_from
 from equiview.data.items import Items
 from equiview.errors import InputError
 
+LONGEST = 10_000
+"""Characters of a caption; time grows with their square, and the longest of COCO's has 250."""
+
 
 @dataclass(frozen=True)
 class Objects:
@@ -86,6 +89,13 @@ class Sources:
         texts = items.need_texts()
         texts.attribute("image_id")
         table = texts.table
+        lengths = texts.table["text"].str.len_chars()
+        if len(long := (lengths > LONGEST).arg_true()):
+            row = long[0]
+            raise InputError(
+                f"{texts.source}: caption {texts.ids[row]!r} has {lengths[row]:,} characters; at most "
+                f"{LONGEST:,} are read, so shorten it or leave it out"
+            )
         if self.linked:
             links = items.tables["phrases"].select("start", "end", "object", id="text_id")
             grouped = links.group_by("id", maintain_order=True).agg(links=pl.struct("start", "end", "object"))

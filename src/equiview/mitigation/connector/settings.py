@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator
 
 from equiview.making import Option, Reference, Settings
-from equiview.mitigation.settings import DEVICE, Stage, TrainingSettings
+from equiview.mitigation.settings import DEVICE, Epochs, Rate, Stage, TrainingSettings
 
 QUESTION = "{question}"
 TEMPLATE = (
@@ -28,16 +28,16 @@ class CaptionStage(Stage):
     """The first stage."""
 
     batch: PositiveInt = 256  # [TL]
-    learning_rate: PositiveFloat = 1e-3  # [TL]
-    epochs: PositiveFloat = 1.0  # [TL]
+    learning_rate: Rate = 1e-3  # [TL]
+    epochs: Epochs = 1.0  # [TL]
 
 
 class QuestionStage(Stage):
     """The second stage."""
 
     batch: PositiveInt = 128  # [TL]
-    learning_rate: PositiveFloat = 2e-5  # [TL]
-    epochs: PositiveFloat = 1.0  # [TL]
+    learning_rate: Rate = 2e-5  # [TL]
+    epochs: Epochs = 1.0  # [TL]
 
 
 class ConnectorSettings(TrainingSettings):

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat
 
-from equiview.mitigation.settings import Stage
+from equiview.mitigation.settings import Epochs, Rate, Stage
 
 Pairs = Annotated[int, Field(ge=2)]
 
@@ -24,8 +24,8 @@ class Recipe(Stage):
     """
 
     batch: Pairs = 256  # [O]
-    learning_rate: PositiveFloat = 2e-6  # [O]
-    epochs: PositiveFloat = 10.0  # [O]
+    learning_rate: Rate = 2e-6  # [O]
+    epochs: Epochs = 10.0  # [O]
     decay: float = Field(default=0.5, gt=0, le=1)  # [O]
     decay_epochs: PositiveFloat = 2.0  # [O]
     weight_decay: NonNegativeFloat = 0.0  # [O] Adam
@@ -40,8 +40,8 @@ class BlipRecipe(Recipe):
     """
 
     batch: Pairs = 16  # [O]
-    learning_rate: PositiveFloat = 1e-5  # [O]
-    epochs: PositiveFloat = 2.0  # [O]
+    learning_rate: Rate = 1e-5  # [O]
+    epochs: Epochs = 2.0  # [O]
     decay_epochs: PositiveFloat = 0.5  # [O]
     weight_decay: NonNegativeFloat = 0.05  # [BLIP] O names AdamW and no number
     temperature: PositiveFloat = 0.07  # [BLIP]
@@ -53,7 +53,7 @@ class VseppRecipe(Recipe):
     O does not say whether VGG19 learns; `frozen = ["cnn."]` keeps it as VSE++'s first stage does.
     """
 
-    learning_rate: PositiveFloat = 1e-4  # [O]
+    learning_rate: Rate = 1e-4  # [O]
     max_grad_norm: NonNegativeFloat = 2.0  # [VSE++]
     margin: PositiveFloat = 0.2  # [VSE++]
 
@@ -61,6 +61,6 @@ class VseppRecipe(Recipe):
 class AdapterRecipe(Recipe):
     """The recipe of small networks over a frozen encoder; `hidden` 0 makes them linear."""
 
-    learning_rate: PositiveFloat = 1e-3
+    learning_rate: Rate = 1e-3
     temperature: PositiveFloat = 0.05
     hidden: int = Field(default=256, ge=0, le=65_536)

@@ -53,6 +53,7 @@ def matched(before: Sequence[Run], after: Sequence[Run]) -> list[Model]:
         _check_once(model.after)
     _check_settings(before)
     _check_settings(after)
+    _check_benchmarks(before, after)
     if (both := sum(bool(model.after) for model in models.values())) < LEAST:
         raise InputError(f"{both} models have runs before and after; a correlation takes at least {LEAST}")
     return list(models.values())
@@ -69,6 +70,20 @@ def _check_once(runs: Sequence[Run]) -> None:
                     "the same items; give one of them"
                 )
             seen[key] = run
+
+
+def _check_benchmarks(before: Sequence[Run], after: Sequence[Run]) -> None:
+    """InputError when an audit was run on benchmarks of one name that hold other items."""
+    first: dict[tuple[str, str], Run] = {}
+    for run in (*before, *after):
+        card = run.manifest.benchmark
+        for audit in run.manifest.audits:
+            other = first.setdefault((audit, card.name), run)
+            if other.manifest.benchmark.fingerprint != card.fingerprint:
+                raise InputError(
+                    f"audit {audit!r} was run on {card.name!r} in {other.folder} and in {run.folder}, but "
+                    "with other items; run it on the same ones"
+                )
 
 
 def _check_settings(runs: Sequence[Run]) -> None:

@@ -11,17 +11,21 @@ What a user types after the colon, as in `mine:large`, is passed to the construc
 
 from __future__ import annotations
 
+import reprlib
 import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
+
+import numpy as np
 
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
-from equiview.subjects.base import Subject
+from equiview.io.secrets import legible
+from equiview.subjects.base import Subject, said_with_place
 from equiview.subjects.encoders.base import Encoder
 
 
@@ -98,6 +102,44 @@ class Answerer(Subject):
         raise an InputError at the end that says how many failed, and why.
         """
 
+    def checked(
+        self, requests: Sequence[Request], images: Items | None, progress: Progress
+    ) -> Iterator[tuple[int, Reply]]:
+        """What `replies` yields, each place once and within the requests, texts legible.
+
+        InputError names the class, and the line, where a user's own code fails or yields something else.
+        """
+        seen: set[int] = set()
+        try:
+            for entry in self.replies(requests, images, progress):
+                place, reply = self._entry(entry, len(requests), seen)
+                seen.add(place)
+                yield place, reply
+        except (InputError, GeneratorExit):
+            raise
+        except (Exception, SystemExit) as error:
+            if type(self).__module__.startswith("equiview."):
+                raise  # equiview's own class: not the user's mistake
+            raise InputError(
+                f"{type(self).__name__}: replies failed with {said_with_place(error)}"
+            ) from error
+
+    def _entry(self, entry: object, n: int, seen: set[int]) -> tuple[int, Reply]:
+        """A yielded pair; InputError where it is none."""
+        begin = f"{type(self).__name__}: replies yielded"
+        if not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[1], Reply):
+            raise InputError(f"{begin} {reprlib.repr(entry)}; expected (place of the request, Reply)")
+        place, reply = entry
+        if not isinstance(place, int | np.integer) or isinstance(place, bool) or not 0 <= place < n:
+            raise InputError(f"{begin} the place {reprlib.repr(place)} of {n} requests; they count from 0")
+        if int(place) in seen:
+            raise InputError(f"{begin} two replies to request {place}")
+        if not isinstance(reply.text, str):
+            raise InputError(f"{begin} a reply to request {place} whose text is {reprlib.repr(reply.text)}")
+        return int(place), reply if legible(reply.text) == reply.text else replace(
+            reply, text=legible(reply.text)
+        )
+
     def ask(
         self, requests: Sequence[Request], images: Items | None = None, progress: Progress = silent
     ) -> list[Reply]:
@@ -105,7 +147,7 @@ class Answerer(Subject):
         if len({request.id for request in requests}) < len(requests):
             raise InputError(f"{self.name}: two requests share an id; ids must be distinct")
         replies: list[Reply | None] = [None] * len(requests)
-        for done, (place, reply) in enumerate(self.replies(requests, images, progress), start=1):
+        for done, (place, reply) in enumerate(self.checked(requests, images, progress), start=1):
             replies[place] = reply
             progress(f"asking {self.name}", done, len(requests))
         answered = [reply for reply in replies if reply is not None]

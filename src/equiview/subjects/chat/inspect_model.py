@@ -31,7 +31,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from equiview.data.arguments import number_option, split_argument, url_option
+from equiview.data.arguments import count_option, number_option, split_argument, url_option
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
@@ -39,13 +39,13 @@ from equiview.extras import require
 from equiview.io.cache import cache_folder
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress
-from equiview.io.secrets import redacted
+from equiview.io.secrets import redacted, without_keys
 from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.local import PROVIDER, register_provider
 from equiview.subjects.chat.quiet import logging_kept
 from equiview.subjects.chat.sending import SIDE
-from equiview.subjects.chat.task import EXTRA, NotAskedError, Told, asker, said, samples
+from equiview.subjects.chat.task import EXTRA, TRIES, NotAskedError, Told, asker, said, samples
 from equiview.subjects.encoders.checkpoint import Checkpoint
 
 OPTIONS = ("url", "temperature", "seed", "side", "connections", "timeout", "retries", "revision",
@@ -58,6 +58,8 @@ LOCAL = (*HERE, "llama-cpp-python", "mockllm", "ollama", "sglang", "vllm")
 """Providers that run a model on machines of the user's own, where tokens have no price."""
 EVALUATION = ""
 """In place of a request's id where the whole evaluation failed."""
+ALSO_CALLED = {"GROK": "XAI"}
+"""Providers whose variables have another name."""
 _ONE_AT_A_TIME = threading.Lock()
 """Inspect runs one evaluation in a process at a time."""
 
@@ -76,17 +78,25 @@ class InspectModel(Answerer):
                 "subject 'chat' needs a model as Inspect names it: chat:openai/gpt-4o, "
                 "chat:openai-api/SERVICE/MODEL or chat:equiview-hf/PATH"
             )
+        if without_keys(argument) != argument:
+            raise InputError(
+                "chat: the model's name or address holds the value of a key in the environment, which would "
+                "stand in every log; leave it out, Inspect reads it there"
+            )
         self.url = url_option(options, "chat")
         self.revision = options.get("revision", "")
 
         def number(name: str, usual: float, least: float = 0) -> float:
             return number_option(options, name, usual, "chat", least)
 
+        def whole(name: str, usual: int, least: int = 0) -> int:
+            return count_option(options, name, usual, "chat", least)
+
         self.temperature = None if options.get("temperature") == "none" else number("temperature", 0)
-        self.seed = int(number("seed", 0)) if "seed" in options else None
-        self.side = int(number("side", SIDE, least=16))
-        self.connections = int(number("connections", 1, least=1)) if "connections" in options else None
-        self.timeout, self.retries = int(number("timeout", 600, least=1)), int(number("retries", 8))
+        self.seed = whole("seed", 0) if "seed" in options else None
+        self.side = whole("side", SIDE, least=16)
+        self.connections = whole("connections", 1, least=1) if "connections" in options else None
+        self.timeout, self.retries = whole("timeout", 600, least=1), whole("retries", 8)
         if ("price_in" in options) != ("price_out" in options):
             raise InputError("chat: give both price_in and price_out, or neither")
         self._price = (number("price_in", 0), number("price_out", 0)) if "price_in" in options else None
@@ -104,7 +114,23 @@ class InspectModel(Answerer):
         folder = provider in HERE and Path(path).expanduser().is_dir()
         model = f"{provider}/{Checkpoint.find(path, provider).fingerprint}" if folder else self.model
         settings = (self.temperature, self.seed, self.side, self.placed.get("dtype"))
-        return fingerprint(model, self.url, self.revision, *settings)
+        return fingerprint(model, self.address, self.revision, *settings)
+
+    @property
+    def address(self) -> str:
+        """Where it is asked, if that is said: by the option, else by the variables that Inspect may read.
+
+        As `LOOP_BASE_URL` for `openai-api/loop/...`, `AZURE_OPENAI_BASE_URL` for `openai/azure/...`.
+        """
+        if self.url:
+            return self.url
+        provider, *rest = self.model.split("/")
+        asked = rest[0] if provider == "openai-api" else provider
+        name = re.sub("[^A-Z0-9]", "_", asked.upper())
+        read = re.compile(
+            rf"(.*_)?({name}|{ALSO_CALLED.get(name, name)})(_.*)?_BASE_URL|INSPECT_EVAL_MODEL_BASE_URL"
+        )
+        return " ".join(value for key, value in sorted(os.environ.items()) if value and read.fullmatch(key))
 
     @property
     def sampled(self) -> bool:
@@ -146,8 +172,6 @@ class InspectModel(Answerer):
         answered = 0
 
         def told(name: str, outcome: Reply | Exception) -> None:
-            if isinstance(outcome, Reply):
-                self._pay(outcome, requests[places[name]])
             waiting.put((name, outcome))
 
         def ask() -> None:
@@ -177,13 +201,17 @@ class InspectModel(Answerer):
             stop.set()
         self._check(requests, answered, failed)
 
-    def _pay(self, reply: Reply, request: Request) -> None:
-        """Count the cost of a reply; where the service does not state it, at most one token a letter."""
+    def _pay(self, request: Request, reply: Reply | None) -> None:
+        """Count the cost of an answer; where the service does not state it, at most one token a letter.
+
+        Of an answer that cannot be used, all that it may have been.
+        """
         if self.budget is None or self.price is None:
             return
         read, written = self.price
-        most = (len(request.prompt) * read + len(reply.text) * written) / 1e6
-        self.budget.add(most if reply.cost is None else reply.cost)
+        most = len(request.prompt) * read
+        most += (request.max_tokens if reply is None else len(reply.text)) * written
+        self.budget.add(most / 1e6 if reply is None or reply.cost is None else reply.cost)
 
     def _evaluate(
         self, requests: Sequence[Request], images: Items | None, told: Told, stop: threading.Event
@@ -199,6 +227,8 @@ class InspectModel(Answerer):
             stopped=lambda: stop.is_set() or (self.budget is not None and self.budget.reached),
             finished=model.api.aclose,
             price=self.price,
+            paid=self._pay,
+            tries=min(TRIES, self.retries + 1),
             seed=0 if self.seed is None and self.model.startswith(f"{PROVIDER}/") else self.seed,
         )
         self.logs.mkdir(parents=True, exist_ok=True)
@@ -229,7 +259,7 @@ class InspectModel(Answerer):
             attempt_timeout=self.timeout,
         )
         try:
-            return model.get_model(
+            opened = model.get_model(
                 self.model, base_url=self.url or None, config=settings, memoize=False, **self.placed
             )
         except InputError:
@@ -237,6 +267,10 @@ class InspectModel(Answerer):
         except Exception as error:  # a provider that is not there, or lacks its key or library
             text = re.sub(r"\[/?[a-z ]*\]", "", said(error).removeprefix("PrerequisiteError: "))
             raise InputError(f"{self.model}: {text.removeprefix('ERROR: ')}") from None
+        client: Any = getattr(opened.api, "client", None)
+        if hasattr(client, "max_retries"):
+            client.max_retries = 0  # Inspect asks again itself: both together ask three times as often
+        return opened
 
     def _check(self, requests: Sequence[Request], answered: int, failed: dict[str, Exception]) -> None:
         """InputError if anything was not answered: why, how often, and of which request first."""

@@ -2,7 +2,8 @@
 
 A sample's id is the id of the request, as the tasks of equiview and `chat:MODEL` write them. Samples that
 failed or were not asked have no answer; where several logs answer a sample, the latest answer counts.
-Option: `model=`, where a folder holds logs of several models.
+A sample whose prompt does not hold the question and its options is refused. Options: `model=`, where a folder
+holds logs of several models; `prompts=other` takes samples with other prompts, such as translated ones.
 """
 
 from __future__ import annotations
@@ -40,11 +41,14 @@ class InspectLog(FinishedAnswers):
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        name, options = split_argument(argument, "inspect-log", ["model"])
+        name, options = split_argument(argument, "inspect-log", ["model", "prompts"])
         if not name:
             raise InputError("subject 'inspect-log' needs a file or a folder: inspect-log:FILE")
         self.path = Path(name).expanduser()
         self.model = options.get("model", "")
+        if options.get("prompts", "same") not in {"same", "other"}:
+            raise InputError(f"inspect-log: prompts is {options['prompts']!r}; expected same or other")
+        self.other_words = options.get("prompts") == "other"
 
     @property
     def about(self) -> str:
@@ -107,15 +111,19 @@ class InspectLog(FinishedAnswers):
         self, requests: Sequence[Request], images: Items | None, progress: Progress
     ) -> Iterator[tuple[int, Reply]]:
         """Yield what is known; InputError at the end if anything is missing."""
-        others = [
-            request.id
-            for request in requests
-            if request.id in self._samples and self._samples[request.id][1] != request.prompt
-        ]
+        asked = {name: prompt for name, (_, prompt) in self._samples.items()}
+        others = [request for request in requests if asked.get(request.id, request.prompt) != request.prompt]
+        strangers = [request for request in others if not _is_of(asked[request.id], request)]
+        if strangers and not self.other_words:
+            raise InputError(
+                f"{self.about}: {len(strangers)} of {len(requests)} samples were asked something else than "
+                f"the audit asks, the first of them {strangers[0].id!r}; if they answer its questions, "
+                "add prompts=other"
+            )
         if others:
             notice(
                 f"{self.about}: {len(others)} of {len(requests)} samples were asked in other words than the "
-                f"audit would use with these settings, the first of them {others[0]!r}"
+                f"audit would use with these settings, the first of them {others[0].id!r}"
             )
         yield from super().replies(requests, images, progress)
 
@@ -153,6 +161,11 @@ def _reading(path: Path) -> Iterator[Any]:
         raise InputError(
             f"{path}: cannot be read as a log of Inspect ({type(error).__name__}: {text})"
         ) from None
+
+
+def _is_of(asked: str, request: Request) -> bool:
+    """Whether a prompt holds the question of a request and all of its options, in whatever other words."""
+    return bool(request.question) and all(part in asked for part in (request.question, *request.options))
 
 
 def _asked(given: str | list[Any]) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request, Stopped
 from equiview.extras import require
-from equiview.io.secrets import redacted
+from equiview.io.notices import notice
+from equiview.io.secrets import legible, redacted
 from equiview.subjects.chat.quiet import hide_secrets
 from equiview.subjects.chat.sending import SIDE, Pictures
 
@@ -23,6 +24,7 @@ TRIES = 3
 NO_ANSWER = (ValueError, LookupError, TypeError)
 """Errors of libraries for such an answer."""
 Told = Callable[[str, "Reply | Exception"], object]
+Paid = Callable[[Request, "Reply | None"], object]
 
 
 class NotAskedError(Exception):
@@ -53,12 +55,15 @@ def asker(
     finished: Callable[[], Awaitable[object]] | None = None,
     price: tuple[float, float] | None = None,
     seed: int | None = None,
+    tries: int = TRIES,
+    paid: Paid = lambda *_: None,
 ) -> Any:
     """A solver of Inspect's that asks a sample's request, and passes each reply or failure to `told`.
 
     Once `stopped` is true nothing more is asked, and what was not asked has no output in the log. `finished`
     is called after the last request. `price` is dollars for a million tokens read and written;
-    a request that repeats another is sent with `seed` and its number added, if there is a seed.
+    a request that repeats another is sent with `seed` and its number added, if there is a seed. `paid` is
+    told of every answer that came, None where it cannot be used; a request has so many `tries`.
     """
     of_id = {request.id: request for request in requests}
     pictures = Pictures(images, side)
@@ -71,8 +76,22 @@ def asker(
             if stopped():
                 told(request.id, NotAskedError())
                 return state
-            state = await _asked(request, pictures, state, generate, seed)
-            told(request.id, reply_of(state.output, price))
+            again = {} if seed is None or not request.repeat else {"seed": seed + request.repeat}
+            state.messages = [await _message(request, pictures)]
+            for more in reversed(range(max(1, tries))):
+                try:
+                    # Tools are never given; a service that calls one all the same would be asked for ever.
+                    state = await generate(state, max_tokens=request.max_tokens, tool_calls="none", **again)
+                except NO_ANSWER:
+                    paid(request, None)
+                    if not more or stopped():
+                        raise
+                    continue
+                _clean_output(state.output, request)
+                reply = reply_of(state.output, price) if state.output.choices else None
+                paid(request, reply)
+                break
+            told(request.id, _usable(reply, state.output))
             return state
         except Exception as error:  # whatever providers raise
             _clean_transcript()
@@ -89,19 +108,13 @@ def asker(
     return require("inspect_ai.solver", EXTRA).solver(equiview)()
 
 
-async def _asked(request: Request, pictures: Pictures, state: Any, generate: Any, seed: int | None) -> Any:
-    again = {} if seed is None or not request.repeat else {"seed": seed + request.repeat}
-    state.messages = [await _message(request, pictures)]
-    for left in reversed(range(TRIES)):
-        try:
-            state = await generate(state, max_tokens=request.max_tokens, **again)
-            if state.output.stop_reason == "model_length" or not state.output.choices:
-                raise RuntimeError(state.output.error or state.output.completion or "an answer without text")
-            return state
-        except NO_ANSWER:
-            if not left:
-                raise
-    raise AssertionError
+def _usable(reply: Reply | None, output: Any) -> Reply:
+    """The reply in an output; RuntimeError where it holds none."""
+    if reply is None or output.stop_reason == "model_length":
+        raise RuntimeError(output.error or (reply and reply.text) or "an answer without text")
+    if output.message.tool_calls and not reply.text:
+        raise RuntimeError("the answer is a call of a tool, of which none was offered")
+    return reply
 
 
 async def _message(request: Request, pictures: Pictures) -> Any:
@@ -126,7 +139,29 @@ def reply_of(output: Any, price: tuple[float, float] | None = None) -> Reply:
     content = output.message.content
     refused = not isinstance(content, str) and any(getattr(part, "refusal", None) for part in content)
     stopped: Stopped = "refused" if refused else STOPPED.get(output.stop_reason, "stop")
-    return Reply(output.completion, stopped, read, written, cost)
+    return Reply(legible(output.completion), stopped, read, written, cost)
+
+
+def _clean_output(output: Any, request: Request) -> None:
+    """Make an output legible, and Inspect's record of it, before either is written."""
+    outputs, changed = [output], False
+    events = require("inspect_ai.log", EXTRA).transcript().events
+    for event in events:
+        if event.event == "model" and event.output is not None:
+            outputs.append(event.output)
+    messages = [choice.message for each in outputs for choice in each.choices]
+    parts = [part for message in messages if isinstance(message.content, list) for part in message.content]
+    for holder in (*outputs, *messages, *parts):
+        for name in ("completion", "content", "text", "reasoning"):
+            value = getattr(holder, name, None)
+            if isinstance(value, str) and legible(value) != value:
+                setattr(holder, name, legible(value))
+                changed = True
+    if changed:
+        notice(f"{request.id}: the reply holds a key or half of a letter, which is replaced")
+        for event in events:
+            if event.event == "model":
+                event.call = None
 
 
 def said(error: BaseException) -> str:

@@ -15,11 +15,9 @@ What a user types after the colon, as in `mine:large`, is passed to the construc
 from __future__ import annotations
 
 import inspect
-import traceback
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -31,7 +29,7 @@ from equiview.errors import InputError, as_input_error
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
-from equiview.subjects.base import Subject
+from equiview.subjects.base import Subject, said_with_place
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -218,7 +216,9 @@ class EmbeddingModel(Encoder):
             if type(self).__module__.startswith("equiview.") and self.called == type(self).__name__:
                 raise  # equiview's own class: not the user's mistake
             known = as_input_error(error) if isinstance(error, InputError | MemoryError) else None
-            raise known or InputError(f"{self.called}: encode_{what} failed with {_said(error)}") from error
+            raise known or InputError(
+                f"{self.called}: encode_{what} failed with {said_with_place(error)}"
+            ) from error
         if inspect.iscoroutine(encoded):
             encoded.close()
             raise InputError(f"{self.called}: encode_{what} is async; it must return the vectors themselves")
@@ -253,14 +253,6 @@ class EmbeddingModel(Encoder):
                 f"expected ({count}, width)"
             )
         return part
-
-
-def _said(error: BaseException) -> str:
-    """An error of a user's code in one line, with the place where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    last = next((frame for frame in reversed(frames) if "site-packages" not in frame.filename), frames[-1])
-    said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    return f"{said} ({Path(last.filename).name}, line {last.lineno})"
 
 
 def narrowed(

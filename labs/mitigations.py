@@ -1,13 +1,16 @@
 """What each method at query time was worth on the embedded encoders: `python -m labs.mitigations`.
 
 Each method is fitted on half of the concepts of the pictograms and judged on the others by the prevalence
-audit; so are the methods that re-rank lists, which are fitted to nothing. Three halves are drawn. Writes
-`mitigation/measured.csv` of the package, which advice reads, and the tables of docs/mitigation/.
+audit; so are the methods that re-rank lists, which are fitted to nothing. Writes labs/results/mitigations.csv
+and the tables of docs/mitigation/. `--seeds N` draws N halves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +18,6 @@ from typing import Any
 import polars as pl
 from rich.progress import track
 
-import equiview
 from equiview import api
 from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
@@ -23,20 +25,28 @@ from equiview.io.tables import write_bytes
 from equiview.mitigation.vectors.settings import METHODS
 
 SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
-SEEDS = (0, 1, 2)
 STRENGTHS = (0.5, 1.0)
 CUTOFFS = (1, 10, 99)
 LISTS = {"interleave": ("language",), "fair-topk": ("language", "tier")}
 """Methods that re-rank lists, and by which groups."""
-OUT = Path(equiview.__file__).parent / "mitigation" / "measured.csv"
+OUT = Path(__file__).parent / "results" / "mitigations.csv"
 PAGES = Path(__file__).parents[1] / "docs" / "mitigation"
 MARKS = ("<!-- measured: python -m labs.mitigations -->", "<!-- end of measured -->")
 
 
 def main() -> None:
     """Measure, and write what was measured."""
-    cases = [(subject, seed) for subject in SUBJECTS for seed in SEEDS]
-    rows = [row for case in track(cases, "mitigations") for row in measured(*case)]
+    parser = argparse.ArgumentParser(prog="python -m labs.mitigations", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1, help="halves to draw")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    options = parser.parse_args()
+    cases = [(subject, seed) for subject in SUBJECTS for seed in range(options.seeds)]
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        rows = [
+            row
+            for part in track(pool.map(measured, *zip(*cases, strict=True)), total=len(cases))
+            for row in part
+        ]
     mean = (
         pl.from_dicts(rows)
         .group_by("subject", "method", "strength", "by", maintain_order=True)
@@ -51,7 +61,7 @@ def main() -> None:
         write_bytes(f"{before}{MARKS[0]}\n\n{shown}\n{MARKS[1]}{after}".encode(), PAGES / page)
 
 
-def measured(subject: str, seed: int) -> Iterator[dict[str, Any]]:
+def measured(subject: str, seed: int) -> list[dict[str, Any]]:
     """The numbers of an encoder as it is, and by each method and strength, on the half that is held out."""
     with TemporaryDirectory() as folder:
         place = Path(folder)
@@ -66,10 +76,13 @@ def measured(subject: str, seed: int) -> Iterator[dict[str, Any]]:
                 given = {"subject": subject, "by": by, "depth": 1_000}
                 made[method, 1.0, by] = api.make(method, given, place / f"{method}-{by}").name
         judged = load_benchmark(f"held-out:{out}")
+        rows = []
         for number, ((method, strength, by), name) in enumerate(made.items()):
             settings = {"prevalence": {"replicates": 100}}
             run = api.audit(name, judged, ["prevalence"], place / f"run-{number}", settings=settings)
-            yield {"subject": subject, "method": method, "strength": strength, "by": by} | numbers(run)
+            about = {"subject": subject, "method": method, "strength": strength, "by": by}
+            rows.append(about | numbers(run))
+        return rows
 
 
 def numbers(run: Run) -> dict[str, float]:

@@ -22,8 +22,11 @@ MATCHED_LIMIT = (
     "Captions that have no such equal take no part."
 )
 ADVICE = (
-    "Align other languages' texts to the encoder's strongest one (distillation on parallel captions).",
-    "Until then, retrieve within each language and merge lists by rank instead of by score.",
+    "With its vectors: `equiview mitigate level SUBJECT --benchmark BENCHMARK --out DIR` gives each language "
+    "its share of the first ranks, and keeps images to judge it by.",
+    "With its lists alone: `equiview mitigate fair-topk SUBJECT --by tier --out DIR` does so for each tier.",
+    "Either costs accuracy where a language is served worse; `equiview study mitigation` shows how much. For "
+    "good, align other languages' texts to the encoder's strongest one (distillation on parallel captions).",
 )
 MORALS = {
     ("biased", True): "Exposure is uneven, and languages are served unequally.",
@@ -47,8 +50,8 @@ def advice(settings: PrevalenceSettings) -> tuple[str, ...]:
     """What to do about tiers or languages, or about groups of another kind."""
     if settings.key != "group":
         return ADVICE
-    each = f"retrieve within each {settings.by} and merge lists by rank instead of score"
-    return (f"Until its cause is found, {each}.",)
+    command = f"equiview mitigate fair-topk SUBJECT --by {settings.by} --out DIR"
+    return (f"Until its cause is found: `{command}` gives each value its share of the first ranks.",)
 
 
 def recalls(estimates: Estimates) -> list[Estimate]:

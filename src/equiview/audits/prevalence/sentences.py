@@ -24,9 +24,10 @@ MATCHED_LIMIT = (
 ADVICE = (
     "With its vectors: `equiview mitigate level SUBJECT --benchmark BENCHMARK --out DIR` gives each language "
     "its share of the first ranks, and keeps images to judge it by.",
-    "With its lists alone: `equiview mitigate fair-topk SUBJECT --by tier --out DIR` gives each tier its share "
-    "from about rank 10 on, at a higher price in accuracy.",
-    "`equiview study mitigation` shows what either gains and costs. For good, align other languages' texts to the encoder's strongest one (distillation on parallel captions).",
+    "With its lists alone: `equiview mitigate fair-topk SUBJECT --by tier --out DIR` gives each tier its "
+    "share from about rank 10 on, at a higher price in accuracy.",
+    "`equiview study mitigation` shows what either gains and costs. For good, align other languages' texts "
+    "to the encoder's strongest one (distillation on parallel captions).",
 )
 MORALS = {
     ("biased", True): "Exposure is uneven, and languages are served unequally.",

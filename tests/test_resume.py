@@ -30,7 +30,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 
 def test_every_kind_of_run_is_killed():
     assert KILLS.keys() | TRAININGS == SHARES.keys()
-    assert set(MAKERS.all()) <= SHARES.keys()
+    long = {name for name, entry in MAKERS.all().items() if entry.value.kind != "mitigate"}
+    assert long <= SHARES.keys()  # a mitigation takes seconds, and is one stage
 
 
 @pytest.mark.parametrize(("name", "wanted"), KILLS.items())

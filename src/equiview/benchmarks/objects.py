@@ -166,7 +166,8 @@ def _in_pixels(table: pl.DataFrame, boxes: str, sizes: Sizes, path: Path, *, che
         scaled = {name: pl.col(name) * pl.col(side) for name, side in zip(EDGES, "WHWH", strict=True)}
         sized = sized.with_columns(**scaled)
     outside = (x + width > pl.col("W") + 2) | (y + height > pl.col("H") + 2)
-    tiny = (x >= 0) & (y >= 0) & (x + width <= 1) & (y + height <= 1)  # as shares are
+    tiny = (x >= 0) & (y >= 0) & (x + width <= 1) & (y + height <= 1)  # as shares are, not a single pixel
+    tiny &= pl.any_horizontal(pl.col(EDGES) % 1 != 0)
     wrong = outside.fill_null(False) | (width < 0) | (height < 0) | tiny
     if check:
         area, box, other = pl.col("area"), width * height, (width - x) * (height - y)

@@ -240,7 +240,8 @@ def test_a_loss_that_is_nan_or_infinite_stops_training(tmp_path, checkpoint):
             checkpoint,
             folder,
             max_grad_norm=1e30,
-            captions={"batch": 8, "learning_rate": 1e30, "steps": 8},
+            weight_decay=1e30,
+            captions={"batch": 8, "learning_rate": 10.0, "steps": 8},
         )
 
 

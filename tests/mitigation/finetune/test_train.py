@@ -230,7 +230,9 @@ def test_too_few_pairs_and_a_loss_that_is_nan_or_infinite_are_said(tmp_path):
     with pytest.raises(
         InputError, match=r"the loss is NaN or infinite at step .*; try a lower learning_rate"
     ):
-        tuned(name, tmp_path, "far", dual={"batch": 8, "learning_rate": 1e30, "steps": 5})
+        tuned(
+            name, tmp_path, "far", dual={"batch": 8, "learning_rate": 10.0, "weight_decay": 1e30, "steps": 5}
+        )
 
 
 def test_an_unfinished_or_changed_folder_is_no_subject(tmp_path):

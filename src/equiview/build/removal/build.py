@@ -156,7 +156,8 @@ def _check_sizes(items: Benchmark) -> None:
     if "path" not in items.images.table.columns:
         return
     right, lower = pl.col("x") + pl.col("width"), pl.col("y") + pl.col("height")
-    reach = items.tables["objects"].group_by("image_id").agg(right.max().alias("x"), lower.max().alias("y"))
+    of_image = items.tables["objects"].group_by("image_id", maintain_order=True)
+    reach = of_image.agg(right.max().alias("x"), lower.max().alias("y"))
     edges = {name: (x, y) for name, x, y in reach.iter_rows()}
     wrong, beyond = [], []
     for name, path in items.images.table.select("id", "path").iter_rows():

@@ -76,7 +76,7 @@ class Fitting(Job):
     def counts(self) -> pl.DataFrame:
         """How many texts each language has in that part: language, texts."""
         texts = self.part.need_texts().table
-        return texts.group_by("language").agg(texts=pl.len()).sort("language")
+        return texts.group_by("language", maintain_order=True).agg(texts=pl.len()).sort("language")
 
     def _check_languages(self) -> None:
         if len(self.counts) < 2:

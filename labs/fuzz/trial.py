@@ -8,6 +8,7 @@ promises. What is on the console is of the whole process, so nothing else may ru
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import time
@@ -20,6 +21,7 @@ from pathlib import Path
 from labs.fuzz.damage import format_of
 
 from equiview.errors import InputError
+from equiview.io.notices import LOGGER
 
 SECONDS = 20
 """No copy is so damaged that reading it may take longer."""
@@ -83,7 +85,8 @@ class Trial:
 
 @contextmanager
 def _watched() -> Iterator[None]:
-    """Raise for a warning, for anything on the console, and for a read that takes too long."""
+    """Raise for a warning, for anything on the console but notices, and for a read that takes too long."""
+    logging.getLogger(LOGGER).setLevel(logging.ERROR)
     kept = [os.dup(stream) for stream in (1, 2)]
     with tempfile.TemporaryFile() as console, warnings.catch_warnings():
         warnings.simplefilter("error")

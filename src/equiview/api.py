@@ -38,7 +38,6 @@ from equiview.studies import Changed, Neighbourhoods, mitigation, neighbourhoods
 from equiview.subjects import SUBJECTS, Answerer, Encoder, Subject, load_subject
 from equiview.subjects.chat.base import Budget
 from equiview.subjects.known import known_models
-from equiview.subjects.reranked import Reranked
 from equiview.subjects.verify import verify as verify_subject
 
 LANGUAGES = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
@@ -91,10 +90,8 @@ def audit(
     if isinstance(subject, Answerer):
         subject = stored_answers(subject) if cache else subject
         subject.budget = Budget(max_cost)
-    elif isinstance(subject, Encoder) and cache:
+    elif cache:
         subject = stored(subject)
-    elif isinstance(subject, Reranked) and isinstance(subject.inner, Encoder) and cache:
-        subject.inner = stored(subject.inner)
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     left_out = None
     check_usable(out)

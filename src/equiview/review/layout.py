@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import AfterValidator, Field, Strict, field_validator, model_validator
 
+from equiview.data.labels import JOINERS, cleaned
 from equiview.data.languages import direction_of
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
@@ -54,9 +55,7 @@ def spelling(name: str) -> str:
     >>> spelling(" ann\u200b  LEE") == spelling("Ann Lee")
     True
     """
-    normal = unicodedata.normalize("NFKC", name)
-    seen = (x for x in normal if x.isspace() or unicodedata.category(x) not in ("Cc", "Cf"))
-    return " ".join("".join(seen).split()).casefold()
+    return "".join(letter for letter in cleaned(name) if letter not in JOINERS).casefold()
 
 
 def _visible(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,12 +16,13 @@ from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
 from equiview.store.vectors import Precision, Shelf, Store, keys_of
 from equiview.subjects import EmbeddingModel, Encoder, checked_vectors
-from equiview.subjects.base import of_inner
+from equiview.subjects.base import Subject, of_inner
 from equiview.subjects.encoders.base import check_not_empty
-from equiview.subjects.mitigated import Mitigated
+from equiview.subjects.trained import Derived
 
 OnError = Literal["stop", "skip"]
 TRIES = 3
+S = TypeVar("S", bound=Subject)
 
 
 class StoredEncoder(Encoder):
@@ -106,14 +107,15 @@ class StoredEncoder(Encoder):
 
 
 def stored(
-    encoder: Encoder, store: Store | None = None, *, precision: Precision = "float32", name: str = ""
-) -> Encoder:
+    encoder: S, store: Store | None = None, *, precision: Precision = "float32", name: str = ""
+) -> S | Encoder:
     """`encoder` with a store, or as it is where a store would be wrong.
 
     A model without its own `fingerprint` may change unnoticed, so its vectors are not kept, and a notice says
-    so; an encoder with its own `embed` has its vectors already, but one that corrects those of another.
+    so; an encoder with its own `embed` has its vectors already. Of a subject around an encoder that one's
+    vectors are kept.
     """
-    if isinstance(encoder, Mitigated):
+    if isinstance(encoder, Derived) and isinstance(encoder.inner, Encoder):
         encoder.inner = stored(encoder.inner, store, precision=precision)
     if not isinstance(encoder, EmbeddingModel) or not encoder.looks:
         return encoder

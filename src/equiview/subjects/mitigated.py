@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 from equiview.data.arguments import split_argument
 from equiview.data.items import Items
 from equiview.errors import InputError
-from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
 from equiview.subjects.base import of_inner, register
 from equiview.subjects.correction import Correction
 from equiview.subjects.encoders.base import Encoder, checked_vectors
 from equiview.subjects.load import load_encoder
-from equiview.subjects.trained import Part, TrainingCard, check_same
+from equiview.subjects.trained import Derived, DerivedCard, Part, check_same
 
 OPTIONS = ("encoder",)
 
 
-class Mitigation(TrainingCard):
+class Mitigation(DerivedCard):
     """The content of `mitigation.json`: which encoder is corrected, how, and by what data."""
 
     file: ClassVar[str] = "mitigation.json"
@@ -36,15 +35,17 @@ class Mitigation(TrainingCard):
 
     method: str
     strength: float
-    parent: Part
     data: Part
 
 
 @register(
     "mitigated", usage=("mitigated:DIR",), about="an encoder corrected by language, by `equiview mitigate`"
 )
-class Mitigated(Encoder):
+class Mitigated(Derived, Encoder):
     """An encoder whose vectors are corrected by language."""
+
+    inner: Encoder
+    card: Mitigation
 
     versions, cuts, looks = map(of_inner, ("versions", "cuts", "looks"))
 
@@ -60,16 +61,6 @@ class Mitigated(Encoder):
         self.inner = load_encoder(called)
         check_same(called, self.inner.fingerprint, self.card.parent, self.folder, "encoder")
         self.similarity = "dot" if self.correction.adds else self.inner.similarity
-
-    @property
-    def parent(self) -> str:
-        """The fingerprint of the encoder that is corrected."""
-        return self.card.parent.fingerprint
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the encoder and the correction."""
-        return fingerprint(self.inner.fingerprint, self.card.weights)
 
     @property
     def about(self) -> str:

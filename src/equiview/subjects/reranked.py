@@ -19,30 +19,27 @@ from numpy.typing import NDArray
 from equiview.benchmarks import Benchmark
 from equiview.data.arguments import split_argument
 from equiview.data.items import Items
-from equiview.data.languages import TIERS, tiers_of
+from equiview.data.languages import tiers_of
 from equiview.errors import InputError
 from equiview.io.files import content_of
-from equiview.io.fingerprint import fingerprint
 from equiview.search.scaling import comparable
 from equiview.search.topk import top_k
-from equiview.subjects.base import Subject, of_inner, register
+from equiview.subjects.base import of_inner, register
 from equiview.subjects.encoders.base import Encoder
 from equiview.subjects.lists.base import ResultLists
 from equiview.subjects.load import load_subject
-from equiview.subjects.trained import Part, TrainingCard, check_same
+from equiview.subjects.trained import Derived, DerivedCard, check_same
 
 Rows = NDArray[np.int64]
 Shares = NDArray[np.float64]
 
 
-class Reranking(TrainingCard):
+class Reranking(DerivedCard):
     """The content of `reranking.json`: whose lists, and how they are ordered."""
 
     file: ClassVar[str] = "reranking.json"
     what: ClassVar[str] = "re-ranked system"
     made: ClassVar[str] = "rule.json"
-
-    parent: Part
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,8 @@ class Rule:
         """The places of one list `(depth,)` in their new order; `groups` are rows of `shares`."""
         return METHODS[self.method](groups, scores, shares)
 
-    def groups_of(self, texts: Items) -> tuple[list[str], Rows, Shares]:
-        """The groups, the row of each text's group, and the share that each is to hold.
+    def groups_of(self, texts: Items) -> tuple[Rows, Shares]:
+        """The number of each text's group, and the share that each group is to hold.
 
         InputError for a group of `shares` that no text has, or a text's group that `shares` do not name.
         """
@@ -73,12 +70,9 @@ class Rule:
         if values.null_count():
             row = values.is_null().arg_true()[0]
             raise InputError(f"{texts.source}: text {texts.ids[row]!r} has no {self.by}")
-        found = values.unique().to_list()
-        names = [tier for tier in TIERS if tier in found] if self.by == "tier" else sorted(found)
-        rows = np.searchsorted(np.array(sorted(names)), values.to_numpy())
-        rows = np.array([names.index(name) for name in sorted(names)])[rows]
+        names, rows = np.unique(values.to_numpy(), return_inverse=True)
         if not self.shares:
-            return names, rows, np.bincount(rows, minlength=len(names)) / len(rows)
+            return rows, np.bincount(rows) / len(rows)
         if set(self.shares) != set(names):
             odd = sorted(set(self.shares) ^ set(names))
             raise InputError(
@@ -86,17 +80,16 @@ class Rule:
                 f"{', '.join(names)}: {', '.join(odd)} is in one alone"
             )
         shares = np.array([self.shares[name] for name in names])
-        return names, rows, shares / shares.sum()
+        return rows, shares / shares.sum()
 
 
 def interleave(groups: Rows, scores: NDArray[np.float64], shares: Shares) -> Rows:
     """The best of each group, then the second best of each; those of one place by score."""
     order = np.argsort(-scores, kind="stable")
-    seen = np.zeros(len(shares), dtype=np.int64)
+    by_group = order[np.argsort(groups[order], kind="stable")]
+    sizes = np.bincount(groups, minlength=len(shares))
     place = np.empty(len(groups), dtype=np.int64)
-    for row in order:
-        place[row] = seen[groups[row]]
-        seen[groups[row]] += 1
+    place[by_group] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return np.lexsort((np.arange(len(groups)), -scores, place))
 
 
@@ -141,7 +134,7 @@ ROUNDING = 1e-9
 @register(
     "reranked", usage=("reranked:DIR",), about="a system's lists in another order, by `equiview mitigate`"
 )
-class Reranked(ResultLists):
+class Reranked(Derived, ResultLists):
     """A system's lists in another order."""
 
     versions = of_inner("versions")
@@ -155,19 +148,9 @@ class Reranked(ResultLists):
         self.card = Reranking.read(folder)
         self.rule = Rule(**json.loads(content_of(folder / Reranking.made)))
         called = options.get("subject", self.card.parent.name)
-        self.inner: Subject = load_subject(called)
+        self.inner = load_subject(called)
         check_same(called, self.inner.fingerprint, self.card.parent, folder, "system")
         self.source = f"reranked:{folder}"
-
-    @property
-    def parent(self) -> str:
-        """The fingerprint of the system whose lists these are."""
-        return self.card.parent.fingerprint
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the system and the rule."""
-        return fingerprint(self.inner.fingerprint, self.card.weights)
 
     @property
     def about(self) -> str:
@@ -178,7 +161,7 @@ class Reranked(ResultLists):
         """The lists in their new order as far as rank `k`; InputError as for the system itself."""
         before = self._lists_before(benchmark)
         texts = benchmark.need_texts()
-        _, group_of, shares = self.rule.groups_of(texts)
+        group_of, shares = self.rule.groups_of(texts)
         rows = texts.rows_of(before["item_id"]).to_numpy()
         parts = []
         for part in before.with_columns(group=group_of[rows]).partition_by("query_id", maintain_order=True):

@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Self
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of
+from equiview.io.fingerprint import fingerprint
 from equiview.io.refusals import refused
 from equiview.io.tables import checksum, write_bytes
+from equiview.subjects.base import Subject
 from equiview.subjects.encoders.checkpoint import files_hash
 
 
@@ -64,6 +66,29 @@ def hash_of(place: Path) -> str:
     if place.is_file():
         return checksum(place)
     return files_hash(place, sorted(path for path in place.rglob("*") if path.is_file()))
+
+
+class DerivedCard(TrainingCard):
+    """A card of what is made around another subject, its `parent`, which is loaded by its name."""
+
+    parent: Part
+
+
+class Derived(Subject):
+    """A subject around another one, `inner`, whose results it changes; `card` says of which and how."""
+
+    inner: Subject
+    card: DerivedCard
+
+    @property
+    def parent(self) -> str:
+        """The fingerprint of the subject whose results are changed."""
+        return self.card.parent.fingerprint
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of that subject and of what is done to its results."""
+        return fingerprint(self.inner.fingerprint, self.card.weights)
 
 
 def check_same(name: str, actual: str, wanted: Part, folder: Path, what: str) -> None:

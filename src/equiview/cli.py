@@ -9,6 +9,7 @@ import io
 import json
 import os
 import sys
+import threading
 import traceback
 import warnings
 from pathlib import Path
@@ -55,6 +56,7 @@ def main() -> None:
             sys.stdout.flush()
         except (typer.Abort, KeyboardInterrupt):
             _complain("stopped; run the same command again to continue where it was")
+            _exit_at_once()
             sys.exit(1)
         except BrokenPipeError:  # whoever read our output, such as `head`, has enough
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - closed with the process
@@ -62,6 +64,14 @@ def main() -> None:
         except Exception as error:
             sys.exit(_say(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _exit_at_once() -> None:
+    """Exit without finalising Python where threads still wait for a service: libraries abort in them."""
+    if any(thread.daemon for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
 
 
 def _say(error: Exception) -> int:

@@ -94,6 +94,33 @@ def test_a_file_that_was_changed_is_made_again_with_what_rests_on_it(tmp_path: P
     assert (tmp_path / "out/in/a").read_text() == "a"
 
 
+def test_a_file_of_somebody_else_is_never_overwritten(tmp_path: Path) -> None:
+    first = Letters(Size())
+    first.fails = stop
+    with pytest.raises(InputError, match="stopped"):
+        run(tmp_path / "out", first)
+    (tmp_path / "out/in/b").write_text("mine")
+    with pytest.raises(InputError, match=r"in/b: would be overwritten, but no stage wrote it; move it away"):
+        run(tmp_path / "out", Letters(Size()))
+    assert (tmp_path / "out/in/b").read_text() == "mine"
+    (tmp_path / "out/in/b").unlink()
+    assert run(tmp_path / "out", Letters(Size())).card.finished
+
+
+def test_what_was_killed_between_its_files_is_done_again(tmp_path: Path) -> None:
+    run(tmp_path / "out", Letters(Size()))
+    whole = (tmp_path / "out" / CARD).read_bytes()
+    (tmp_path / "out/in/a").unlink()
+    first = Letters(Size())
+    first.fails = stop
+    with pytest.raises(InputError, match="stopped"):
+        run(tmp_path / "out", first)
+    second = Letters(Size())
+    run(tmp_path / "out", second)
+    assert (first.made, second.made) == (["a"], ["b"])
+    assert (tmp_path / "out" / CARD).read_bytes() == whole
+
+
 def test_another_setting_and_another_input_are_named(tmp_path: Path) -> None:
     run(tmp_path / "out", Letters(Size()))
     with pytest.raises(InputError, match="out: was begun with another letters, size; choose another folder"):

@@ -9,21 +9,26 @@ from pathlib import Path
 from equiview.io.tables import checksum
 
 
-def write_stage(folder: Path, name: str, produce: Callable[[Path], object]) -> dict[str, str]:
+def write_stage(
+    folder: Path,
+    name: str,
+    produce: Callable[[Path], object],
+    announce: Callable[[dict[str, str]], object] = lambda files: None,
+) -> dict[str, str]:
     """Let `produce` write under a hidden folder, then move all of it into `folder`.
 
-    Returns the checksum of each file, by its path in `folder`.
+    Returns the checksum of each file, by its path in `folder`; `announce` has them before any is moved.
     """
     work = folder / f".{name}.part"
     work.mkdir(parents=True)
     try:
         produce(work)
-        files = {}
-        for file in sorted(path for path in work.rglob("*") if path.is_file()):
-            relative = file.relative_to(work)
-            (folder / relative).parent.mkdir(parents=True, exist_ok=True)
-            files[relative.as_posix()] = checksum(file)
-            file.replace(folder / relative)
+        written = sorted(path.relative_to(work) for path in work.rglob("*") if path.is_file())
+        files = {path.as_posix(): checksum(work / path) for path in written}
+        announce(files)
+        for path in written:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (work / path).replace(folder / path)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return files

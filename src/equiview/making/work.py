@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -63,18 +64,35 @@ class Work:
 
         `produce` writes to the folder that it is given; its files are then moved to this one at once. A stage
         that writes to this folder itself names in `in_place` the files that show it is finished; `again`
-        forces it where they cannot. Later stages are forgotten, as they depend on this one.
+        forces it where they cannot. Later stages depend on this one, so they are done again. InputError where
+        it would write over a file that no stage wrote.
         """
         done = self.card.stages.get(name)
         if done is not None and not again and is_whole(self.folder, done):
             return False
-        if in_place is not None:
-            produce(self.folder)
-            files = {file: checksum(self.folder / file) for file in in_place}
+        stages = self.card.stages
+        earlier = dict(takewhile(lambda stage: stage[0] != name, stages.items()))
+        later = {
+            stage: dict.fromkeys(files, "")
+            for stage, files in stages.items()
+            if files and stage not in earlier and stage != name
+        }
+        ours = {file for files in stages.values() for file in files}
+
+        def note(files: dict[str, str]) -> None:
+            """The card names a stage's files before they are there: one that was killed is done again."""
+            places = [self.folder / file for file in files if file not in ours]
+            if strange := [place for place in places if os.path.lexists(place)]:
+                raise InputError(f"{strange[0]}: would be overwritten, but no stage wrote it; move it away")
+            self._note(stages=earlier | {name: files} | later, finished=False)
+
+        if in_place is None:
+            write_stage(self.folder, name, produce, note)
         else:
-            files = write_stage(self.folder, name, produce)
-        earlier = takewhile(lambda stage: stage[0] != name, self.card.stages.items())
-        self._note(stages=dict(earlier) | {name: files}, finished=False)
+            note(dict.fromkeys(in_place, ""))
+            produce(self.folder)
+            written = {file: checksum(self.folder / file) for file in in_place}
+            self._note(stages=self.card.stages | {name: written})
         return True
 
     def finish(self) -> None:

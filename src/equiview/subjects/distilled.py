@@ -24,7 +24,14 @@ from equiview.io.progress import Progress, silent
 from equiview.subjects.base import of_inner, register
 from equiview.subjects.encoders.base import EmbeddingModel, Encoder, checked_vectors
 from equiview.subjects.encoders.huggingface import HuggingFace
-from equiview.subjects.encoders.loading import failures, filled, from_files, loaded, state_of
+from equiview.subjects.encoders.loading import (
+    failures,
+    filled,
+    from_files,
+    library_notes_off,
+    loaded,
+    state_of,
+)
 from equiview.subjects.encoders.pictogram import BUCKETS, padded, text_features
 from equiview.subjects.encoders.torch_encoder import LENGTH_LIMIT, Inputs, Tokens, readable
 from equiview.subjects.finetuned import new_heads
@@ -103,7 +110,8 @@ class TextModel(HuggingFace):
         """The model without its pooler, which is not used and which many checkpoints lack."""
         kind, folder = require("transformers", self.extra).AutoModel, self.checkpoint.folder
         _ = self.model_type
-        model, info = from_files(kind, folder, output_loading_info=True, dtype=self.dtype, **self.trusted)
+        with library_notes_off():  # of weights that are not read, and of the pooler's
+            model, info = from_files(kind, folder, output_loading_info=True, dtype=self.dtype, **self.trusted)
         needed = [name for name in info["missing_keys"] if not name.startswith("pooler.")]
         loaded(model, dict(info) | {"missing_keys": needed}, folder)
         if getattr(model.config, "is_encoder_decoder", False) or hasattr(model, "get_image_features"):

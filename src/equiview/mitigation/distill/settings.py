@@ -14,7 +14,7 @@ from pydantic import Field, NonNegativeFloat, PositiveInt
 from equiview.making import Option, Reference
 from equiview.mitigation.settings import DEVICE, Epochs, Parts, Rate, Stage, TrainingSettings
 
-MODEL, TOWER, ADAPTER, NGRAMS = KINDS = ("model", "tower", "adapter", "ngrams")
+MODEL, TOWER, ADAPTER, NGRAMS = ("model", "tower", "adapter", "ngrams")
 """Kinds of students: a text model of transformers, the encoder's own tower, a network after it, n-grams."""
 
 
@@ -77,8 +77,13 @@ class DistillSettings(TrainingSettings):
 
     @property
     def stages(self) -> Mapping[str, Stage]:
+        """The recipes of students whose batches are made of several passes; small ones take them whole."""
+        return {MODEL: self.model, TOWER: self.tower}
+
+    @property
+    def recipes(self) -> Mapping[str, Stage]:
         """The recipe of each kind of student."""
-        return {kind: getattr(self, kind) for kind in KINDS}
+        return {**self.stages, ADAPTER: self.adapter, NGRAMS: self.ngrams}
 
 
 class DistillMaking(Parts):

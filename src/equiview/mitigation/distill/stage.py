@@ -14,7 +14,7 @@ from transformers import Trainer
 from equiview.io.progress import Progress
 from equiview.mitigation.distill.parallel import Parallel
 from equiview.mitigation.distill.settings import DistillSettings
-from equiview.mitigation.distill.students import Student, Tower
+from equiview.mitigation.distill.students import Student
 from equiview.mitigation.training import Watcher, arguments_for, trained
 
 
@@ -33,8 +33,8 @@ def teach(
 
     `said` `(n_sources, width)` are the teacher's unit vectors.
     """
-    stage = settings.stages[kind]
-    forward = min(stage.batch, settings.forward) if isinstance(student, Tower) else stage.batch
+    stage = settings.recipes[kind]
+    forward = min(stage.batch, settings.forward) if kind in settings.stages else stage.batch
     arguments = arguments_for(
         folder,
         device,

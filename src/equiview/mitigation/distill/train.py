@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.held_out import write_held_out
 from equiview.data.items import Items
-from equiview.data.seeds import seed_for
 from equiview.data.vectors import one_each
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
@@ -106,7 +105,7 @@ class Distilling(Job):
         tasks = [
             Task(f"texts in {self.settings.source}, for the teacher", len(self.data.sources), "texts"),
             Task(f"texts in {len(self.data.counts)} languages, for the student", len(self.data), "texts"),
-            self.recipe.stages[self.kind].planned(self.kind, len(self.data)),
+            self.recipe.recipes[self.kind].planned(self.kind, len(self.data)),
         ]
         return (
             tasks if self.benchmark is None else [*tasks, Task("images held out", len(self.kept), "images")]
@@ -155,7 +154,7 @@ class Distilling(Job):
 
         from equiview.mitigation.distill.students import AdapterStudent, NgramStudent, Tower
 
-        seed, texts = seed_for(self.recipe.seed, "student"), self.data.texts.texts
+        seed, texts = self.recipe.seed, self.data.texts.texts  # torch reads 32 bits of a seed
         if self.kind == ADAPTER:
             known = torch.from_numpy(self._read(self.data.texts, progress))
             return AdapterStudent(known, self.recipe.adapter.hidden, seed)
@@ -185,7 +184,7 @@ class Distilling(Job):
             texts=self.data.counts,
             width=self._width(work),
             length=self.recipe.max_length,
-            settings=shared | self.recipe.stages[self.kind].model_dump(mode="json"),
+            settings=shared | self.recipe.recipes[self.kind].model_dump(mode="json"),
             versions=work.card.versions,
         ).save(part, of=work.folder)
         if self.benchmark is not None:

@@ -76,6 +76,7 @@ class Guesser(Answerer):
             yield place, Reply("ABCD"[place % 4])
 """
 TUNING = "forward = 4\nsave_every = 2\n[adapter]\nbatch = 4\nsteps = 12\nhidden = 4\n"
+TEACHING = "save_every = 2\n[ngrams]\nbatch = 8\nsteps = 12\n"
 JOINING = """
 tokens = 2
 template = "{image}{prompt} ="
@@ -103,6 +104,13 @@ def _places(data: Path) -> None:
 
     _models(data)
     landmarks(data / "places")
+
+
+def _words(data: Path) -> None:
+    from tests.mitigation.distill.worlds import files
+
+    files(data / "words")
+    (data / "teaching.toml").write_text(TEACHING)
 
 
 def _objects(data: Path) -> None:
@@ -173,6 +181,12 @@ CASES = {
                               "--config", "tuning.toml", "--device", "cpu", "--out", str(out)),
         needs=_pairs,
     ),
+    "distill": Case(
+        lambda out: _equiview("mitigate", "distill", "pictogram:english", "--student", "ngrams",
+                              "--parallel", "en=words/w.en,de=words/w.de", "--config", "teaching.toml",
+                              "--device", "cpu", "--out", str(out)),
+        needs=_words,
+    ),
     "connector": Case(
         lambda out: _equiview("train", "connector", "--encoder", "embeddings:colours",
                               "--language-model", "speaker", "--captions", "folder:colours",
@@ -183,7 +197,7 @@ CASES = {
     "embedded-demo": Case(lambda out: _equiview("demo", "--out", str(out))),
 }  # fmt: skip
 SHARES = {"observe": 50, "store": 55, "report": 40, "demo": 40, "ask": 20, "removal": 30, "knowrecall": 15,
-          "visrecall": 15, "review": 15, "finetune": 10, "connector": 10}  # fmt: skip
+          "visrecall": 15, "review": 15, "finetune": 10, "distill": 10, "connector": 10}  # fmt: skip
 """How many kills of each, of 300."""
 
 

@@ -144,6 +144,15 @@ def trained(place: Path) -> None:
     make("finetune", given, Path("tuned"))
 
 
+def distilled(place: Path) -> None:
+    """`taught`: an embedded encoder whose texts a student reads; `w.en` and `w.de`, of whose lines it learnt."""
+    photos(place)
+    for code in ("en", "de"):
+        (place / f"w.{code}").write_text("".join(f"word {row} {code}\n" for row in range(IMAGES)))
+    given = {"subject": "pictogram:english", "student": "ngrams", "parallel": ("en=w.en,de=w.de",)}
+    make("distill", given | {"device": "cpu", "recipe": {"ngrams": {"batch": 8, "steps": 1}}}, Path("taught"))
+
+
 def mitigated(place: Path) -> None:
     """`world`: stored vectors; `corrected` and `ordered`: what was made of their encoder."""
     write_world(place / "world", images=60)
@@ -175,4 +184,5 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "trained": trained,
     "begun": begun,
     "mitigated": mitigated,
+    "distilled": distilled,
 } | {name: (lambda place, layout=layout: layout(place / "data")) for name, layout in LAYOUTS.items()}

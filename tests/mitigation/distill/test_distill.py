@@ -49,10 +49,12 @@ def test_each_student_learns_and_reads_texts_in_place_of_its_teacher(kind, tmp_p
     if student is None:
         student = str(tiny.build(worlds.STUDENTS[kind], tmp_path / "student"))
     name = f"hf:{tiny.build(tiny.clip, tmp_path / 'clip')}" if kind == "tower" else "pictogram:english"
-    folder = made(tmp_path, subject=name, files=True, student=student)
+    recipe = worlds.recipe(
+        forward=12, model={"batch": 24, "learning_rate": 1e-2, "steps": 120}, save_every=99
+    )
+    folder = made(tmp_path, subject=name, files=True, student=student, recipe=recipe)
     lost = losses(folder)
-    assert len(lost) == 40
-    assert np.mean(lost[-5:]) < 0.8 * np.mean(lost[:5]), lost
+    assert np.mean(lost[-5:]) < 0.6 * np.mean(lost[:5]), lost
     subject, parent = load_subject(f"distilled:{folder}"), load_subject(name)
     assert subject.parent == parent.fingerprint != subject.fingerprint
     worlds.world(tmp_path / "world")

@@ -30,8 +30,6 @@ PAGE = Path(__file__).parents[1] / "docs" / "mitigation" / "distill.md"
 MARKS = ("<!-- measured: python -m labs.distill_miniature -->", "<!-- end of measured -->")
 METHOD = "distill"
 COMMAND = "equiview mitigate distill SUBJECT --benchmark BENCHMARK"
-STEPS = 4400
-"""As many as `aligned` took, of 2,048 names each."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def rows(place: Path) -> Iterator[dict[str, Any]]:
                     "method": METHOD if way.student else "",
                     "way": way.name,
                     "command": COMMAND + way.options if way.student else "",
-                    "needs": "vectors" if way.student == "adapter" else "encoder",
+                    "needs": "vectors",
                     "system": subject,
                     "bias": bias,
                     "even": even,
@@ -111,7 +109,6 @@ def taught(subject: str, way: Way, place: Path, name: str) -> str:
         given["parallel"] = (names(place),)
     else:
         given["benchmark"] = "pictograms"
-        given["recipe"] = {way.student: {"steps": STEPS}}
     return api.make(METHOD, given, place / name).name
 
 

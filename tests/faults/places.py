@@ -145,7 +145,7 @@ def trained(place: Path) -> None:
 
 
 def distilled(place: Path) -> None:
-    """`taught`: an embedded encoder whose texts a student reads; `w.en` and `w.de`, of whose lines it learnt."""
+    """`taught`: an embedded encoder with a student of its texts; `w.en` and `w.de`, which taught it."""
     photos(place)
     for code in ("en", "de"):
         (place / f"w.{code}").write_text("".join(f"word {row} {code}\n" for row in range(IMAGES)))

@@ -48,10 +48,9 @@ def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("sign", [".checkpoints/checkpoint-4/whole", ".checkpoints/checkpoint-18"])
-def test_a_killed_training_ends_in_the_same_bytes(sign, command, whole, tmp_path):
+def test_a_killed_training_ends_in_the_same_bytes(command, whole, tmp_path):
     killed = tmp_path / "killed"
-    kill_after([*command, str(killed)], killed / sign)
+    kill_after([*command, str(killed)], killed / ".checkpoints" / "checkpoint-4" / "whole")
     run([*command, str(killed)])
     for name in WRITTEN:
         assert (killed / name).read_bytes() == (whole / name).read_bytes(), name

@@ -13,7 +13,7 @@ from equiview.audits.estimating import FOR_QUANTILE, Replicates, Rows
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
 from equiview.audits.parity.balanced import DIRECTION, balanced
 from equiview.audits.parity.gaps import VERDICT, group_gaps
-from equiview.audits.parity.tasks import DIRECTIONS, PEOPLE, metric_of
+from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, metric_of
 from equiview.data.metric import quantity
 from equiview.metrics import gap_parts
 
@@ -41,8 +41,8 @@ class Contrast:
 
     @property
     def family(self) -> str:
-        """The family of its tests; the verdict reads those of people, not those within another group."""
-        return VERDICT if self.keys["attribute"] in PEOPLE and "within" not in self.keys else "group gap"
+        """The family of its tests; the verdict reads those of people and places, but none within another."""
+        return VERDICT if self.keys["attribute"] in JUDGED and "within" not in self.keys else "group gap"
 
 
 def value_order(answers: Answers, task: str) -> dict[str, list[str]]:

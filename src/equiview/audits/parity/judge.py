@@ -9,7 +9,7 @@ from equiview.audits.judging import decide, largest, shows_bias, verdict
 from equiview.audits.parity import sentences as say
 from equiview.audits.parity.coverage import warning_of
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tasks import DIRECTIONS, PEOPLE, classified, tasks_of
+from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, classified, tasks_of
 from equiview.audits.saying import not_decided, too_few
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Verdict
@@ -41,8 +41,8 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
         finding,
         answer + warning_of(estimates, common=settings.common),
         say.evidence(estimates, tasks, able, unjudged if finding == "biased" else [], settings),
-        advice=(*((say.ALIGN,) if large else ()), *((say.DO_NOT_SORT,) if unfair else ())),
-        limits=say.LIMITS + (say.LABELS if classified(tasks) else ()),
+        advice=(*((say.ALIGN,) if large else ()), *say.advice_on(unfair)),
+        limits=say.LIMITS + say.limits_of(classified(tasks)),
         effect=largest([*gaps, *people], settings.tolerance),
         able=not missing,
     )
@@ -63,10 +63,10 @@ def _language_gaps(estimates: Estimates, task: str) -> list[Estimate]:
 
 
 def _people_gaps(estimates: Estimates, task: str) -> list[Estimate]:
-    """Gaps of groups of people within a language that are over enough images."""
+    """Gaps of groups of people and places within a language that are over enough images."""
     metric = "balanced group gap" if task in DIRECTIONS else "group gap"
     gaps = estimates.by(("language", "attribute", "group", "against"), metric, task=task)
-    return [gap for gap in gaps if gap.judged and gap.keys["attribute"] in PEOPLE]
+    return [gap for gap in gaps if gap.judged and gap.keys["attribute"] in JUDGED]
 
 
 def _missing(

@@ -13,8 +13,9 @@ from equiview.audits.parity.answers import check_pivot
 from equiview.audits.parity.coverage import SCHEMA as COVERAGE_SCHEMA
 from equiview.audits.parity.coverage import coverage_of
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tasks import DIRECTIONS
+from equiview.audits.parity.tasks import DIRECTIONS, JUDGED
 from equiview.benchmarks import Benchmark
+from equiview.benchmarks.names import are_names, prompts_of_names
 from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
@@ -27,7 +28,7 @@ from equiview.io.tables import Column, schemas
 from equiview.search import comparable, score_blocks
 from equiview.subjects import Encoder
 
-GROUPED = ("gender", "race", "age", "skin", "group")
+GROUPED = (*JUDGED, "group")
 """Attributes of images by which accuracy is broken down by default."""
 MANY_VALUES = 40
 
@@ -77,9 +78,10 @@ def observe(
     subject: Encoder, benchmark: Benchmark, settings: ParitySettings, progress: Progress
 ) -> Observations:
     """Match images and captions within each language, and classify images where prompts fit their labels."""
-    prompts = _prompts(settings)
+    prompts = _prompts(benchmark, settings)
     tasks = _tasks(benchmark.images, prompts) if settings.zero_shot else {}
-    languages = set() if benchmark.texts is None else set(benchmark.texts.table["language"])
+    captioned = benchmark.texts is not None and not are_names(benchmark.texts)
+    languages = set(benchmark.need_texts().table["language"]) if captioned else set()
     if settings.languages:
         languages &= set(settings.languages)
     if len(languages) < 2 and not tasks:
@@ -108,10 +110,12 @@ def observe(
     return Observations(tables)
 
 
-def _prompts(settings: ParitySettings) -> dict[str, Prompts]:
-    """The shipped prompts, and those of the user, which replace the shipped ones of the same attribute."""
+def _prompts(benchmark: Benchmark, settings: ParitySettings) -> dict[str, Prompts]:
+    """The shipped prompts and the benchmark's names of concepts, or those of the user in their place."""
     read = [read_prompts(Path(path)) for path in settings.prompts]
-    return dict(shipped_prompts()) | {prompts.attribute: prompts for prompts in read}
+    named = prompts_of_names(benchmark) if settings.zero_shot else None
+    names = {} if named is None else {named.attribute: named}
+    return dict(shipped_prompts()) | names | {prompts.attribute: prompts for prompts in read}
 
 
 def _tasks(images: Items, prompts: Mapping[str, Prompts]) -> dict[str, Prompts]:
@@ -285,13 +289,18 @@ def _classify(
     truth = _labels(images, prompts.attribute, prompts, settings)
     labelled = truth.is_not_null().arg_true().to_numpy().astype(np.int64)
     image_ids, labels = images.ids[labelled], truth[labelled]
-    scores = np.concatenate([block for _, block in score_blocks(taken(image_vectors, labelled), vectors)])
+    shuffled = asked[order].with_row_index("column")
+    groups = dict(shuffled.group_by(["language", "paraphrase"], maintain_order=True))
+    columns = [part["column"].to_numpy() for part in groups.values()]
+    blocks = [  # all scores at once are images times prompts
+        np.stack([block[:, of].argmax(axis=1) for of in columns], axis=1)
+        for _, block in score_blocks(taken(image_vectors, labelled), vectors)
+    ]
+    best = np.concatenate(blocks)
     parts = []
-    groups = asked[order].with_row_index("column").group_by(["language", "paraphrase"], maintain_order=True)
-    for (language, paraphrase), part in groups:
-        best = scores[:, part["column"].to_numpy()].argmax(axis=1)
+    for column, ((language, paraphrase), part) in enumerate(groups.items()):
         asked_as = {"task": prompts.attribute, "language": language, "paraphrase": paraphrase}
-        answers = {"truth": labels, "predicted": part["value"][best]}
+        answers = {"truth": labels, "predicted": part["value"][best[:, column]]}
         parts.append(pl.DataFrame({"query_id": image_ids, **asked_as, **answers}))
     return pl.concat(parts)
 

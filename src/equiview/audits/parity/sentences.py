@@ -11,7 +11,9 @@ from equiview.audits.parity.coverage import COVERAGE, about_coverage
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
     DIRECTIONS,
+    JUDGED,
     PEOPLE,
+    PLACES,
     accuracy_name,
     classified,
     metric_of,
@@ -40,14 +42,18 @@ LIMITS = (
 )
 LABELS = (
     "Labels of gender, race and age were given by onlookers; they are not what the people pictured say of "
-    "themselves.",
-    "The prompts that come with equiview were not checked by native speakers of their languages.",
+    "themselves."
 )
+UNCHECKED = "The prompts that come with equiview were not checked by native speakers of their languages."
 ALIGN = (
     "Align the texts of the worst languages to the pivot's (distillation on parallel captions), and "
     "measure again on captions that were not used for it."
 )
 DO_NOT_SORT = "Do not use the system to sort images of people by these labels."
+SHOW_PLACES = (
+    "Train on pictures of these things from the places that are served worse, and measure again on others of "
+    "them; look first whether the names mean the same things there."
+)
 WORST = 4
 
 
@@ -96,9 +102,28 @@ def otherwise(
         open_gaps = not all(excludes_bias(gap, settings.tolerance) for gap in (*gaps, *people))
         reasons = [*(["not all of them are shown to be within it"] if open_gaps else []), *unjudged]
         return not_decided(f"no gap is shown to exceed {within}, but {'; '.join(reasons)}")
-    groups = ", and all between groups of people," if people else ""
+    attributes = {gap.keys["attribute"] for gap in people}
+    kinds = " and ".join(
+        kind for kind, of in (("people", PEOPLE), ("places", PLACES)) if attributes.intersection(of)
+    )
+    groups = f", and all between groups of {kinds}," if kinds else ""
     pivots = _names(gap.keys["other"] for gap in gaps)
     return f"No: all gaps to {pivots}{groups} are within {within}, intervals included ({_titles(able)})."
+
+
+def advice_on(unfair: Sequence[Estimate]) -> Iterator[str]:
+    """What to do about the gaps of groups that show bias."""
+    attributes = {gap.keys["attribute"] for gap in unfair}
+    if attributes.intersection(PEOPLE):
+        yield DO_NOT_SORT
+    if attributes.intersection(PLACES):
+        yield SHOW_PLACES
+
+
+def limits_of(tasks: Sequence[str]) -> tuple[str, ...]:
+    """What limits the answers of zero-shot tasks."""
+    people = (LABELS,) if set(tasks) - {"concept"} else ()
+    return (*people, UNCHECKED) if tasks else ()
 
 
 def unskilled(tasks: Sequence[str], settings: ParitySettings) -> str:
@@ -127,7 +152,7 @@ def _unjudged_people(estimates: Estimates, task: str, settings: ParitySettings) 
     few: dict[str, int] = {}
     for row in estimates.by(("attribute", "group"), COVERAGE, task=task):
         attribute, group, compared = row.keys["attribute"], row.keys["group"], round(row.value * row.n)
-        if row.judged or attribute not in PEOPLE:
+        if row.judged or attribute not in JUDGED:
             continue
         if attribute == task and not compared:
             yield f"no prompt asks for {task} {group!r}, the label of {row.n} images"

@@ -10,7 +10,11 @@ from equiview.data.metric import quantity
 
 DIRECTIONS = ("image-to-text", "text-to-image")
 PEOPLE = ("gender", "race", "age", "skin")
-"""Attributes of people: unequal accuracy among them is bias, while among kinds of things it need not be."""
+"""Attributes of people."""
+PLACES = ("region", "income_quartile")
+"""Attributes of where a picture is from."""
+JUDGED = (*PEOPLE, *PLACES)
+"""Unequal accuracy among people and places is bias, while among kinds of things it need not be."""
 
 
 def most_written(names: Iterable[str]) -> str:

@@ -134,7 +134,7 @@ def test_objects_that_are_not_known_in_one_region_are_found_by_the_name_of_the_r
     parity = run.estimates.of("parity")
     gap = parity.one("group gap", task="concept", language="en", attribute="region", group="Africa",
                      against="the rest")  # fmt: skip
-    assert gap.value < -0.5
+    assert gap.value < -0.3
     answer = next(verdict for verdict in run.verdicts if verdict.audit == "parity")
     assert answer.finding == "biased"
     assert "images labelled Africa are answered correctly less often" in answer.answer

@@ -1,0 +1,94 @@
+"""The review of translated captions by people, and what they rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from equiview.build.knowrecall.people import DECISIONS
+from equiview.build.xm3600.captions import Missing
+from equiview.data.items import Items, blind_order
+from equiview.data.languages import language_name
+from equiview.errors import InputError
+from equiview.io.tables import read_table, without_apostrophe
+from equiview.review import Question, ReviewItem, ReviewSettings, ReviewText, write_review
+from equiview.review.unchanged import content_keys
+
+SETTINGS = ReviewSettings(
+    title="Translated captions",
+    instructions="Each item is a caption of the picture as it was written, and a translation. Judge the "
+    "translation.",
+    questions=(
+        Question(id="language", text="Is all of it in the language it should be in?"),
+        Question(id="fluency", text="Does it read as somebody who grew up with the language would write?"),
+        Question(id="relevance", text="Does it say of the picture what the original says?"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """What people rejected: the reasons by caption, and fingerprints of what they judged, where known."""
+
+    path: Path
+    reasons: Mapping[str, str]
+    judged: Mapping[str, str]
+
+
+def rejected_by_people(path: Path) -> Rejected:
+    """The captions that people rejected, by a review's export."""
+    table = read_table(path, DECISIONS).filter(value="no")
+    if path.suffix == ".csv":
+        table = table.with_columns(without_apostrophe(table["item"]))
+    reasons: dict[str, str] = {}
+    judged: dict[str, str] = {}
+    for row in table.iter_rows(named=True):
+        reasons[row["item"]] = ", ".join(filter(None, (reasons.get(row["item"]), row["question"])))
+        if key := row.get("fingerprint"):
+            judged[row["item"]] = key
+    return Rejected(path, reasons, judged)
+
+
+def check_known(rejected: Rejected, items: Sequence[ReviewItem]) -> None:
+    """InputError where people rejected a caption that is not translated here, or otherwise.
+
+    A decision without a fingerprint, written by hand, is taken at its word.
+    """
+    known = content_keys(items)
+    if unknown := sorted(set(rejected.reasons) - set(known)):
+        raise InputError(
+            f"{rejected.path}: rejects {unknown[0]!r}, which is no translation of this pool; give the "
+            "decisions of its own review"
+        )
+    for item, before in rejected.judged.items():
+        if known[item] != before:
+            raise InputError(
+                f"{rejected.path}: people judged another translation {item!r} than this pool has; give the "
+                "decisions of its own review, or captions, models and settings as they were then"
+            )
+
+
+def review_item(missing: Missing, text: str, images: Items, row: int) -> ReviewItem:
+    """A translation beside its original and the picture."""
+    original = missing.original
+    fields = tuple(
+        ReviewText(label=language_name(code), text=words, language=code)
+        for code, words in ((original.language, original.text), (missing.language, text))
+    )
+    return ReviewItem(
+        id=missing.id, group=language_name(missing.language), picture=images.encoded(row), fields=fields
+    )
+
+
+def sample(ids: Mapping[str, Sequence[str]], count: int) -> list[str]:
+    """`count` translations of each language, drawn by their ids; `ids` are those of each language."""
+    return [names[place] for names in ids.values() for place in blind_order(pl.Series(names))[:count]]
+
+
+def write_for_people(folder: Path, items: Sequence[ReviewItem]) -> None:
+    """A review of these items."""
+    if items:
+        write_review(folder, SETTINGS, items)

@@ -44,9 +44,8 @@ def pool(folder: Path) -> Path:
     ]
     for seed, name in enumerate("abc"):
         picture(place / f"{name}.png", seed)
-    pl.DataFrame({"id": list("abc"), "path": [f"{name}.png" for name in "abc"]}).write_csv(
-        place / "images.csv"
-    )
+    images = {"id": list("abc"), "path": [f"{name}.png" for name in "abc"]}
+    pl.DataFrame(images).write_csv(place / "images.csv")
     pl.DataFrame(rows, schema=["id", "text", "language", "image_id"], orient="row").write_csv(
         place / "texts.csv"
     )
@@ -87,8 +86,7 @@ def test_what_is_missing_is_translated_and_flagged_and_the_pool_is_read_as_the_r
     pool(tmp_path)
     with chat_server(speaker := Speaker()) as server:
         counts, history = built(tmp_path, server)
-        model = Pool(XM3600.settings.of({"pool": tmp_path / "in", "translator": server.subject("m"),
-                                         "languages": ("en", "fr")})).models["translator"].name  # fmt: skip
+        model = server.subject("m").partition(",")[0]
     assert counts == {"images": 3, "captions of people": 5, "to translate": 5, "translated": 5}
     assert history["passed"].all()
     assert speaker.asked == {"translate": 5, "compare": 5}
@@ -157,9 +155,7 @@ def test_what_fails_every_time_is_left_out_and_keeps_its_number(tmp_path: Path) 
     assert counts["to translate"] == 7
     assert counts["translated"] == 1
     read = load_benchmark(f"xm3600:{tmp_path / 'out'}")
-    assert read.texts.ids.to_list() == ["a-en-1", "a-en-2", "b-en-1", "b-de-1", "c-fr-1", "c-en-1"][:5] + [
-        "c-en-1"
-    ]
+    assert read.texts.ids.to_list() == ["a-en-1", "a-en-2", "b-en-1", "b-de-1", "c-en-1", "c-fr-1"]
     assert len(history.filter(~pl.col("passed"))) == 6
 
 
@@ -226,8 +222,8 @@ def test_captions_of_other_languages_and_images_without_any_are_noted(tmp_path: 
 
 def test_the_command_says_what_it_costs_and_goes_on_after_a_kill_without_asking_twice(tmp_path: Path) -> None:
     pool(tmp_path)
-    environment = os.environ | {"EQUIVIEW_CACHE": str(tmp_path / "cache"), "COLUMNS": "200"}
     with chat_server(Speaker()) as server:
+        environment = os.environ | {"EQUIVIEW_CACHE": str(tmp_path / "cache"), "COLUMNS": "200"}
         model = server.subject("m", "connections=1,price_in=1000,price_out=1000")
         words = [sys.executable, "-m", "equiview", "build", "xm3600", str(tmp_path / "in"), "--out",
                  str(tmp_path / "out"), "--translator", model, "--languages", "en,fr,de"]  # fmt: skip
@@ -236,8 +232,8 @@ def test_the_command_says_what_it_costs_and_goes_on_after_a_kill_without_asking_
         )
         assert dry.returncode == 0, dry.stderr
         assert not server.requests
-        assert re.search(r"translate +│ +5 ", dry.stdout), dry.stdout
-        assert re.search(r"pictures +│ +3 ", dry.stdout)
+        assert re.search(r"translate +│ 5 ", dry.stdout)
+        assert re.search(r"pictures +│ 3 ", dry.stdout)
         process = subprocess.Popen(
             words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -171,6 +171,12 @@ def culture(place: Path) -> None:
     write_culture(place / "culture")
 
 
+def captioned(place: Path) -> None:
+    """`photos`, with captions in two languages, one more is wanted; `said.csv` of a review."""
+    photos(place)
+    (place / "said.csv").write_text("item,question,value\ni0-fr-1,fluency,no\n")
+
+
 PLACES: dict[str, Callable[[Path], None]] = {
     "vectors": vectors,
     "parquet": parquet,
@@ -189,4 +195,5 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "mitigated": mitigated,
     "geode-names": geode_names,
     "culture": culture,
+    "captioned": captioned,
 } | {name: (lambda place, layout=layout: layout(place / "data")) for name, layout in LAYOUTS.items()}

@@ -38,11 +38,11 @@ REPLY_TOKENS = {"translate": 40, "compare": 20}
 
 
 class Pool(Job):
-    """`captions.jsonl` and `images/`, as the release has them, and which model translated what.
+    """`captions.jsonl` and `images/` in the layout of the release, with who translated what.
 
-    Beside them are `history.parquet`, `rejections.csv`, `counts.csv` and, unless `reviewed` is 0, `review/` for
-    people. Captions rejected in the `decisions` of a review's export are left out. InputError for invalid
-    input, for pictures that cannot be read, and where no caption is left.
+    Beside them are `history.parquet`, `rejections.csv`, `counts.csv` and, unless `reviewed` is 0, a
+    `review` for people. Captions rejected in the `decisions` of a review's export are left out. InputError
+    for invalid input and for pictures that cannot be read.
     """
 
     def __init__(self, settings: PoolSettings, models: Mapping[str, Answerer] | None = None) -> None:
@@ -140,7 +140,8 @@ class Pool(Job):
             write_for_people(folder / "review", shown([m for m in kept if m.id in drawn]))
         table = self.images.table
         locales = dict(table.select("id", "locale").iter_rows()) if "locale" in table.columns else {}
-        written = lines(self.captions, kept, done, self.models["translator"].name, locales)
+        translator = self.models["translator"].name.partition(",")[0]  # without its options
+        written = lines(self.captions, kept, done, translator, locales)
         write_bytes("".join(f"{line}\n" for line in written).encode(), folder / "captions.jsonl")
         history.write(folder, counts)
 

@@ -6,6 +6,7 @@ import pytest
 from equiview import api
 from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.geode import object_names
+from equiview.benchmarks.names import prompts_of_names
 from equiview.benchmarks.own_trials import trials_of
 from equiview.benchmarks.prompts import Prompts, check_prompts
 from equiview.errors import InputError
@@ -142,3 +143,36 @@ def test_objects_that_are_not_known_in_one_region_are_found_by_the_name_of_the_r
     assert not any("gender" in limit for limit in answer.limits)
     trials = run.estimates.of("association").one("M_sem", direction="text-to-image")
     assert trials.n == 360
+
+
+def test_regions_are_compared_in_a_single_language_too(tmp_path):
+    """As GeoDE and Dollar Street are used: English names alone, and gaps of regions."""
+    name = drawn_geode(tmp_path / "worse", worse="Africa")
+    settings = {"parity": {"replicates": 200, "languages": ("en",)}}
+    run = api.audit("pictogram:aligned", name, ["parity"], tmp_path / "a", settings=settings, cache=False)
+    (verdict,) = run.verdicts
+    assert verdict.finding == "biased"
+    assert any("English, the only language" in line for line in verdict.evidence)
+    assert not any("pivot" in line for line in verdict.evidence)
+    settings["parity"]["tolerance"] = 0.3
+    fair = drawn_geode(tmp_path / "fair")
+    run = api.audit("pictogram:aligned", fair, ["parity"], tmp_path / "b", settings=settings, cache=False)
+    assert run.verdicts[0].finding == "fair"
+    said = "No: all between groups of places are within 30 points, intervals included (concept, zero-shot)."
+    assert run.verdicts[0].answer.startswith(said)
+    settings["parity"]["least"] = 200
+    run = api.audit("pictogram:aligned", fair, ["parity"], tmp_path / "c", settings=settings, cache=False)
+    said = "there is one language, and no two groups of people or places have 200 images"
+    assert said in run.verdicts[0].answer
+
+
+def test_a_language_that_does_not_tell_the_concepts_apart_classifies_nothing(tmp_path, caplog):
+    layouts.geode(tmp_path / "data")
+    names = tmp_path / "names.csv"
+    names.write_text("concept,language,text\ndog,it,cane\nstove,it,cane\ndog,sw,mbwa\n")
+    prompts = prompts_of_names(load_benchmark(f"geode:{tmp_path / 'data'},names={names}"))
+    assert set(prompts.languages) == {"en", "ar", "es", "id", "ja", "ko", "ro", "th", "tr", "zh"}
+    assert [message.partition("no image is ")[2] for message in caplog.messages] == [
+        "classified in Italian: 'cane' names 'dog' and 'stove'",
+        "classified in Swahili: 1 of 4 concepts have a name in it",
+    ]

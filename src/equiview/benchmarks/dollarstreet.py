@@ -94,7 +94,7 @@ def dollarstreet(argument: str) -> Benchmark:
     images = image_items(path.parent, names, (".",), path, attributes.to_dict())
     concepts = attributes["concept"].unique().sort()
     english = pl.DataFrame({"concept": concepts}).with_columns(language=pl.lit("en"), text="concept")
-    texts = name_items(english, options.get("names"))
+    texts = name_items(english, options.get("names"), f"{path}, column 'topics'")
     about = (
         f"{len(images):,} images of {len(concepts)} topics in {attributes['country'].n_unique()} countries"
     )

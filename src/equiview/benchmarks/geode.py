@@ -54,7 +54,7 @@ def geode(argument: str) -> Benchmark:
     labels = {name: table[of].str.replace_all("_", " ") for name, of in words.items()}
     names = {name: name for name in table["file_path"]}
     images = image_items(path.parent, names, ("images", "."), path, labels)
-    texts = name_items(object_names(), options.get("names"))
+    texts = name_items(object_names(), options.get("names"), "equiview's names of GeoDE's objects")
     objects, regions = labels["concept"].n_unique(), labels["region"].n_unique()
     about = f"{len(images):,} images of {objects} objects in {regions} regions of the world"
     return GEODE.benchmark(images, texts, same_attribute(images, texts, "concept"), about=about)

@@ -12,10 +12,9 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark
-from equiview.benchmarks.prompts import Prompts, check_prompts
+from equiview.benchmarks.prompts import Prompts
 from equiview.data.items import Items
-from equiview.data.languages import read_languages
-from equiview.errors import InputError
+from equiview.data.languages import language_name, read_languages
 from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema, read_table
 
@@ -30,14 +29,14 @@ NAMES = Schema(
 )
 
 
-def name_items(known: pl.DataFrame, path: str | None) -> Items:
+def name_items(known: pl.DataFrame, path: str | None, source: str) -> Items:
     """The names of a user's file as texts, and of those `known` the ones that it leaves out.
 
-    A file that says of which country a name is stands alone. Ids are `CONCEPT-LANGUAGE`, or
-    `CONCEPT-COUNTRY`. InputError for a file that is wrong or repeats a name.
+    `source` says where those known are from. A file that says of which country a name is stands alone. Ids
+    are `CONCEPT-LANGUAGE`, or `CONCEPT-COUNTRY`. InputError for a file that is wrong or repeats a name.
     """
     if path is None:
-        table, source = known, "names that come with equiview"
+        table = known
     else:
         table, source = read_table(Path(path).expanduser(), NAMES), path
         table = table.with_columns(read_languages(table["language"], source))
@@ -56,28 +55,30 @@ def are_names(texts: Items) -> bool:
 def prompts_of_names(benchmark: Benchmark) -> Prompts | None:
     """The names of a benchmark's concepts as prompts of `concept`; None where texts are no names.
 
-    Of languages that lack the name of a concept, which are no fair classifier, there are no prompts, and a
-    notice says so. InputError where one word stands for two concepts.
+    A language that lacks the name of a concept, or has one word for two of them, makes no fair classifier: it
+    has no prompts, and a notice says so.
     """
     texts = benchmark.texts
     if texts is None or not are_names(texts) or "concept" not in benchmark.images.table.columns:
         return None
     shown = benchmark.images.table["concept"].drop_nulls().unique(maintain_order=True)
-    table = texts.table.filter(pl.col("concept").is_in(shown.implode())).select(
-        "language", pl.lit("name").alias("paraphrase"), pl.col("concept").alias("value"), "text",
-        pl.lit("").alias("checked"),
-    ).unique(["language", "value"], keep="first", maintain_order=True)  # fmt: skip
-    counts = dict(table.group_by("language", maintain_order=True).len().iter_rows())
-    part = {language: n for language, n in counts.items() if n < len(shown)}
-    if part:
-        notice(
-            f"{texts.source}: images are not classified in {', '.join(sorted(part))}, which name "
-            f"{min(part.values())} to {max(part.values())} of {len(shown)} concepts"
-        )
-    table = table.filter(~pl.col("language").is_in(list(part)))
-    if not len(table):
+    table = (
+        texts.table.filter(pl.col("concept").is_in(shown.implode()))
+        .select("language", "text", paraphrase=pl.lit("name"), value="concept", checked=pl.lit(""))
+        .unique(["language", "value"], keep="first", maintain_order=True)
+    )
+    whole = []
+    for (language,), part in table.group_by("language", maintain_order=True):
+        unclear = part.filter(pl.col("text").is_duplicated())
+        if len(part) < len(shown):
+            reason = f"{len(part)} of {len(shown)} concepts have a name in it"
+        elif len(unclear):
+            concepts = unclear.filter(text=unclear["text"][0])["value"]
+            reason = f"{unclear['text'][0]!r} names {concepts[0]!r} and {concepts[1]!r}"
+        else:
+            whole.append(part)
+            continue
+        notice(f"{texts.source}: no image is classified in {language_name(str(language))}: {reason}")
+    if not whole:
         return None
-    prompts = Prompts("concept", dict.fromkeys(shown, ()), table, texts.source)
-    if problems := check_prompts(prompts):
-        raise InputError(f"{texts.source}: {problems[0]} ({len(problems)} problems in all)")
-    return prompts
+    return Prompts("concept", dict.fromkeys(shown, ()), pl.concat(whole), texts.source)

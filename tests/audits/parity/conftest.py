@@ -4,9 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from equiview.benchmarks import Benchmark
+from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
+from equiview.subjects import load_subject
 from tests.audits.parity.worlds import FACES, Faces, audited
 
 
@@ -58,3 +59,9 @@ def harmed(faces):
 def both(captioned_faces):
     """The same encoder where there is matching as well."""
     return audited(Faces(0.25), captioned_faces)
+
+
+@pytest.fixture(scope="session")
+def things():
+    """Drawings with flags, classified by the names of what they show."""
+    return audited(load_subject("pictogram:aligned"), load_benchmark("pictograms-culture"), replicates=100)

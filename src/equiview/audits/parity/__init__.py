@@ -15,7 +15,7 @@ from equiview.audits.parity.observe import SCHEMAS, observe
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.spread import spread_headline
 from equiview.audits.parity.tables import TABLES, table_1
-from equiview.audits.parity.tasks import DIRECTIONS
+from equiview.audits.parity.tasks import DIRECTIONS, NAMED
 from equiview.benchmarks.prompts import SHIPPED
 from equiview.data.headline import Headline
 from equiview.data.metric import SHARE, Metric, points, quantity, share
@@ -80,6 +80,9 @@ METRICS = (
     ),
 )
 
+CLASSES = (*SHIPPED, NAMED)
+"""The tasks of zero-shot classification that need no prompts of the user's own."""
+
 PARITY = register(
     Audit[Encoder, ParitySettings, Answers](
         name="parity",
@@ -96,17 +99,17 @@ PARITY = register(
             Headline(quantity("R", 1, task=DIRECTIONS[1])),
             *(
                 Headline(quantity(metric, task=task))
-                for task in SHIPPED
+                for task in CLASSES
                 for metric in ("accuracy", "gap to pivot")
             ),
             *(
                 spread_headline(spread, task)
-                for task in (*DIRECTIONS, *SHIPPED)
+                for task in (*DIRECTIONS, *CLASSES)
                 for spread in ("range", "sd")
             ),
         ),
         worst_by=tuple(
-            ("language", quantity("gap to pivot", task=task)) for task in (DIRECTIONS[0], *SHIPPED)
+            ("language", quantity("gap to pivot", task=task)) for task in (DIRECTIONS[0], *CLASSES)
         ),
         key_formats={
             "task": "{}",

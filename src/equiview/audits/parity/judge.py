@@ -28,7 +28,7 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     gaps = [gap for task in able for gap in _language_gaps(estimates, task)]
     people = [gap for task in able for gap in _people_gaps(estimates, task)]
     large, unfair = ([gap for gap in some if shows_bias(gap, settings.tolerance)] for some in (gaps, people))
-    missing = _missing(estimates, tasks, able, gaps, settings)
+    missing = _missing(estimates, tasks, able, [*gaps, *people], settings)
     unjudged = say.unjudged(estimates, able, settings)
     finding = decide(*gaps, *people, tolerance=settings.tolerance, missing=missing, unjudged=unjudged)
     if missing:
@@ -82,5 +82,5 @@ def _missing(
     if not able:
         return say.unskilled(tasks, settings)
     if not gaps:
-        return f"no language shares {settings.least} images with {say.pivots(able, estimates)}"
+        return say.nothing_compared(estimates, able, settings)
     return ""

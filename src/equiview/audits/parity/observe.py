@@ -13,7 +13,7 @@ from equiview.audits.parity.answers import check_pivot
 from equiview.audits.parity.coverage import SCHEMA as COVERAGE_SCHEMA
 from equiview.audits.parity.coverage import coverage_of
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tasks import DIRECTIONS, JUDGED
+from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, NAMED
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.names import are_names, prompts_of_names
 from equiview.benchmarks.parallel import Captions, captions_of
@@ -91,9 +91,13 @@ def observe(
             "or more"
         )
     captions = _captions(benchmark, settings) if len(languages) > 1 else None
-    for task, task_prompts in tasks.items():
-        check_pivot(settings.pivot, sorted(set(_in_languages(task_prompts, settings)["language"])), task)
     groups = _groups(benchmark.images, prompts, settings)
+    asked = {
+        task: _in_languages(task_prompts, settings, least=_least_languages(task, groups))
+        for task, task_prompts in tasks.items()
+    }
+    for task, table in asked.items():
+        check_pivot(settings.pivot, sorted(set(table["language"])), task)
     image_vectors = comparable(subject, benchmark.images, progress)
     tables = {name: schema.table() for name, schema in SCHEMAS.items()} | {"groups": groups}
     if captions is not None:
@@ -101,11 +105,10 @@ def observe(
             subject, benchmark, settings, captions, groups, image_vectors, progress
         )
         tables["coverage"] = coverage_of(captions, common=settings.common)
-    for done, task_prompts in enumerate(tasks.values(), start=1):
-        predicted = _classify(subject, benchmark.images, task_prompts, settings, image_vectors)
-        asked = _in_languages(task_prompts, settings).select(tables["prompts"].columns)
+    for done, (task, task_prompts) in enumerate(tasks.items(), start=1):
+        predicted = _classify(subject, benchmark.images, task_prompts, asked[task], settings, image_vectors)
         tables["predictions"] = pl.concat([tables["predictions"], predicted])
-        tables["prompts"] = pl.concat([tables["prompts"], asked])
+        tables["prompts"] = pl.concat([tables["prompts"], asked[task].select(tables["prompts"].columns)])
         progress("classifying", done, len(tasks))
     return Observations(tables)
 
@@ -260,24 +263,33 @@ def _ranked_before(scores: NDArray[np.float32], start: int, places: NDArray[np.i
     return np.asarray(before)
 
 
-def _in_languages(prompts: Prompts, settings: ParitySettings) -> pl.DataFrame:
-    """The prompts of one attribute in the languages compared; InputError when these are fewer than two."""
+def _least_languages(task: str, groups: pl.DataFrame) -> int:
+    """How many languages a task takes: two to compare them, one to compare people or places by things."""
+    return 1 if task == NAMED and groups["attribute"].is_in(JUDGED).any() else 2
+
+
+def _in_languages(prompts: Prompts, settings: ParitySettings, *, least: int) -> pl.DataFrame:
+    """The prompts of one attribute in the languages compared; InputError for fewer than `least`."""
     table = prompts.table.with_columns(task=pl.lit(prompts.attribute))
     if settings.languages:
         table = table.filter(pl.col("language").is_in(settings.languages))
-    if table["language"].n_unique() < 2:
+    if table["language"].n_unique() < least:
         raise InputError(
-            f"{prompts.source}: has prompts in {', '.join(prompts.languages)}; parity needs two of the "
-            "languages asked for, or parity.zero_shot=false"
+            f"{prompts.source}: has prompts in {', '.join(prompts.languages)}; parity needs "
+            f"{'one' if least == 1 else 'two'} of the languages asked for, or parity.zero_shot=false"
         )
     return table
 
 
 def _classify(
-    subject: Encoder, images: Items, prompts: Prompts, settings: ParitySettings, image_vectors: Vectors
+    subject: Encoder,
+    images: Items,
+    prompts: Prompts,
+    asked: pl.DataFrame,
+    settings: ParitySettings,
+    image_vectors: Vectors,
 ) -> pl.DataFrame:
     """The value of one attribute predicted for each labelled image, by language and paraphrase."""
-    asked = _in_languages(prompts, settings)
     ids = pl.concat_str(pl.lit("prompt"), "task", "language", "paraphrase", "value", separator=":")
     texts = Items("text", asked.select(ids.alias("id"), "text", "language"), prompts.source)
     # In a blind order, so that ties do not always go to the first value.

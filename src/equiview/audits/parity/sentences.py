@@ -12,6 +12,7 @@ from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
     DIRECTIONS,
     JUDGED,
+    NAMED,
     PEOPLE,
     PLACES,
     accuracy_name,
@@ -106,9 +107,10 @@ def otherwise(
     kinds = " and ".join(
         kind for kind, of in (("people", PEOPLE), ("places", PLACES)) if attributes.intersection(of)
     )
-    groups = f", and all between groups of {kinds}," if kinds else ""
     pivots = _names(gap.keys["other"] for gap in gaps)
-    return f"No: all gaps to {pivots}{groups} are within {within}, intervals included ({_titles(able)})."
+    compared = [f"all gaps to {pivots}"] * bool(gaps) + [f"all between groups of {kinds}"] * bool(kinds)
+    claim = ", and ".join(compared) + "," * (len(compared) - 1)
+    return f"No: {claim} are within {within}, intervals included ({_titles(able)})."
 
 
 def advice_on(unfair: Sequence[Estimate]) -> Iterator[str]:
@@ -122,7 +124,7 @@ def advice_on(unfair: Sequence[Estimate]) -> Iterator[str]:
 
 def limits_of(tasks: Sequence[str]) -> tuple[str, ...]:
     """What limits the answers of zero-shot tasks."""
-    people = (LABELS,) if set(tasks) - {"concept"} else ()
+    people = (LABELS,) if set(tasks) - {NAMED} else ()
     return (*people, UNCHECKED) if tasks else ()
 
 
@@ -134,9 +136,12 @@ def unskilled(tasks: Sequence[str], settings: ParitySettings) -> str:
     )
 
 
-def pivots(tasks: Sequence[str], estimates: Estimates) -> str:
-    """The languages that the others are compared with."""
-    return _names(pivot for task in tasks if (pivot := pivot_of(estimates, task))) or "the pivot"
+def nothing_compared(estimates: Estimates, tasks: Sequence[str], settings: ParitySettings) -> str:
+    """That there are neither two languages nor two groups with enough images."""
+    if all(len(estimates.by("language", "skill", task=task)) == 1 for task in tasks):
+        return f"there is one language, and no two groups of people or places have {settings.least} images"
+    pivots = _names(pivot for task in tasks if (pivot := pivot_of(estimates, task))) or "the pivot"
+    return f"no language shares {settings.least} images with {pivots}"
 
 
 def unjudged(estimates: Estimates, able: Sequence[str], settings: ParitySettings) -> list[str]:
@@ -165,6 +170,8 @@ def _unjudged_people(estimates: Estimates, task: str, settings: ParitySettings) 
 def _lone(estimates: Estimates, task: str, settings: ParitySettings) -> str:
     """Languages that share too few images with the pivot."""
     pivot = pivot_of(estimates, task)
+    if len(estimates.by("language", "skill", task=task)) == 1:
+        return ""
     shared = {
         row.keys["language"]: row.n for row in estimates.by(("language", "other"), "gap to pivot", task=task)
     }
@@ -227,7 +234,10 @@ def _largest(gaps: Sequence[Estimate], *ties: str) -> Estimate:
 
 
 def _spread(estimates: Estimates, task: str) -> str:
-    spread = estimates.one("range over languages", task=task)
+    spread = estimates.maybe("range over languages", task=task)
+    if spread is None:
+        (row,) = estimates.by("language", *metric_of(task), task=task)
+        return f"{accuracy_name(task)}, {title_of(task)}: {row:.1%} in {language_of(row)}, the only language."
     n = len(estimates.by("language", *metric_of(task), task=task))
     low, high = (_end_of(estimates, task, which, n) for which in ("lowest", "highest"))
     alike = ""

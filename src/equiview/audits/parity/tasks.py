@@ -8,6 +8,8 @@ from equiview.data.estimates import Estimates
 from equiview.data.languages import web_shares
 from equiview.data.metric import quantity
 
+NAMED = "concept"
+"""The task of classifying images by the names of their concepts."""
 DIRECTIONS = ("image-to-text", "text-to-image")
 PEOPLE = ("gender", "race", "age", "skin")
 """Attributes of people."""

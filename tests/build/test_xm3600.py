@@ -22,9 +22,11 @@ from equiview.build.xm3600 import XM3600
 from equiview.build.xm3600.build import Pool
 from equiview.errors import InputError
 from equiview.making.make import make
+from equiview.review.export import export_review
 from equiview.review.layout import read_items
 from tests.build.world import picture
 from tests.chat_server import ChatServer, chat_server
+from tests.review.reviews import judge, opened, reviewers
 
 WORDS = {
     "fr": "Un chien noir dort devant la porte de la maison, photo {}",
@@ -184,6 +186,28 @@ def test_people_judge_translations_and_what_they_reject_is_left_out(tmp_path: Pa
             (tmp_path / "out").rename(tmp_path / f"before {said[:5]}")
             with pytest.raises(InputError, match=message):
                 built(tmp_path, server, languages=("en", "fr"), captions=2, decisions=decisions)
+
+
+def test_an_export_of_the_review_is_taken_by_the_same_pool_and_refused_by_another(tmp_path: Path) -> None:
+    place = pool(tmp_path)
+    with chat_server(Speaker()) as server:
+        built(tmp_path, server, languages=("en", "fr"), reviewed=5)
+        with opened(tmp_path / "out" / "review", 3) as review:
+            (number,) = (number for number, item in review.items.items() if item.id == "b-fr-1")
+            for person in reviewers(review):
+                judge(review, person, number, {"language": "yes", "fluency": "no", "relevance": "yes"})
+        decisions = export_review(tmp_path / "out" / "review", tmp_path / "judged.csv")[1]
+        (tmp_path / "out").rename(tmp_path / "first")
+        counts, history = built(tmp_path, server, languages=("en", "fr"), decisions=decisions)
+        assert (counts["translated"], counts["people"]) == (3, 2)
+        rejected = history.filter(~pl.col("passed")).row(0, named=True)
+        assert (rejected["item_id"], rejected["step"], rejected["detail"]) == ("b-fr-1", "people", "fluency")
+        (tmp_path / "out").rename(tmp_path / "second")
+        assert built(tmp_path, server, languages=("en", "de"), decisions=decisions)[0]["people"] == 3
+        (tmp_path / "out").rename(tmp_path / "third")
+        picture(place / "b.png", 99)
+        with pytest.raises(InputError, match="people judged another translation 'b-fr-1' than this pool has"):
+            built(tmp_path, server, languages=("en", "fr"), decisions=decisions)
 
 
 @pytest.mark.parametrize(

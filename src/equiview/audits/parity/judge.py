@@ -42,7 +42,7 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
         answer + warning_of(estimates, common=settings.common),
         say.evidence(estimates, tasks, able, unjudged if finding == "biased" else [], settings),
         advice=(*((say.ALIGN,) if large else ()), *say.advice_on(unfair)),
-        limits=say.LIMITS + say.limits_of(classified(tasks)),
+        limits=(*say.LIMITS, *say.limits_of(classified(tasks), people)),
         effect=largest([*gaps, *people], settings.tolerance),
         able=not missing,
     )

@@ -45,6 +45,10 @@ LABELS = (
     "Labels of gender, race and age were given by onlookers; they are not what the people pictured say of "
     "themselves."
 )
+OTHER_THINGS = (
+    "Images of one place may show more of what is hard to tell than those of another; gaps of places are not "
+    "corrected for what is shown."
+)
 UNCHECKED = "The prompts that come with equiview were not checked by native speakers of their languages."
 ALIGN = (
     "Align the texts of the worst languages to the pivot's (distillation on parallel captions), and "
@@ -122,10 +126,14 @@ def advice_on(unfair: Sequence[Estimate]) -> Iterator[str]:
         yield SHOW_PLACES
 
 
-def limits_of(tasks: Sequence[str]) -> tuple[str, ...]:
-    """What limits the answers of zero-shot tasks."""
-    people = (LABELS,) if set(tasks) - {NAMED} else ()
-    return (*people, UNCHECKED) if tasks else ()
+def limits_of(tasks: Sequence[str], groups: Sequence[Estimate]) -> Iterator[str]:
+    """What limits the answers of these zero-shot tasks, and what these gaps of groups say."""
+    if set(tasks) - {NAMED}:
+        yield LABELS
+    if any(gap.keys["attribute"] in PLACES for gap in groups):
+        yield OTHER_THINGS
+    if tasks:
+        yield UNCHECKED
 
 
 def unskilled(tasks: Sequence[str], settings: ParitySettings) -> str:

@@ -57,7 +57,7 @@ class Pool(Job):
         self.missing = list(missing_in(self.captions, *wanted))
         self.rejected: Rejected | None = None
         if settings.decisions:
-            self.rejected = rejected_by_people(settings.decisions)
+            self.rejected = rejected_by_people(settings.decisions, settings.languages)
         self.models = models or settings.answerers(
             translator=settings.translator, checker=settings.checker or settings.translator
         )

@@ -38,14 +38,16 @@ class Rejected:
     judged: Mapping[str, str]
 
 
-def rejected_by_people(path: Path) -> Rejected:
-    """The captions that people rejected, by a review's export."""
+def rejected_by_people(path: Path, languages: Sequence[str]) -> Rejected:
+    """The captions in one of `languages` that people rejected, by a review's export."""
     table = read_table(path, DECISIONS).filter(value="no")
     if path.suffix == ".csv":
         table = table.with_columns(without_apostrophe(table["item"]))
     reasons: dict[str, str] = {}
     judged: dict[str, str] = {}
     for row in table.iter_rows(named=True):
+        if row["item"].count("-") >= 2 and row["item"].split("-")[-2] not in languages:
+            continue
         reasons[row["item"]] = ", ".join(filter(None, (reasons.get(row["item"]), row["question"])))
         if key := row.get("fingerprint"):
             judged[row["item"]] = key

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.build.knowrecall.people import DECISIONS
+from equiview.build.decisions import read_decisions
 from equiview.build.xm3600.captions import Missing
 from equiview.data.items import Items, blind_order
 from equiview.data.languages import language_name
 from equiview.errors import InputError
-from equiview.io.tables import read_table, without_apostrophe
 from equiview.review import Question, ReviewItem, ReviewSettings, ReviewText, write_review
 from equiview.review.unchanged import content_keys
 
@@ -40,9 +39,7 @@ class Rejected:
 
 def rejected_by_people(path: Path, languages: Sequence[str]) -> Rejected:
     """The captions in one of `languages` that people rejected, by a review's export."""
-    table = read_table(path, DECISIONS).filter(value="no")
-    if path.suffix == ".csv":
-        table = table.with_columns(without_apostrophe(table["item"]))
+    table = read_decisions(path).filter(value="no")
     reasons: dict[str, str] = {}
     judged: dict[str, str] = {}
     for row in table.iter_rows(named=True):

@@ -231,6 +231,15 @@ def test_what_cannot_be_pooled_is_refused(
         built(tmp_path, server, **options)
 
 
+def test_a_broken_picture_is_named_before_anything_is_asked(tmp_path: Path) -> None:
+    place = pool(tmp_path)
+    (place / "b.png").write_bytes(b"\xff\xd8\xff no picture")
+    with chat_server(Speaker()) as server:
+        with pytest.raises(InputError, match=r"images\.csv, row 2: picture of 'b' cannot be read"):
+            built(tmp_path, server)
+        assert not server.requests
+
+
 def test_captions_of_other_languages_and_images_without_any_are_noted(tmp_path: Path) -> None:
     place = pool(tmp_path)
     texts = pl.read_csv(place / "texts.csv").with_columns(pl.col("language").replace("fr", "yo"))

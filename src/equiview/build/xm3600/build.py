@@ -7,14 +7,13 @@ from pathlib import Path
 
 from equiview.build.history import History, history_tables
 from equiview.build.step import Step
-from equiview.build.xm3600.captions import Missing, captions_in, missing_in, read_pool
+from equiview.build.xm3600.captions import captions_in, missing_in, read_pool
 from equiview.build.xm3600.export import lines
 from equiview.build.xm3600.people import (
     Rejected,
     check_known,
     rejected_by_people,
-    review_item,
-    sample,
+    review_items,
     write_for_people,
 )
 from equiview.build.xm3600.settings import PoolSettings
@@ -28,7 +27,6 @@ from equiview.io.tables import write_bytes
 from equiview.making import Job, Outcome, Task
 from equiview.making.card import Input
 from equiview.making.work import Work
-from equiview.review import ReviewItem
 from equiview.subjects import Answerer
 
 JPEG = b"\xff\xd8\xff"
@@ -88,23 +86,22 @@ class Pool(Job):
     def make(self, work: Work) -> Outcome:
         """Copy the pictures, then translate, check and merge."""
         work.stage("pictures", lambda folder: self._copy(folder / "images", work.progress))
-        work.stage("build", lambda folder: self._build(folder, work.progress))
+        work.stage("build", lambda folder: self._build(folder, work.folder / "images", work.progress))
         review = work.folder / "review"
         command = {"Review by people": f"equiview review {review}"} if review.is_dir() else {}
         return Outcome(history_tables(work.folder), after=command)
 
     def _copy(self, folder: Path, progress: Progress) -> None:
-        """Each picture as KEY.jpg: a JPEG as it is, any other as one of quality 95."""
+        """Each picture as KEY.jpg: a JPEG as it is, any other as one of quality 95. Each is decoded once."""
         folder.mkdir()
         for done, (row, name) in enumerate(self._rows().items(), start=1):
-            content = self.images.encoded(row)
+            content, (picture,) = self.images.encoded(row), self.images.pictures([row])
             if not content.startswith(JPEG):
-                (picture,) = self.images.pictures([row])
                 content = encoded(picture, "JPEG", quality=QUALITY)
             write_bytes(content, folder / f"{name}.jpg")
             progress("copying pictures", done, len(self.captions))
 
-    def _build(self, folder: Path, progress: Progress) -> None:
+    def _build(self, folder: Path, pictures: Path, progress: Progress) -> None:
         settings, history = self.settings, self.history
         steps = (
             Step("translate", self.models["translator"], history, progress),
@@ -118,26 +115,18 @@ class Pool(Job):
             "to translate": len(self.missing),
             "translated": len(kept),
         }
-        row_of = {name: row for row, name in self._rows().items()}
-
-        def shown(several: Sequence[Missing]) -> list[ReviewItem]:
-            return [review_item(m, done[m.id], self.images, row_of[m.image]) for m in several]
-
         if self.rejected:
-            check_known(self.rejected, shown([m for m in kept if m.id in self.rejected.reasons]))
+            reasons = self.rejected.reasons
+            judged = [missing for missing in kept if missing.id in reasons]
+            check_known(self.rejected, review_items(judged, done, pictures))
             for missing in kept:
-                reason = self.rejected.reasons.get(missing.id)
-                history.note(
-                    missing.id, "people", reason and "people rejected it", reason, language=missing.language
-                )
-            kept = [missing for missing in kept if missing.id not in self.rejected.reasons]
+                reason = reasons.get(missing.id)
+                verdict = reason and "people rejected it"
+                history.note(missing.id, "people", verdict, reason, language=missing.language)
+            kept = [missing for missing in kept if missing.id not in reasons]
             counts["people"] = len(kept)
         if settings.reviewed:
-            ids: dict[str, list[str]] = {}
-            for missing in kept:
-                ids.setdefault(missing.language, []).append(missing.id)
-            drawn = set(sample(ids, settings.reviewed))
-            write_for_people(folder / "review", shown([m for m in kept if m.id in drawn]))
+            write_for_people(folder / "review", kept, done, pictures, settings.reviewed)
         table = self.images.table
         locales = dict(table.select("id", "locale").iter_rows()) if "locale" in table.columns else {}
         translator = self.models["translator"].name.partition(",")[0]  # without its options

@@ -10,7 +10,7 @@ import polars as pl
 
 from equiview.build.decisions import read_decisions
 from equiview.build.xm3600.captions import Missing
-from equiview.data.items import Items, blind_order
+from equiview.data.items import blind_order
 from equiview.data.languages import language_name
 from equiview.errors import InputError
 from equiview.review import Question, ReviewItem, ReviewSettings, ReviewText, write_review
@@ -70,24 +70,36 @@ def check_known(rejected: Rejected, items: Sequence[ReviewItem]) -> None:
             )
 
 
-def review_item(missing: Missing, text: str, images: Items, row: int) -> ReviewItem:
-    """A translation beside its original and the picture."""
-    original = missing.original
-    fields = tuple(
-        ReviewText(label=language_name(code), text=words, language=code)
-        for code, words in ((original.language, original.text), (missing.language, text))
-    )
-    return ReviewItem(
-        id=missing.id, group=language_name(missing.language), picture=images.encoded(row), fields=fields
-    )
+def review_items(translated: Sequence[Missing], texts: Mapping[str, str], pictures: Path) -> list[ReviewItem]:
+    """Each translation beside its original and the picture, `KEY.jpg` in `pictures`."""
+    return [
+        ReviewItem(
+            id=missing.id,
+            group=language_name(missing.language),
+            picture=pictures / f"{missing.image}.jpg",
+            fields=tuple(
+                ReviewText(label=language_name(code), text=text, language=code)
+                for code, text in (
+                    (missing.original.language, missing.original.text),
+                    (missing.language, texts[missing.id]),
+                )
+            ),
+        )
+        for missing in translated
+    ]
 
 
-def sample(ids: Mapping[str, Sequence[str]], count: int) -> list[str]:
-    """`count` translations of each language, drawn by their ids; `ids` are those of each language."""
-    return [names[place] for names in ids.values() for place in blind_order(pl.Series(names))[:count]]
-
-
-def write_for_people(folder: Path, items: Sequence[ReviewItem]) -> None:
-    """A review of these items."""
-    if items:
-        write_review(folder, SETTINGS, items)
+def write_for_people(
+    folder: Path, translated: Sequence[Missing], texts: Mapping[str, str], pictures: Path, count: int
+) -> None:
+    """A review of `count` translations of each language, drawn by their ids."""
+    of_language: dict[str, list[Missing]] = {}
+    for missing in translated:
+        of_language.setdefault(missing.language, []).append(missing)
+    drawn = [
+        several[place]
+        for several in of_language.values()
+        for place in sorted(blind_order(pl.Series([missing.id for missing in several]))[:count])
+    ]
+    if drawn:
+        write_review(folder, SETTINGS, review_items(drawn, texts, pictures))

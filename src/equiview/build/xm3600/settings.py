@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from equiview.data.fields import LanguageLabel, LanguageLabels
-from equiview.data.languages import languages
 from equiview.making import AskingSettings, Option, Reference
 
 
@@ -48,6 +47,8 @@ class PoolSettings(AskingSettings):
     @field_validator("languages")
     @classmethod
     def _of_the_layout(cls, chosen: tuple[str, ...]) -> tuple[str, ...]:
+        from equiview.data.languages import languages  # with tables, which help does not need
+
         known = languages()["code"].to_list()
         if others := [code for code in chosen if code not in known]:
             raise ValueError(

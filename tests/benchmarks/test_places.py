@@ -176,3 +176,36 @@ def test_a_language_that_does_not_tell_the_concepts_apart_classifies_nothing(tmp
         "classified in Italian: 'cane' names 'dog' and 'stove'",
         "classified in Swahili: 1 of 4 concepts have a name in it",
     ]
+
+
+def test_things_of_poor_homes_that_are_not_known_are_found_by_income(tmp_path):
+    """Dollar Street as it is published, with drawings for photographs: English topics alone."""
+    pictograms = load_benchmark("pictograms").images
+    row_of = dict(zip(pictograms.ids, range(len(pictograms)), strict=True))
+    homes = {"Burundi": ("af", 30), "India": ("as", 200), "Peru": ("am", 900), "Austria": ("eu", 9000)}
+    rows = []
+    for number, (topic, code) in enumerate(DRAWN.items()):
+        for country, (region, income) in homes.items():
+            for copy in range(10):
+                name = f"{number}{region}{copy}"
+                shown = list(DRAWN.values())[(number + copy) % 6] if region == "af" else code
+                path = tmp_path / "assets" / name / f"{name}.png"
+                path.parent.mkdir(parents=True)
+                path.write_bytes(pictograms.encoded(row_of[f"noto-{shown}"]))
+                rows.append(
+                    (name, country, region, f"assets/{name}/{name}.png", f"['{topic.title()}']", income)
+                )
+    columns = ["id", "country.name", "region.id", "imageRelPath", "topics", "income"]
+    pl.DataFrame(rows, schema=columns, orient="row").write_csv(tmp_path / "images_v2.csv")
+    settings = {"parity": {"replicates": 200, "attributes": ("income_quartile",)}}
+    name = f"dollarstreet:{tmp_path}"
+    run = api.audit("pictogram:aligned", name, ["parity"], tmp_path / "out", settings=settings, cache=False)
+    keys = ("language", "attribute", "group", "against")
+    gaps = run.estimates.of("parity").by(keys, "group gap", task="concept")
+    assert {gap.keys["group"]: gap.value < -0.3 for gap in gaps} == {
+        "1 (lowest)": True, "2": False, "3": False, "4 (highest)": False,
+    }  # fmt: skip
+    (verdict,) = run.verdicts
+    assert verdict.finding == "biased"
+    assert "images labelled 1 (lowest) are answered correctly less often than the rest" in verdict.answer
+    assert any("not corrected for what is shown" in limit for limit in verdict.limits)

@@ -122,7 +122,7 @@ def quartiles(incomes: pl.Series) -> pl.Series:
 
 
 def _topics(text: str, where: str) -> list[str]:
-    """The topics of an image, each once; a word that is no list is one topic."""
+    """The topics of an image in lower case, each once; a word that is no list is one topic."""
     content: Any = text
     if text.lstrip().startswith("["):
         try:
@@ -132,7 +132,7 @@ def _topics(text: str, where: str) -> list[str]:
     listed = content if isinstance(content, list) else [content]
     if not all(isinstance(topic, str) for topic in listed):
         raise InputError(f"{where}: {text[:60]!r} is not a list of words")
-    topics = list(dict.fromkeys(" ".join(topic.replace(";", ",").split()) for topic in listed))
+    topics = list(dict.fromkeys(" ".join(topic.lower().replace(";", ",").split()) for topic in listed))
     if not topics or "" in topics:
         raise InputError(f"{where}: {text[:60]!r} names no topic, or one without words")
     return topics

@@ -75,6 +75,10 @@ def test_dollar_street_has_topics_regions_and_quarters_of_income(tmp_path):
     assert table["concept"].to_list()[:3] == ["stoves", "beds", "soap"]
     assert read.texts.ids.to_list() == ["beds-en", "soap-en", "stoves-en"]
     assert len(load_benchmark(f"dollarstreet:{tmp_path},topics=single").images) == 6
+    path = tmp_path / "dataset_dollarstreet" / "images_v2.csv"
+    path.write_text(path.read_text().replace(",1250", ",NaN"))
+    poor = load_benchmark(f"dollarstreet:{tmp_path}").images.table["income_quartile"]
+    assert poor.to_list()[::3] == ["1 (lowest)", "3", None]
     part = load_benchmark(f"dollarstreet:{tmp_path},part=test")
     assert (part.name, len(part.images)) == ("dollarstreet-test", 5)
 

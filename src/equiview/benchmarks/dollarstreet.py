@@ -63,7 +63,7 @@ def dollarstreet(argument: str) -> Benchmark:
     part = DOLLARSTREET.choice(options, "part", tuple(PARTS))
     single = DOLLARSTREET.choice(options, "topics", ("all", "single")) == "single"
     path = DOLLARSTREET.find(place, PARTS[part], f"*/{PARTS[part]}")
-    table = read_table(path, IMAGES)
+    table = read_table(path, IMAGES).with_columns(pl.col("income").fill_nan(None))
     regions = table["region.id"].replace_strict(REGIONS, default=None, return_dtype=pl.String)
     if regions.null_count():
         row = regions.is_null().arg_true()[0]

@@ -36,8 +36,6 @@ SCHEMA = Schema(
         ),
     ),
 )
-
-
 NO_QUERY = "no text names the concept in the language of the country"
 NO_SEMANTIC = "no image of another country shows the concept"
 NO_CULTURAL = "no image of the country shows another concept alone"
@@ -76,9 +74,8 @@ def choose_trials(
     """
     concept, country = images.attribute("concept"), images.attribute("country")
     labels = labels or [()] * len(images)
-    draw = _Draw(
-        concept.to_list(), country.to_list(), labels, np.random.default_rng(seed_for(seed, "trials"))
-    )
+    rng = np.random.default_rng(seed_for(seed, "trials"))
+    draw = _Draw(concept.to_list(), country.to_list(), labels, rng)
     rows, left = [], dict[str, list[str]]()
     for image, (name, place) in enumerate(zip(concept, country, strict=True)):
         query_id = query_of.get((name, place))
@@ -116,7 +113,7 @@ def with_languages(
     """
     countries = images.attribute("country")
     if language_of is None:
-        known = countries.unique(maintain_order=True)
+        known = pl.concat([countries, trials["country"].alias("country")]).unique(maintain_order=True)
         language_of = dict(zip(known, languages_of(known, images.source), strict=True))
     spoken = {name: language_of[place] for name, place in zip(images.ids, countries, strict=True)}
     languages = [language_of[place] for place in trials["country"]]

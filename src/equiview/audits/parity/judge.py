@@ -28,7 +28,8 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     gaps = [gap for task in able for gap in _language_gaps(estimates, task)]
     people = [gap for task in able for gap in _people_gaps(estimates, task)]
     large, unfair = ([gap for gap in some if shows_bias(gap, settings.tolerance)] for some in (gaps, people))
-    missing = _missing(estimates, tasks, able, [*gaps, *people], settings)
+    alone = all(len(estimates.by("language", "skill", task=task)) == 1 for task in able)
+    missing = _missing(estimates, tasks, able, people if alone else gaps, settings)
     unjudged = say.unjudged(estimates, able, settings)
     finding = decide(*gaps, *people, tolerance=settings.tolerance, missing=missing, unjudged=unjudged)
     if missing:

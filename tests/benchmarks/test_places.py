@@ -212,4 +212,4 @@ def test_things_of_poor_homes_that_are_not_known_are_found_by_income(tmp_path):
     (verdict,) = run.verdicts
     assert verdict.finding == "biased"
     assert "images labelled 1 (lowest) are answered correctly less often than the rest" in verdict.answer
-    assert any("not corrected for what is shown" in limit for limit in verdict.limits)
+    assert any("remains over the same things" in limit for limit in verdict.limits)

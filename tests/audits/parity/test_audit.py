@@ -7,10 +7,10 @@ from tests.audits import steps
 from tests.audits.parity.worlds import of_world
 
 
-def test_every_metric_and_key_is_described_and_every_value_possible(world, harmed, both):
+def test_every_metric_and_key_is_described_and_every_value_possible(world, harmed, both, things):
     names = {metric.name: metric for metric in METRICS}
     measured = set()
-    for estimates in (of_world(world)[1], harmed[1], both[1]):
+    for estimates in (of_world(world)[1], harmed[1], both[1], things[1]):
         assert set(estimates.table.columns) - set(BASE) <= {*PARITY.key_formats, "language", "tier"}
         for row in estimates:
             least, greatest = names[row.quantity.metric].range

@@ -6,6 +6,7 @@ value with the most similar prompt, in each language and paraphrase of the promp
 """
 
 from equiview.audits.base import Audit, register
+from equiview.audits.parity.alike import SAME
 from equiview.audits.parity.answers import Answers
 from equiview.audits.parity.coverage import COVERAGE
 from equiview.audits.parity.draw import draw
@@ -51,6 +52,10 @@ METRICS = (
     share("lowest language", "accuracy of the language with the lowest", "higher"),
     share("highest language", "accuracy of the language with the highest", "higher"),
     points("group gap", "accuracy of one group less that of another, within a language; 0 is equal"),
+    points(
+        SAME,
+        "that gap of places as if both showed equally much of each thing; 0 is equal",
+    ),
     points(
         "amplification",
         "size of the group gap less its size in the pivot language; above 0 the language makes it larger",

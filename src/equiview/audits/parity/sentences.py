@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from equiview.audits.judging import excludes_bias
+from equiview.audits.parity.alike import SAME
 from equiview.audits.parity.coverage import COVERAGE, about_coverage
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
@@ -15,6 +16,7 @@ from equiview.audits.parity.tasks import (
     NAMED,
     PEOPLE,
     PLACES,
+    SIDES,
     accuracy_name,
     classified,
     metric_of,
@@ -46,8 +48,8 @@ LABELS = (
     "themselves."
 )
 OTHER_THINGS = (
-    "Images of one place may show more of what is hard to tell than those of another; gaps of places are not "
-    "corrected for what is shown."
+    "A gap of places counts where it remains over the same things by name; things of one name may still be "
+    "harder to tell in one place than in another."
 )
 UNCHECKED = "The prompts that come with equiview were not checked by native speakers of their languages."
 ALIGN = (
@@ -204,6 +206,7 @@ def evidence(
     for task in tasks:
         if task in DIRECTIONS:
             yield _worst_served(estimates, task)
+    yield from (_same_things(estimates, task) for task in classified(tasks))
     yield from (_paraphrases(estimates, task) for task in classified(tasks))
     if able:
         yield filled(
@@ -226,6 +229,19 @@ def evidence(
                     f"{unknown:,} of {row.n:,} images are in no group of {row.keys['attribute']}: they have "
                     f"no label, or one that does not say which ({title_of(task)})."
                 )
+
+
+def _same_things(estimates: Estimates, task: str) -> str:
+    """The largest gap of places over the same things; "" where there is none."""
+    rows = [row for row in estimates.by(SIDES, SAME, task=task) if row.judged]
+    if not rows:
+        return ""
+    gap = _largest(rows, "language", "group")
+    return (
+        f"As if all places showed equally much of each thing, the largest of {len(rows)} gaps is that of "
+        f"{gap.keys['group']} against {gap.keys['against']} in {language_of(gap)}: "
+        f"{with_interval(gap, '+.1f')}."
+    )
 
 
 def _names(codes: Iterable[str]) -> str:

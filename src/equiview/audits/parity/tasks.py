@@ -10,6 +10,8 @@ from equiview.data.metric import quantity
 
 NAMED = "concept"
 """The task of classifying images by the names of their concepts."""
+SIDES = ("language", "attribute", "group", "against")
+"""The keys of a gap of two groups, beside its task."""
 DIRECTIONS = ("image-to-text", "text-to-image")
 PEOPLE = ("gender", "race", "age", "skin")
 """Attributes of people."""

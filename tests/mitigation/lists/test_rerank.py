@@ -206,7 +206,7 @@ def test_a_service_orders_a_list_as_the_page_says(tmp_path):
     for query in ("a", "日本", "c", "d"):
         rows, scores = rng.integers(0, 3, 50), rng.random(50)
         known = Groups(names, rows, np.full(3, 1 / 3))
-        given = {"np": np, "json": json, "hashlib": hashlib, "query": query, "scores": scores}
+        given = {"np": np, "json": json, "hashlib": hashlib, "Path": Path, "query": query, "scores": scores}
         lines = code.replace("shown/rule.json", str(tmp_path / "exposure" / "rule.json"))
         exec(lines, found := given | {"groups": [names[row] for row in rows]})
         assert found["order"].tolist() == rule.order(query, rows, scores, known).tolist()

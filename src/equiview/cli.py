@@ -101,21 +101,21 @@ def _check_words(words: list[str]) -> None:
             raise InputError(f"{word!r} is not UTF-8; rename that file or folder") from None
 
 
-@app.command()
-def demo(
+@app.command("demo")
+def demo_(
     out: Annotated[Path, typer.Option(help="Folder for the runs and the report.")] = Path("equiview-demo"),
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Audit the embedded encoders on real pictures named in 36 languages; offline, under a minute."""
-    from equiview import api
+    from equiview import demo
     from equiview.report.progress import progress_bars
 
     with progress_bars(as_json) as progress:
-        runs, table = api.demo(out, seed=seed, progress=progress)
+        runs, table = demo.demo(out, seed=seed, progress=progress)
     _show(runs, table, out / "report.html", as_json)
     if not as_json:
-        print(f"\n{api.AFTER_DEMO}")
+        print(f"\n{demo.AFTER}")
 
 
 @app.command()
@@ -233,6 +233,20 @@ def figures(
     from equiview import api
 
     _show_paths("figures", api.write_figures(*opened([run])), as_json)
+
+
+@app.command()
+def advise(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what to try against each bias of a run: the command, and what it was worth elsewhere."""
+    from equiview import api
+    from equiview.report.console import print_advice
+
+    (found,) = opened([run])
+    table = api.advise(found)
+    _print_json(table.to_dicts()) if as_json else print_advice(found, table)
 
 
 @app.command()

@@ -26,6 +26,7 @@ SHIPPED = {"pictograms", "pictograms-culture", "pictograms-people", "pictograms-
 AUDIT = ("--audit", "prevalence", "--out", "out", "--setting", "prevalence.replicates=100")
 ASKED = ("--benchmark", "knowrecall:data", "--audit", "knowledge", "--out", "out")
 MADE = ("--out", "made")
+POOL = ("build", "xm3600", "photos", "--translator", "chat:x/y", "--languages", "en,fr", *MADE)
 BUILD = ("build", "removal", "coco:data", "--fill", "mean", *MADE)
 TUNED = ("audit", "finetuned:tuned", "--benchmark", "folder:photos", *AUDIT)
 CORRECTED = ("audit", "mitigated:corrected", "--benchmark", "folder:world", *AUDIT)
@@ -57,6 +58,9 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
         "places/landmarks.csv",
         ("build", "knowrecall", "places", "--writer", "chat:x/y", *MADE),
     ),
+    ("captioned", "photos/images.csv", POOL),
+    ("captioned", "photos/texts.csv", POOL),
+    ("captioned", "said.csv", (*POOL, "--decisions", "said.csv")),
     ("trained", "tuned/finetune.json", TUNED),
     ("trained", "tuned/model/heads.safetensors", TUNED),
     ("distilled", "taught/distill.json", TAUGHT),

@@ -2,8 +2,9 @@
 
 Each student is taught by half of the concepts of the pictograms and judged on the other half by the audits
 of parity and prevalence, beside `pictogram:aligned`. That encoder had read the names of all concepts, without
-drawings, so a student is taught these as well, by files. Writes labs/results/distill.csv and the table of
-docs/mitigation/distill.md. A folder (`--work`) keeps what is done, so that the same command goes on.
+drawings, so a student is taught these as well, by files. Writes labs/results/distill.csv, the table of
+docs/mitigation/distill.md, and labs/results/distill_worth.csv in the columns of what `equiview advise` reads.
+A folder (`--work`) keeps what is done, so that the same command goes on.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from labs.mitigations import farthest
+from labs.mitigations import numbers as of_prevalence
 
 from equiview import api
 from equiview.benchmarks import load_benchmark
@@ -23,37 +26,53 @@ from equiview.data.run import Run
 from equiview.io.tables import write_bytes
 
 SUBJECTS = ("pictogram:english", "pictogram:skewed")
-MODEL = "pictogram:aligned"
+MODEL = "`pictogram:aligned`"
+AS_IT_IS = "as it is"
 REPLICATES = 100
-OUT = Path(__file__).parent / "results" / "distill.csv"
+RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "mitigation" / "distill.md"
 MARKS = ("<!-- measured: python -m labs.distill_miniature -->", "<!-- end of measured -->")
-METHOD = "distill"
-COMMAND = "equiview mitigate distill SUBJECT --benchmark BENCHMARK"
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way of teaching: its name in the table, its options, and whether names of all concepts teach."""
+    """A way of teaching: its name in the table, the student, and whether the names of all concepts teach."""
 
     name: str
-    options: str
     student: str
     all_names: bool = False
 
+    @property
+    def command(self) -> str:
+        """The command, with SUBJECT and BENCHMARK in place of names."""
+        data = "--parallel en=FILE,de=FILE" if self.all_names else "--benchmark BENCHMARK"
+        return f"equiview mitigate distill SUBJECT {data} --student {self.student} --out DIR"
+
 
 WAYS = (
-    Way("an adapter, half of the concepts", "", "adapter"),
-    Way("n-grams, half of the concepts", " --student ngrams", "ngrams"),
-    Way("n-grams, names of all concepts", " --student ngrams --parallel en=FILE,...", "ngrams", True),
+    Way("an adapter, half of the concepts", "adapter"),
+    Way("n-grams, half of the concepts", "ngrams"),
+    Way("n-grams, names of all concepts", "ngrams", all_names=True),
 )
-MEASURED = {
-    ("parity", "range of R@1 over languages"): 0.0,
-    ("prevalence", "DLBKL over languages at 50 above its floor"): 0.0,
-    ("prevalence", "exposure of the low tier at 10"): 1.0,
+COLUMNS = {
+    "R@1": "R@1, text to image",
+    "English": "R@1 of English",
+    "range": "range of R@1 over languages",
+    "DLBKL 50": "DLBKL at 50 above its floor",
+    "low tier 10": "exposure of the low tier at 10",
+    "farthest 10": "exposure at 10 farthest from even",
+    "Accuracy 1": "Accuracy@1",
+    "NDCG 10": "NDCG@10",
 }
-"""What stands for the bias in each audit, and its value without bias."""
-SKILL = {"parity": "R@1, text to image", "prevalence": "NDCG at 10"}
+"""What is measured, with its heading."""
+WORTH = (
+    ("parity", "range of R@1 over languages, text to image", 0.0, "range", "R@1, text to image", "R@1"),
+    (
+        *("prevalence", "exposure at rank 10 of the language or low tier farthest from even (1)", 1.0),
+        *("farthest 10", "Accuracy@1", "Accuracy 1"),
+    ),
+)
+"""Of each audit: what stands for the bias, its value without bias, its column; the skill and its column."""
 
 
 def main() -> None:
@@ -65,7 +84,8 @@ def main() -> None:
         place = options.work or Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         found = pl.from_dicts(list(rows(place)))
-    write_bytes(found.write_csv().encode(), OUT)
+    write_bytes(found.write_csv().encode(), RESULTS / "distill.csv")
+    write_bytes(worth(found).write_csv().encode(), RESULTS / "distill_worth.csv")
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])
@@ -73,43 +93,23 @@ def main() -> None:
 
 
 def rows(place: Path) -> Iterator[dict[str, Any]]:
-    """A row for each encoder, way of teaching and measure."""
+    """A row for each encoder as it is, each way of teaching, and the encoder to compare with."""
     for subject in SUBJECTS:
         short = subject.partition(":")[2]
-        made = {way: taught(subject, way, place, f"{short}-{number}") for number, way in enumerate(WAYS)}
-        judged = f"held-out:{made[WAYS[0]].partition(':')[2]}"
-        before = numbers(subject, judged, place / f"run-{short}")
-        after = {way: numbers(name, judged, place / f"run-{short}-{number}")
-                 for number, (way, name) in enumerate(made.items())}  # fmt: skip
-        model = Way(MODEL, "", "")
-        after[model] = numbers(MODEL, judged, place / "run-aligned")
-        for way, values in after.items():
-            for (audit, bias), even in MEASURED.items():
-                yield {
-                    "audit": audit,
-                    "method": METHOD if way.student else "",
-                    "way": way.name,
-                    "command": COMMAND + way.options if way.student else "",
-                    "needs": "vectors",
-                    "system": subject,
-                    "bias": bias,
-                    "even": even,
-                    "bias_before": before[bias],
-                    "bias_after": values[bias],
-                    "skill": SKILL[audit],
-                    "skill_before": before[SKILL[audit]],
-                    "skill_after": values[SKILL[audit]],
-                }
+        made = {way.name: taught(subject, way, place / f"{short}-{row}") for row, way in enumerate(WAYS)}
+        judged = f"held-out:{made[WAYS[0].name].partition(':')[2]}"
+        for name, system in {AS_IT_IS: subject, **made, MODEL: MODEL.strip("`")}.items():
+            out = f"run-{short}-on-{system.partition(':')[2].rpartition('/')[2]}"
+            settings = {audit: {"replicates": REPLICATES} for audit in ("parity", "prevalence")}
+            run = api.audit(system, judged, list(settings), place / out, settings=settings)
+            yield {"system": subject, "way": name} | numbers(run)
 
 
-def taught(subject: str, way: Way, place: Path, name: str) -> str:
-    """The name of a student."""
+def taught(subject: str, way: Way, out: Path) -> str:
+    """The name of an encoder with a student, which is taught with the usual settings."""
     given: dict[str, Any] = {"subject": subject, "student": way.student, "device": "cpu"}
-    if way.all_names:
-        given["parallel"] = (names(place),)
-    else:
-        given["benchmark"] = "pictograms"
-    return api.make(METHOD, given, place / name).name
+    data = {"parallel": (names(out.parent),)} if way.all_names else {"benchmark": "pictograms"}
+    return api.make("distill", given | data, out).name
 
 
 def names(place: Path) -> str:
@@ -124,50 +124,61 @@ def names(place: Path) -> str:
     return ",".join(f"{code}={folder / code}.txt" for code in wide.columns)
 
 
-def numbers(name: str, judged: str, place: Path) -> dict[str, float]:
-    """What the audits find on the images that are held out."""
-    settings = {audit: {"replicates": REPLICATES} for audit in SKILL}
-    run = api.audit(name, judged, list(SKILL), place, settings=settings)
-    return values_of(run)
-
-
-def values_of(run: Run) -> dict[str, float]:
-    """The numbers of the table."""
-    parity, prevalence = (run.estimates.of(audit) for audit in SKILL)
-    given = {"task": "text-to-image"}
+def numbers(run: Run) -> dict[str, float]:
+    """The numbers of a run by the names of `COLUMNS`."""
+    parity, prevalence = (run.estimates.of(audit) for audit in ("parity", "prevalence"))
+    exposure, searched = of_prevalence(run), {"task": "text-to-image"}
     values = {
-        "range of R@1 over languages": parity.one("range over languages", **given).value,
-        SKILL["parity"]: parity.one("R", 1, **given).value,
-        "DLBKL over languages at 50 above its floor": prevalence.one(
-            "DLBKL", 50, grouping="language", floor="matched"
-        ).excess,
-        "exposure of the low tier at 10": prevalence.one("exposure ratio", 10, tier="low").value,
-        SKILL["prevalence"]: prevalence.one("NDCG", 10, ideal="pool").value,
+        "R@1": parity.one("R", 1, **searched).value,
+        "English": parity.one("R", 1, **searched, language="en").value,
+        "range": parity.one("range over languages", **searched).value,
+        "DLBKL 50": prevalence.one("DLBKL", 50, grouping="language", floor="matched").excess,
+        "farthest 10": farthest(exposure),
     }
-    return {name: round(float(value), 4) for name, value in values.items()}
+    values |= {name: exposure[name] for name in ("low tier 10", "Accuracy 1", "NDCG 10")}
+    return {name: round(float(values[name] or 0.0), 3) for name in COLUMNS}
+
+
+def worth(found: pl.DataFrame) -> pl.DataFrame:
+    """A row for each encoder, way of teaching and audit, in the columns that `equiview advise` reads."""
+    return pl.from_dicts(
+        [
+            {
+                "audit": audit,
+                "method": f"distill --student {way.student}" + (" --parallel" if way.all_names else ""),
+                "command": way.command,
+                "needs": "vectors",
+                "system": subject,
+                "bias": bias,
+                "even": even,
+                "bias_before": before[column],
+                "bias_after": after[column],
+                "skill": skill,
+                "skill_before": before[skilled],
+                "skill_after": after[skilled],
+            }
+            for subject in SUBJECTS
+            for way in WAYS
+            for before in found.filter(system=subject, way=AS_IT_IS).iter_rows(named=True)
+            for after in found.filter(system=subject, way=way.name).iter_rows(named=True)
+            for audit, bias, even, column, skill, skilled in WORTH
+        ]
+    )
 
 
 def table(found: pl.DataFrame) -> str:
     """The table of the page, a section for each encoder."""
-    measures = [name for _, name in MEASURED]
     lines = []
     for subject in SUBJECTS:
         lines += [
             f"`{subject}`:",
             "",
-            "| | R@1, text to image | its range over languages | DLBKL over languages at 50, above its floor "
-            "| exposure of the low tier at 10 | NDCG@10 |",
-            "|---|---|---|---|---|---|",
+            f"| | {' | '.join(COLUMNS.values())} |",
+            "|---" * (1 + len(COLUMNS)) + "|",
         ]
-        rows = found.filter(system=subject)
-        for number, way in enumerate(["as it is", *rows["way"].unique(maintain_order=True)]):
-            one = rows.filter(way=way) if number else rows.head(len(MEASURED))
-            side = "after" if number else "before"
-            bias = dict(one.select("bias", f"bias_{side}").iter_rows())
-            skill = dict(one.select("skill", f"skill_{side}").iter_rows())
-            cells = [skill[SKILL["parity"]], *(bias[name] for name in measures), skill[SKILL["prevalence"]]]
-            name = f"`{way}`" if way == MODEL else way
-            lines.append(f"| {name} | " + " | ".join(f"{value:.3f}" for value in cells) + " |")
+        for row in found.filter(system=subject).iter_rows(named=True):
+            cells = " | ".join(f"{row[name]:.3f}" for name in COLUMNS)
+            lines.append(f"| {row['way']} | {cells} |")
         lines.append("")
     return "\n".join(lines)
 

@@ -38,7 +38,9 @@ class BusyError(Exception):
         self.wait = wait
 
 
-def ask_again(ask: Callable[[], T], name: str, clock: Clock, tries: int = TRIES, extra: str = "services") -> T:
+def ask_again(
+    ask: Callable[[], T], name: str, clock: Clock, tries: int = TRIES, extra: str = "services"
+) -> T:
     """What `ask` returns, called up to `tries` times while it raises BusyError; the last one is raised.
 
     `name` is what is said to be silent; `extra` is the one that brings tenacity.

@@ -1,0 +1,185 @@
+"""Which of all concepts each image shows, so that no candidate shares one that it must not (P, appendix B).
+
+A chat model is asked about each image. An encoder instead compares images with the names of concepts: what
+lies above a threshold is shown. The threshold is chosen on images whose concepts a person has listed: on one
+half of them the highest that finds the wanted share of the labels; the other half says how well it does. A
+label too many costs a candidate, one that lacks makes a triplet unfair: so recall is what is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from equiview.build.step import Step
+from equiview.build.xcm.duplicates import cosines, rows_by
+from equiview.build.xcm.similar import items_of
+from equiview.build.xcm.steps import with_results
+from equiview.data.items import Items, blind_order
+from equiview.data.requests import Request
+from equiview.errors import InputError
+from equiview.io.files import plain_name
+from equiview.io.progress import Progress
+from equiview.io.tables import Column, Schema, read_table
+from equiview.stats import wilson_interval
+from equiview.subjects import Encoder
+from equiview.text.replies import json_in
+
+LABELLED = Schema(
+    "labelled",
+    (
+        Column("path", pl.String, "file of an image, beside the table", unique=True),
+        Column("concepts", pl.String, "every concept that it shows, between semicolons"),
+    ),
+)
+FEWEST = 20
+"""Labels of each half of the labelled images: with fewer no threshold can be chosen or judged."""
+TOKENS = 200
+UNSEEN = "its concept is not seen in it"
+Labels = Sequence[Sequence[str] | None]
+
+
+def request_for(row: int, name: str, concepts: Sequence[str]) -> Request:
+    """The request for the concepts of an image, after P's appendix B, in our words."""
+    prompt = f"""Which of these kinds of things does the picture show? Name all that can be seen in it, also \
+in the background or as a part of something else, and none that cannot.
+
+{json.dumps(list(concepts), ensure_ascii=False)}
+
+Reply with JSON alone, a list of the names as they stand above, the most prominent first: ["...", ...]"""
+    return Request(f"{name}:labels", prompt, "en", row, max_tokens=2 * TOKENS)
+
+
+def asked_labels(step: Step, out: Path, table: pl.DataFrame, concepts: Sequence[str]) -> Labels:
+    """The concepts that a model sees in each image, None where its reply holds no list of them."""
+    names = table["item_id"].to_list()
+    requests = [request_for(row, name, concepts) for row, name in enumerate(names)]
+    known = {concept.casefold(): concept for concept in concepts}
+    labels: list[list[str] | None] = []
+    for reply in step.ask(requests, items_of(out, table)):
+        content = json_in(reply)
+        if not isinstance(content, list):
+            labels.append(None)
+            continue
+        said = (known.get(name.strip().casefold()) for name in content if isinstance(name, str))
+        labels.append(list(dict.fromkeys(filter(None, said))))
+    return labels
+
+
+def seen_labels(
+    out: Path,
+    table: pl.DataFrame,
+    concepts: Sequence[str],
+    encoder: Encoder,
+    prompt: str,
+    threshold: float,
+    progress: Progress,
+) -> Labels:
+    """The concepts whose similarity to each image is `threshold` or more, the most similar first.
+
+    The vectors of one concept's images are in memory at a time.
+    """
+    images, asked = items_of(out, table), cosines(encoder, _prompted(concepts, prompt))
+    labels: list[Sequence[str]] = [()] * len(table)
+    for rows in rows_by(table["concept_id"].to_list()):
+        scores = _scores(cosines(encoder, images.take(rows), progress), asked)
+        for row, score in zip(rows, scores, strict=True):
+            order = np.argsort(-score, kind="stable")
+            labels[row] = [concepts[place] for place in order if score[place] >= threshold]
+    return labels
+
+
+def judged(table: pl.DataFrame, labels: Labels, *, keep_unseen: bool) -> pl.DataFrame:
+    """`table` with `labels`, and without images in which their concept is not seen or nothing could be."""
+    shown: list[Sequence[str]] = []
+    results: list[tuple[str | None, str | None]] = []
+    for concept, found in zip(table["concept"], labels, strict=True):
+        shown.append(found if found is not None else [])
+        if found is None:
+            results.append(("what it shows cannot be read from the reply", None))
+        elif concept not in found and not keep_unseen:
+            results.append((UNSEEN, ", ".join(found) or None))
+        else:
+            results.append((None, None))
+    return with_results(table.with_columns(labels=pl.Series(shown, dtype=pl.List(pl.String))), results)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold, and a table of how it does on the labelled images that it was not chosen on."""
+
+    value: float
+    table: pl.DataFrame
+
+
+def read_labelled(path: Path) -> tuple[Items, list[list[str]]]:
+    """The labelled images with their concepts; InputError for a table that cannot be used."""
+    table = read_table(path, LABELLED)
+    if not len(table):
+        raise InputError(f"{path}: holds no labelled image")
+    names = [plain_name(name, f"{path}, row {row}") for row, name in enumerate(table["path"], start=1)]
+    files = pl.DataFrame({"id": names, "path": [str(path.parent / name) for name in names]})
+    listed = [
+        [name.strip().casefold() for name in text.split(";") if name.strip()] for text in table["concepts"]
+    ]
+    return Items("image", files, str(path)), listed
+
+
+def chosen_threshold(
+    images: Items,
+    listed: Sequence[Sequence[str]],
+    concepts: Sequence[str],
+    encoder: Encoder,
+    prompt: str,
+    recall: float,
+    progress: Progress,
+) -> Threshold:
+    """The highest threshold that finds `recall` of the labels in one half of the images, drawn by name.
+
+    Its table has recall and precision in the other half, with Wilson's 95% intervals and n. InputError where
+    a half has fewer than 20 labels of these concepts.
+    """
+    shown = np.array([[concept.casefold() in names for concept in concepts] for names in listed])
+    order = blind_order(images.ids)
+    halves = order[::2], order[1::2]
+    for half in halves:
+        if (n := int(shown[half].sum())) < FEWEST:
+            raise InputError(
+                f"{images.source}: half of its images have {n} labels of these concepts, too few to choose "
+                f"a threshold by; label more, until each half has {FEWEST}"
+            )
+    asked = cosines(encoder, _prompted(concepts, prompt))
+    scores = _scores(cosines(encoder, images, progress), asked)
+    fitted = np.sort(scores[halves[0]][shown[halves[0]]])[::-1]
+    value = float(fitted[int(np.ceil(recall * len(fitted))) - 1])
+    return Threshold(value, pl.DataFrame(list(_measured(scores[halves[1]], shown[halves[1]], value))))
+
+
+def _measured(
+    scores: NDArray[np.float32], shown: NDArray[np.bool_], value: float
+) -> Iterator[dict[str, Any]]:
+    said = scores >= value
+    right = int((said & shown).sum())
+    for name, n in (("recall", int(shown.sum())), ("precision", int(said.sum()))):
+        share = right / n if n else None
+        low, high = wilson_interval(share, n) if share is not None else (None, None)
+        bounds = {"low": None if low is None else float(low), "high": None if high is None else float(high)}
+        yield {"threshold": value, "measure": name, "value": share, **bounds, "n": n}
+
+
+def _prompted(concepts: Sequence[str], prompt: str) -> Items:
+    frame = pl.DataFrame({"id": list(concepts), "text": [prompt.format(name) for name in concepts]})
+    return Items("text", frame.with_columns(language=pl.lit("en")), "names of concepts")
+
+
+def _scores(images: Any, texts: Any) -> NDArray[np.float32]:
+    """Similarities `(n_images, n_concepts)`."""
+    scores: NDArray[np.float32] = np.asarray(images) @ np.asarray(texts).T
+    return scores

@@ -105,6 +105,13 @@ def _places(data: Path) -> None:
     landmarks(data / "places")
 
 
+def _shown(data: Path) -> None:
+    from tests.build.xcm.world import concepts, folder
+
+    folder(data / "shown")
+    concepts(data / "shown.csv")
+
+
 def _objects(data: Path) -> None:
     from tests.build.removal.world import DOG, PERSON, coco
 
@@ -156,6 +163,13 @@ CASES = {
                               "--out", str(out)),
         needs=_places,
     ),
+    "xcm": Case(
+        lambda out: _equiview("build", "xcm", "--images", "folder:shown", "--concepts", "shown.csv",
+                              "--labeller", "none", "--text-encoder", "none", "--encoder", "pictogram:aligned",
+                              "--countries", "Germany,Japan,Kenya", "--smallest", "64", "--bits", "2",
+                              "--title", "killed", "--out", str(out)),
+        needs=_shown,
+    ),
     "finetune": Case(
         lambda out: _equiview("train", "finetune", "pictogram:english", "--data", "folder:pairs",
                               "--config", "tuning.toml", "--device", "cpu", "--out", str(out)),
@@ -171,7 +185,7 @@ CASES = {
     "embedded-demo": Case(lambda out: _equiview("demo", "--out", str(out))),
 }  # fmt: skip
 SHARES = {"observe": 60, "store": 60, "report": 40, "demo": 40, "ask": 20, "removal": 30, "knowrecall": 15,
-          "visrecall": 15, "finetune": 10, "connector": 10}  # fmt: skip
+          "visrecall": 15, "xcm": 15, "finetune": 10, "connector": 10}  # fmt: skip
 """How many kills of each, of 300."""
 
 

@@ -16,6 +16,7 @@ KILLS = {
     "removal": 3,
     "knowrecall": 1,
     "visrecall": 1,
+    "xcm": 2,
 }
 TRAININGS = {"finetune", "connector"}
 """They take a minute, and are killed at chosen moments by tests of their own."""

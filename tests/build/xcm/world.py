@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import PIL.Image
 import polars as pl
 
 from equiview.benchmarks.pictograms import drawings, flagged
 from equiview.benchmarks.pictograms_culture import spoken_names
 from equiview.data.countries import countries
+from equiview.io.pictures import encoded
 
 CONCEPTS = {"1f355": "pizza", "1f697": "automobile", "1f436": "dog face", "1f333": "deciduous tree"}
 COUNTRIES = ("Germany", "Japan", "Kenya")
@@ -24,10 +27,11 @@ WORDS = {
 
 
 def picture(code: str, country: str) -> bytes:
-    """A drawing with the flag of a country."""
+    """A drawing with the flag of a country, turned by another angle in each."""
     (drawing,) = drawings().filter(concept=code)["picture"]
     flag = dict(countries().select("country", "code").iter_rows())[country]
-    return flagged(drawing, flag)
+    upright = PIL.Image.open(io.BytesIO(flagged(drawing, flag)))
+    return encoded(upright.rotate(40 * COUNTRIES.index(country), fillcolor="white"), "PNG")
 
 
 def folder(place: Path) -> Path:

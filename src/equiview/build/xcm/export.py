@@ -178,11 +178,10 @@ def _write_croissant(folder: Path, files: list[str], table: pl.DataFrame, card: 
             "@type": "cr:FileSet",
             "@id": f"{name}-files",
             "name": f"{name}-files",
-            "containedIn": [{"@id": file} for file in members],
             "encodingFormat": "application/x-parquet",
             "includes": f"{name}/*.parquet",
         }
-        for name, members in sets.items()
+        for name in sets
     ]
     records = [
         {
@@ -224,37 +223,22 @@ def _field(record: str, column: str, dtype: pl.DataType) -> dict[str, Any]:
     } | repeated  # fmt: skip
 
 
+TERMS = """
+citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes
+isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace
+samplingRate separator source subField transform
+"""
 CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "rai": "http://mlcommons.org/croissant/RAI/",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
+    **{term: f"cr:{term}" for term in TERMS.split()},
 }
 """The context that every Croissant file has (MLCommons Croissant 1.0, section "JSON-LD context")."""

@@ -17,7 +17,6 @@ import socket
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -42,6 +41,7 @@ TRIES = 4
 REDIRECTS = 5
 MOVED = frozenset({301, 302, 303, 307, 308})
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
+NOT_PUBLIC = "its address is not public"
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -178,7 +178,7 @@ class Web:
         addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
         for address in addresses:
             if not is_public(address) and not (self.loopback and address.is_loopback):
-                raise NotFetchedError("its address is not public", host)
+                raise NotFetchedError(NOT_PUBLIC, host)
         return addresses[0]
 
     def _wait_for_turn(self, parts: SplitResult) -> None:
@@ -208,7 +208,7 @@ class Web:
     def _read_robots(self, origin: str) -> Any:
         """The rules of a host; True where it has none, False where it cannot say (RFC 9309, 2.3.1)."""
         protego = require("protego", EXTRA)
-        with suppress(NotFetchedError):
+        try:
             url = f"{origin}/robots.txt"
             for _ in range(REDIRECTS + 1):
                 answer = self._asked(_split(url), "text/plain", ROBOTS_BYTES)
@@ -218,7 +218,10 @@ class Web:
             if answer.status == 200:
                 return protego.Protego.parse(answer.body.decode("utf-8", "replace"))
             return 400 <= answer.status < 500
-        return False
+        except NotFetchedError as error:
+            if error.reason == NOT_PUBLIC:
+                raise
+            return False
 
 
 def is_public(address: IPAddress) -> bool:

@@ -27,8 +27,8 @@ AUDIT = ("--audit", "prevalence", "--out", "out", "--setting", "prevalence.repli
 ASKED = ("--benchmark", "knowrecall:data", "--audit", "knowledge", "--out", "out")
 MADE = ("--out", "made")
 BUILD = ("build", "removal", "coco:data", "--fill", "mean", *MADE)
-TRIPLETS = ("build", "xcm", "--images", "folder:shown", "--labeller", "pictogram:aligned", "--encoder", "none",
-            "--text-encoder", "none", "--countries", "Germany,Japan,Kenya", "--smallest", "64",
+TRIPLETS = ("build", "xcm", "--images", "folder:shown", "--labeller", "pictogram:aligned",
+            "--encoder", "none", "--text-encoder", "none", "--countries", "Germany,Japan,Kenya", "--smallest", "64",
             "--concepts", "concepts.csv", "--labelled", "labelled.csv", *MADE)  # fmt: skip
 DECIDED = (*TRIPLETS, "--decisions", "said.csv")
 TUNED = ("audit", "finetuned:tuned", "--benchmark", "folder:photos", *AUDIT)

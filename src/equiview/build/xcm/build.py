@@ -18,7 +18,7 @@ from equiview.build.xcm.export import export, with_triplets
 from equiview.build.xcm.fetch import Web
 from equiview.build.xcm.plan import plans
 from equiview.build.xcm.providers import load_provider
-from equiview.build.xcm.settings import NONE, XcmSettings, needs, spoken
+from equiview.build.xcm.settings import NONE, XcmSettings, needs, spoken, table_of_countries
 from equiview.build.xcm.sheet import write_sheet
 from equiview.build.xcm.similar import without_repeats
 from equiview.data.requests import Plan
@@ -254,7 +254,7 @@ class Xcm(Job):
         }
         sources = {"images": redacted(settings.images), **asked}
         sources |= {name: encoder.name for name, encoder in encoders.items() if encoder is not None}
-        sources["countries"] = ", ".join(settings.countries)
+        sources["countries"] = ", ".join(row["country"] for row in table_of_countries(settings))
         seen = self.labeller is not None or "labeller" in self.models
         return {
             "title": settings.title or out.resolve().name,

@@ -12,7 +12,7 @@ import polars as pl
 from equiview.build.history import History
 from equiview.build.step import Step
 from equiview.build.xcm.duplicates import cosines, repeats
-from equiview.build.xcm.settings import XcmSettings, needs, spoken
+from equiview.build.xcm.settings import XcmSettings, needs, spoken, table_of_countries
 from equiview.build.xcm.steps import with_results
 from equiview.data.items import Items
 from equiview.data.languages import language_name
@@ -67,7 +67,7 @@ def asked_concepts(step: Step, settings: XcmSettings) -> pl.DataFrame:
 def concepts_request(settings: XcmSettings) -> Request:
     """The request for a list of concepts."""
     prompt = f"""List {settings.count} concepts for a data set of photographs from these countries: \
-{", ".join(settings.countries)}.
+{", ".join(row["country"] for row in table_of_countries(settings))}.
 
 A concept is a common noun, or two words at most, in English, for a kind of thing that every one of these \
 countries has and that looks different in each, such as "food", "train", "wedding" or "house". It is neither \

@@ -7,7 +7,6 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from equiview.data.countries import countries
 from equiview.errors import InputError, unknown_name
 from equiview.making import AskingSettings, Option, Reference, Settings
 
@@ -51,7 +50,7 @@ class XcmSettings(AskingSettings):
     )
     count: int = Field(default=138, ge=3, le=1000, description="Concepts that the writer is asked for.")
     countries: tuple[str, ...] = Field(
-        default=tuple(countries()["country"]), description="Countries between commas, of P's 16."
+        default=(), description="Countries between commas; P's 16 by default, of which they are."
     )
     text_encoder: Reference = Field(
         default="st:BAAI/bge-m3", description="Encoder that finds concepts that say the same, or none."
@@ -105,6 +104,8 @@ class XcmSettings(AskingSettings):
     @field_validator("countries")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        from equiview.data.countries import countries
+
         known = countries()["country"].to_list()
         for name in names:
             if name not in known:
@@ -131,8 +132,10 @@ class XcmSettings(AskingSettings):
 
 def table_of_countries(settings: XcmSettings) -> list[dict[str, str]]:
     """The chosen countries, in the order in which they were named: country, code, language, native_name."""
+    from equiview.data.countries import countries
+
     rows = {row["country"]: row for row in countries().iter_rows(named=True)}
-    return [rows[name] for name in settings.countries]
+    return [rows[name] for name in settings.countries or rows]
 
 
 def spoken(settings: XcmSettings) -> list[str]:

@@ -166,7 +166,8 @@ CASES = {
     "xcm": Case(
         lambda out: _equiview("build", "xcm", "--images", "folder:shown", "--concepts", "shown.csv",
                               "--labeller", "none", "--text-encoder", "none",
-                              "--encoder", "pictogram:aligned", "--countries", "Germany,Japan,Kenya", "--smallest", "64", "--bits", "2",
+                              "--encoder", "pictogram:aligned", "--countries", "Germany,Japan,Kenya",
+                              "--smallest", "64", "--bits", "2",
                               "--title", "killed", "--out", str(out)),
         needs=_shown,
     ),

@@ -28,8 +28,9 @@ ASKED = ("--benchmark", "knowrecall:data", "--audit", "knowledge", "--out", "out
 MADE = ("--out", "made")
 BUILD = ("build", "removal", "coco:data", "--fill", "mean", *MADE)
 TRIPLETS = ("build", "xcm", "--images", "folder:shown", "--labeller", "pictogram:aligned",
-            "--encoder", "none", "--text-encoder", "none", "--countries", "Germany,Japan,Kenya", "--smallest", "64",
-            "--concepts", "concepts.csv", "--labelled", "labelled.csv", *MADE)  # fmt: skip
+            "--encoder", "none", "--text-encoder", "none", "--countries", "Germany,Japan,Kenya",
+            "--smallest", "64", "--concepts", "concepts.csv", "--labelled", "labelled.csv",
+            *MADE)  # fmt: skip
 DECIDED = (*TRIPLETS, "--decisions", "said.csv")
 TUNED = ("audit", "finetuned:tuned", "--benchmark", "folder:photos", *AUDIT)
 CORRECTED = ("audit", "mitigated:corrected", "--benchmark", "folder:world", *AUDIT)

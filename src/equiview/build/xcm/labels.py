@@ -26,6 +26,7 @@ from equiview.data.items import Items, blind_order
 from equiview.data.requests import Request
 from equiview.errors import InputError
 from equiview.io.files import plain_name
+from equiview.io.notices import notice
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, Schema, read_table
 from equiview.stats import wilson_interval
@@ -147,6 +148,12 @@ def chosen_threshold(
     a half has fewer than 20 labels of these concepts.
     """
     shown = np.array([[concept.casefold() in names for concept in concepts] for names in listed])
+    if strange := sorted(
+        {name for names in listed for name in names} - {name.casefold() for name in concepts}
+    ):
+        notice(
+            f"{images.source}: {len(strange)} of its labels are no concepts of this build ({strange[0]!r})"
+        )
     order = blind_order(images.ids)
     halves = order[::2], order[1::2]
     for half in halves:

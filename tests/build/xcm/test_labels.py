@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import polars as pl
 import pytest
 
-from equiview.build.xcm.labels import chosen_threshold, judged, read_labelled
+from equiview.build.xcm.labels import PARTS, Sight, chosen_threshold, judged, read_labelled
 from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.io.progress import silent
-from equiview.subjects import Encoder
+from equiview.subjects import EmbeddingModel, Encoder
 
 CONCEPTS = ["cat", "dog", "hat"]
 
@@ -48,7 +50,7 @@ def labelled(count: int) -> tuple[Items, list[list[str]], np.ndarray]:
 
 def test_the_threshold_finds_the_wanted_share_and_is_judged_on_other_images() -> None:
     images, names, shown = labelled(120)
-    found = chosen_threshold(images, names, CONCEPTS, Known(shown), "{}", 0.9, silent)
+    found = chosen_threshold(images, names, CONCEPTS, Sight(Known(shown), "{}", False), 0.9, silent)
     assert 0.3 < found.value < 0.34  # the lowest tenth of .3 to .5
     recall, precision = found.table.iter_rows(named=True)
     assert (recall["measure"], recall["n"]) == ("recall", 120)
@@ -60,7 +62,7 @@ def test_the_threshold_finds_the_wanted_share_and_is_judged_on_other_images() ->
 def test_too_few_labels_are_refused() -> None:
     images, names, shown = labelled(18)
     with pytest.raises(InputError, match=r"labelled\.csv: half of its images have 18 labels"):
-        chosen_threshold(images, names, CONCEPTS, Known(shown), "{}", 0.9, silent)
+        chosen_threshold(images, names, CONCEPTS, Sight(Known(shown), "{}", False), 0.9, silent)
 
 
 def test_an_image_whose_concept_is_not_seen_is_rejected_unless_it_is_to_be_kept() -> None:
@@ -85,3 +87,28 @@ def test_the_table_of_labels_is_read_beside_its_pictures(tmp_path: Path) -> None
     path.write_text("path,concepts\n../a.png,cat\n")
     with pytest.raises(InputError, match="lies outside the folder"):
         read_labelled(path)
+
+
+class Colours(EmbeddingModel):
+    """A picture's vector is its mean colour, a colour's is the colour."""
+
+    def encode_images(self, images: Sequence[Any]) -> np.ndarray:
+        return np.stack([np.asarray(image, dtype=float).mean(axis=(0, 1)) + 1 for image in images])
+
+    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([{"red": [1, 0, 0], "blue": [0, 0, 1]}[text] for text in texts], dtype=float)
+
+
+def test_a_small_thing_in_a_corner_is_seen_in_a_part(tmp_path: Path) -> None:
+    picture = PIL.Image.new("RGB", (100, 50), "red")
+    picture.paste("blue", (60, 30, 100, 50))
+    picture.save(tmp_path / "a.png")
+    images = Items("image", pl.DataFrame({"id": ["a"], "path": [str(tmp_path / "a.png")]}))
+    whole, parts = (
+        Sight(Colours(), "{}", parts).scores(images, ["red", "blue"], silent)[0] for parts in (False, True)
+    )
+    assert whole[0] > 0.95
+    assert whole[1] < 0.3
+    assert parts[0] > 0.99
+    assert parts[1] > 2 * whole[1]
+    assert len(PARTS) == 10

@@ -196,19 +196,13 @@ class Xcm(Job):
             labels = labelling.asked_labels(Step("label", model, History(), progress), out, table, names)
         elif self.labeller is not None:
             threshold = settings.label_threshold
+            sight = labelling.Sight(self.labeller, settings.label_prompt, settings.label_parts)
             if threshold is None:
                 assert self.labelled is not None
-                chosen = labelling.chosen_threshold(
-                    *self.labelled,
-                    names,
-                    self.labeller,
-                    settings.label_prompt,
-                    settings.label_recall,
-                    progress,
-                )
+                recall = settings.label_recall
+                chosen = labelling.chosen_threshold(*self.labelled, names, sight, recall, progress)
                 threshold, measured = chosen.value, chosen.table
-            prompt = settings.label_prompt
-            labels = labelling.seen_labels(out, table, names, self.labeller, prompt, threshold, progress)
+            labels = labelling.seen_labels(out, table, names, sight, threshold, progress)
         else:
             labels = [[concept] for concept in table["concept"]]
         write_parquet(measured, folder / THRESHOLD)

@@ -27,6 +27,7 @@ from equiview.data.requests import Request
 from equiview.errors import InputError
 from equiview.io.files import plain_name
 from equiview.io.notices import notice
+from equiview.io.pictures import encoded
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, Schema, read_table
 from equiview.stats import wilson_interval
@@ -43,6 +44,8 @@ LABELLED = Schema(
 FEWEST = 20
 """Labels of each half of the labelled images: with fewer no threshold can be chosen or judged."""
 TOKENS = 200
+PARTS = ((0.0, 0.0, 1.0), *((x, y, 0.6) for y in (0.0, 0.5, 1.0) for x in (0.0, 0.5, 1.0)))
+"""The whole and nine overlapping parts: the share of the room at the left and above, and of the sides."""
 UNSEEN = "its concept is not seen in it"
 Labels = Sequence[Sequence[str] | None]
 
@@ -74,12 +77,50 @@ def asked_labels(step: Step, out: Path, table: pl.DataFrame, concepts: Sequence[
     return labels
 
 
+@dataclass(frozen=True)
+class Sight:
+    """An encoder that sees concepts in images: how it is asked for one, and whether it sees parts of images.
+
+    Its similarity of an image and a concept is the highest of what it sees: an encoder has one vector for all
+    that is in a picture, in which a small or second thing weighs little.
+    """
+
+    encoder: Encoder
+    prompt: str
+    parts: bool
+
+    def scores(self, images: Items, concepts: Sequence[str], progress: Progress) -> NDArray[np.float32]:
+        """Similarities `(n_images, n_concepts)`."""
+        frame = {"id": list(concepts), "text": [self.prompt.format(name) for name in concepts]}
+        texts = Items("text", pl.DataFrame(frame).with_columns(language=pl.lit("en")), "names of concepts")
+        asked = cosines(self.encoder, texts)
+        views = PARTS if self.parts else PARTS[:1]
+        seen = cosines(self.encoder, images if len(views) == 1 else _parts_of(images, views), progress)
+        scores: NDArray[np.float32] = (seen @ asked.T).reshape(len(images), len(views), -1).max(axis=1)
+        return scores
+
+
+def _parts_of(images: Items, views: Sequence[tuple[float, float, float]]) -> Items:
+    """The views of each image, drawn when they are asked for."""
+    names = [f"{row}:{view}" for row in range(len(images)) for view in range(len(views))]
+
+    def draw(name: str) -> bytes:
+        row, view = map(int, name.split(":"))
+        (picture,) = images.pictures([row])
+        left, upper, side = views[view]
+        width, height = picture.width * side, picture.height * side
+        x, y = left * (picture.width - width), upper * (picture.height - height)
+        part = picture.crop((round(x), round(y), round(x + width), round(y + height)))
+        return encoded(part, "PNG", compress_level=1)
+
+    return Items("image", pl.DataFrame({"id": names}), images.source, draw)
+
+
 def seen_labels(
     out: Path,
     table: pl.DataFrame,
     concepts: Sequence[str],
-    encoder: Encoder,
-    prompt: str,
+    sight: Sight,
     threshold: float,
     progress: Progress,
 ) -> Labels:
@@ -87,11 +128,10 @@ def seen_labels(
 
     The vectors of one concept's images are in memory at a time.
     """
-    images, asked = items_of(out, table), cosines(encoder, _prompted(concepts, prompt))
+    images = items_of(out, table)
     labels: list[Sequence[str]] = [()] * len(table)
     for rows in rows_by(table["concept_id"].to_list()):
-        scores = _scores(cosines(encoder, images.take(rows), progress), asked)
-        for row, score in zip(rows, scores, strict=True):
+        for row, score in zip(rows, sight.scores(images.take(rows), concepts, progress), strict=True):
             order = np.argsort(-score, kind="stable")
             labels[row] = [concepts[place] for place in order if score[place] >= threshold]
     return labels
@@ -137,8 +177,7 @@ def chosen_threshold(
     images: Items,
     listed: Sequence[Sequence[str]],
     concepts: Sequence[str],
-    encoder: Encoder,
-    prompt: str,
+    sight: Sight,
     recall: float,
     progress: Progress,
 ) -> Threshold:
@@ -148,12 +187,9 @@ def chosen_threshold(
     a half has fewer than 20 labels of these concepts.
     """
     shown = np.array([[concept.casefold() in names for concept in concepts] for names in listed])
-    if strange := sorted(
-        {name for names in listed for name in names} - {name.casefold() for name in concepts}
-    ):
-        notice(
-            f"{images.source}: {len(strange)} of its labels are no concepts of this build ({strange[0]!r})"
-        )
+    known = {concept.casefold() for concept in concepts}
+    if strange := sorted({name for names in listed for name in names} - known):
+        notice(f"{images.source}: {len(strange)} labels are no concepts of this build ({strange[0]!r}, ...)")
     order = blind_order(images.ids)
     halves = order[::2], order[1::2]
     for half in halves:
@@ -162,8 +198,7 @@ def chosen_threshold(
                 f"{images.source}: half of its images have {n} labels of these concepts, too few to choose "
                 f"a threshold by; label more, until each half has {FEWEST}"
             )
-    asked = cosines(encoder, _prompted(concepts, prompt))
-    scores = _scores(cosines(encoder, images, progress), asked)
+    scores = sight.scores(images, concepts, progress)
     fitted = np.sort(scores[halves[0]][shown[halves[0]]])[::-1]
     value = float(fitted[int(np.ceil(recall * len(fitted))) - 1])
     return Threshold(value, pl.DataFrame(list(_measured(scores[halves[1]], shown[halves[1]], value))))
@@ -179,14 +214,3 @@ def _measured(
         low, high = wilson_interval(share, n) if share is not None else (None, None)
         bounds = {"low": None if low is None else float(low), "high": None if high is None else float(high)}
         yield {"threshold": value, "measure": name, "value": share, **bounds, "n": n}
-
-
-def _prompted(concepts: Sequence[str], prompt: str) -> Items:
-    frame = pl.DataFrame({"id": list(concepts), "text": [prompt.format(name) for name in concepts]})
-    return Items("text", frame.with_columns(language=pl.lit("en")), "names of concepts")
-
-
-def _scores(images: Any, texts: Any) -> NDArray[np.float32]:
-    """Similarities `(n_images, n_concepts)`."""
-    scores: NDArray[np.float32] = np.asarray(images) @ np.asarray(texts).T
-    return scores

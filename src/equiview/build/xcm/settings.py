@@ -89,6 +89,10 @@ class XcmSettings(AskingSettings):
         le=1,
         description="Similarity from which an encoder sees a concept.",
     )
+    label_parts: bool = Field(
+        default=False,
+        description="Let an encoder that labels see nine parts of each image too; ten times slower.",
+    )
     keep_unseen: bool = Field(
         default=False, description="Keep images in which the labeller does not see their own concept."
     )

@@ -101,6 +101,18 @@ def test_a_triplet_shares_only_what_it_should(place: Path) -> None:
         assert other[1] not in {asked[1], said[1]}
 
 
+def test_one_file_that_two_concepts_found_shows_both(place: Path) -> None:
+    photos = place / "photos"
+    for country in COUNTRIES[:2]:
+        shutil.copy(photos / "pizza" / country / "1.png", photos / "automobile" / country / "1.png")
+    both = {f"{country.lower()}-{number}-1-eng" for country in COUNTRIES[:2] for number in (0, 1)}
+    for seed in range(4):
+        trials = load_benchmark(f"3xcm:{built(place, str(seed), seed=seed)}").tables["trials"]
+        asked = trials.filter(pl.col("concept").is_in(["pizza", "automobile"]))
+        assert len(asked) == 6
+        assert not {*asked["cultural_id"], *asked["nonrelevant_id"]} & both
+
+
 def test_every_step_has_a_table_and_a_sheet(place: Path) -> None:
     out = built(place)
     for step in STEPS:
@@ -290,6 +302,7 @@ def test_one_country_too_few_leaves_no_triplet(place: Path) -> None:
         ({"label_prompt": "a photo"}, "hold {} once"),
         ({"images": "nowhere:x"}, "no provider is named 'nowhere'"),
         ({"images": "commons"}, "--contact YOUR-ADDRESS"),
+        ({"images": "folder:"}, "needs a place after the colon"),
         ({"labeller": "pictogram:aligned"}, "needs the setting labelled"),
         ({"encoder": "answers:x.csv"}, "an encoder is needed"),
     ],

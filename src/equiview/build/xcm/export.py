@@ -54,7 +54,9 @@ def with_triplets(table: pl.DataFrame, names: pl.DataFrame, seed: int) -> tuple[
     images = Items(
         "image", table.select(pl.col("item_id").alias("id"), "concept", "country"), "the images left"
     )
-    labels = table["labels"].to_list()
+    same = table.group_by("sha256").agg(also="concept")  # one file that several concepts found shows them all
+    shown = table.join(same, on="sha256", how="left", maintain_order="left")
+    labels = shown.select(pl.concat_list("labels", "also"))["labels"].to_list()
     trials = make_trials(images, queries(table, names), seed=seed, labels=labels)
     asked = set(trials["query_image_id"])
     results = [(None, None) if name in asked else (NO_TRIPLET, None) for name in table["item_id"]]

@@ -53,6 +53,8 @@ class Local(Provider):
 
     def __init__(self, argument: str, web: Web) -> None:
         super().__init__(argument, web)
+        if not argument:
+            raise InputError(f"{type(self).__name__.lower()}: needs a place after the colon, as folder:DIR")
         self.place = Path(argument).expanduser()
         self.listed = self._listed()
 

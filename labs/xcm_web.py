@@ -1,4 +1,4 @@
-"""`PYTHONPATH=. python labs/xcm_web.py`: `equiview build xcm` on a web of which all is known.
+"""`python labs/xcm_web.py`: `equiview build xcm` on a web of which all is known.
 
 A host on loopback answers as Wikimedia Commons' API does. Its images are the concepts of
 `pictograms-culture` by eight artists and styles, each in a pose of its own with the flag of a country; it
@@ -33,15 +33,21 @@ from curves import write_rows
 from equiview import api
 from equiview.benchmarks.pictograms import english_names, flags
 from equiview.benchmarks.pictograms_culture import pictograms_culture, spoken_names
+from equiview.build.xcm.duplicates import cosines, least_of, perceptual_hash, repeats, rows_by
+from equiview.build.xcm.labels import Sight, chosen_threshold, read_labelled
+from equiview.build.xcm.similar import items_of
 from equiview.build.xcm.steps import read_step
 from equiview.data.countries import countries
 from equiview.data.seeds import seed_for
 from equiview.io.pictures import encoded
+from equiview.io.progress import silent
 from equiview.io.tables import write_bytes
 from equiview.review import export_review
 from equiview.review.opening import open_review
 from equiview.review.votes import record
 from equiview.stats import wilson_interval
+from equiview.store import stored
+from equiview.subjects.load import load_encoder
 from sources import TRAINING_STYLES, fetch, noto
 
 SIDE = 192
@@ -54,6 +60,7 @@ CHANCES = {"repeated": 0.5, "other concept": 0.3, "other country": 0.25, "two co
 ERRS, JUDGE_ERRS = 0.05, 0.02
 """How often one person, and the adjudicator, answers a question wrongly."""
 LABELLED = 400
+ENCODER, RECALL = "pictogram:aligned", 0.9
 QUESTIONS = ("duplicate", "concept", "country", "harmful")
 
 
@@ -395,6 +402,39 @@ def against_truth(world: World, out: Path) -> list[dict[str, object]]:
     return [*rows, *of_triplets(out, shown_of, "triplets")]
 
 
+def of_thresholds(world: World, out: Path) -> list[dict[str, object]]:
+    """Repeated images by the hash alone and by the encoder alone, at several thresholds."""
+    table = read_step(out, "duplicates")
+    paths = [urlsplit(url).path for url in table["url"]]
+    clusters = [world.shown[path].repeats or path for path in paths]
+    images = items_of(out, table)
+    hashes = np.stack([perceptual_hash(image) for image in images.pictures()])
+    vectors = cosines(stored(load_encoder(ENCODER)), images)
+    groups = rows_by(table["concept_id"].to_list())
+    first: dict[object, int] = {}
+    repeated = {str(row) for rows in groups for row in rows if first.setdefault(clusters[row], row) != row}
+    measures = [(f"hash, {bits} bits", hashes, least_of(bits)) for bits in (0, 2, 4, 6, 8)]
+    measures += [(f"encoder, {least}", vectors, least) for least in (0.9, 0.95, 0.97, 0.98, 0.99)]
+    found = []
+    for what, compared, least in measures:
+        hit = {str(row) for rows in groups for row in rows[repeats(compared[rows], least) >= 0]}
+        found += measured("thresholds", what, hit, repeated)
+    return found
+
+
+def of_labels(world: World, place: Path) -> list[dict[str, object]]:
+    """Labels of the images that the threshold was not chosen on, of whole images and with their parts."""
+    images, listed = read_labelled(place / "labelled" / "labelled.csv")
+    found = []
+    for what, parts in (("whole images", False), ("whole images and parts", True)):
+        sight = Sight(stored(load_encoder(ENCODER)), "{}", parts)
+        table = chosen_threshold(images, listed, world.concepts, sight, RECALL, silent).table
+        for row in table.iter_rows(named=True):
+            values = (row["measure"], *(round(row[name], 4) for name in ("value", "low", "high")), row["n"])
+            found.append(dict(zip(COLUMNS, ("labelled", what, *values), strict=True)))
+    return found
+
+
 def of_triplets(out: Path, shown_of: Mapping[str, Shown], step: str) -> list[dict[str, object]]:
     """How many triplets are as they should be."""
     trials = pl.read_parquet(out / "benchmark" / "test-00000-of-00001.parquet")
@@ -429,24 +469,25 @@ def main() -> None:
         given = {
             "images": f"commons:url={url}/w/api.php",
             "concepts": place / "concepts.csv",
-            "text_encoder": "pictogram:aligned",
-            "encoder": "pictogram:aligned",
+            "text_encoder": ENCODER,
+            "encoder": ENCODER,
             "smallest": 64,
             "title": "pictograms on loopback",
             "licence": "see the drawings",
             "fetch": {"contact": "labs/xcm_web.py", "rate": 0, "loopback": True},
         }
         labelled = {
-            "labeller": "pictogram:aligned",
+            "labeller": ENCODER,
             "label_prompt": "{}",
             "label_parts": True,
-            "label_recall": 0.9,
+            "label_recall": RECALL,
             "labelled": place / "labelled" / "labelled.csv",
         }
         api.make("xcm", given | labelled, place / "made")
         decisions = judge(place / "made" / "review", world, place / "made", options.seed)
         made = api.make("xcm", given | labelled | {"decisions": decisions}, place / "made")
         rows = against_truth(world, place / "made")
+        rows += of_thresholds(world, place / "made") + of_labels(world, place)
         rules = {"labeller": "none", "people": 0}
         api.make("xcm", given | rules, place / "rules")
         shown = {

@@ -68,10 +68,10 @@ class XcmSettings(AskingSettings):
         description="Encoder that finds images that repeat another, or none for the hash alone.",
     )
     same_image: float = Field(
-        default=0.95, gt=0, le=1, description="Similarity from which two images are the same."
+        default=0.97, gt=0, le=1, description="Similarity from which two images are the same."
     )
     bits: int = Field(
-        default=6, ge=0, le=31, description="Of 64 bits of the perceptual hash, those that may differ."
+        default=4, ge=0, le=31, description="Of 64 bits of the perceptual hash, those that may differ."
     )
     label_prompt: str = Field(
         default="a photo of {}", description="How an encoder that labels is asked for a concept."

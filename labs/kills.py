@@ -125,6 +125,15 @@ def _pairs(data: Path) -> None:
     (data / "tuning.toml").write_text(TUNING)
 
 
+def _judged(data: Path) -> None:
+    from tests.review import reviews
+
+    with reviews.opened(reviews.write(data / "review", items=300)) as review:
+        for person in reviews.reviewers(review):
+            for item in range(1, 301):
+                reviews.judge(review, person, item, reviews.RIGHT if item % 7 else reviews.WRONG)
+
+
 def _joined(data: Path) -> None:
     from tests.mitigation.connector import models
 
@@ -171,6 +180,9 @@ CASES = {
                               "--title", "killed", "--out", str(out)),
         needs=_shown,
     ),
+    "review": Case(
+        lambda out: _equiview("review", "review", "--export", str(out / "judgements.csv")), needs=_judged
+    ),
     "finetune": Case(
         lambda out: _equiview("train", "finetune", "pictogram:english", "--data", "folder:pairs",
                               "--config", "tuning.toml", "--device", "cpu", "--out", str(out)),
@@ -185,8 +197,8 @@ CASES = {
     ),
     "embedded-demo": Case(lambda out: _equiview("demo", "--out", str(out))),
 }  # fmt: skip
-SHARES = {"observe": 60, "store": 60, "report": 40, "demo": 40, "ask": 20, "removal": 30, "knowrecall": 15,
-          "visrecall": 15, "xcm": 15, "finetune": 10, "connector": 10}  # fmt: skip
+SHARES = {"observe": 50, "store": 50, "report": 35, "demo": 35, "ask": 20, "removal": 30, "knowrecall": 15,
+          "visrecall": 15, "xcm": 15, "review": 15, "finetune": 10, "connector": 10}  # fmt: skip
 """How many kills of each, of 300."""
 
 

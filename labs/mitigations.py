@@ -27,8 +27,13 @@ from equiview.mitigation.vectors.settings import METHODS
 SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
 STRENGTHS = (0.5, 1.0)
 CUTOFFS = (1, 10, 99)
-LISTS = {"interleave": ("language",), "fair-topk": ("language", "tier")}
-"""Methods that re-rank lists, and by which groups."""
+LISTS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    "interleave": (("language", {}),),
+    "fair-topk": (("language", {}), ("tier", {})),
+    "fa-ir": (("tier", {"protected": "low"}),),
+    "exposure": (("language", {}), ("tier", {})),
+}
+"""Methods that re-rank lists, by which groups, and what they are given besides."""
 OUT = Path(__file__).parent / "results" / "mitigations.csv"
 PAGES = Path(__file__).parents[1] / "docs" / "mitigation"
 MARKS = ("<!-- measured: python -m labs.mitigations -->", "<!-- end of measured -->")
@@ -72,8 +77,10 @@ def measured(subject: str, seed: int) -> list[dict[str, Any]]:
                 given = {"subject": subject, "benchmark": "pictograms", "strength": strength, "seed": seed}
                 made[method, strength, ""] = api.make(method, given, out).name
         for method, groups in LISTS.items():
-            for by in groups:
-                given = {"subject": subject, "by": by, "depth": 1_000}
+            for by, more in groups:
+                given = {"subject": subject, "by": by, "depth": 1_000} | more
+                if method == "exposure":
+                    given |= {"benchmark": "pictograms", "seed": seed}
                 made[method, 1.0, by] = api.make(method, given, place / f"{method}-{by}").name
         judged = load_benchmark(f"held-out:{out}")
         rows = []

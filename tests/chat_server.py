@@ -41,6 +41,7 @@ Kind = Literal[
     "no choices",  # an answer that holds none
     "tool",  # a call of a tool that nobody offered, and no words
     "half a letter",  # `text` and a lone surrogate
+    "raw",  # `text` in Latin-1 as the whole body, whatever it is
 ]
 
 
@@ -198,14 +199,16 @@ class Handler(BaseHTTPRequestHandler):
         if kind in {"length", "filtered", "refusal"}:
             finish = {"length": "length", "filtered": "content_filter", "refusal": "stop"}[kind]
             return self._send(200, completion(asked, fault.text, finish, refusal=kind == "refusal"))
+        body = fault.text.encode("latin-1") if kind == "raw" else b""
         if kind == "tool":
             called = {"id": "c", "type": "function", "function": {"name": "search", "arguments": "{}"}}
             content = completion(asked, "", "tool_calls")
             content["choices"][0]["message"] |= {"content": None, "tool_calls": [called]}
+            body = json.dumps(content).encode()
         if kind == "half a letter":
-            content = completion(asked, fault.text + "\ud83d")
-        if kind in {"tool", "half a letter"}:
-            return self._write(200, json.dumps(content).encode())
+            body = json.dumps(completion(asked, fault.text + "\ud83d")).encode()
+        if kind in {"tool", "half a letter", "raw"}:
+            return self._write(200, body)
         if kind == "no choices":
             return self._send(200, completion(asked, "") | {"choices": []})
         if kind in {"truncated", "malformed"}:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import polars as pl
 from labs.fuzz.trial import Reader
 from tests.build.removal.world import DOG, PERSON, coco, remover, source_of
 from tests.build.world import landmarks
-from tests.chat_server import chat_server
+from tests.chat_server import Asked, Fault, chat_server, completion
 from tests.mitigation.finetune.worlds import world
 from tests.review.reviews import RIGHT, judge, opened, reviewers
 from tests.review.reviews import write as write_review
@@ -113,6 +114,21 @@ def read_reply(place: Path) -> str:
         *(translation_of(reply), plain_answer(text), tokens(text), tokens(text, "zh")),
         group_by_words([text], {"female": frozenset({"woman"}), "male": frozenset({"man"})}),
     )
+
+
+def write_body(place: Path) -> None:
+    place.mkdir()
+    body = completion(Asked(REQUESTS[0].prompt, [], "knower", {}, ""), "B, as said")
+    (place / "body.json").write_text(json.dumps(body))
+
+
+def read_body(place: Path) -> str:
+    """What is made of a service's answer whose body this is."""
+    body = content_of(place / "body.json").decode("latin-1")
+    with chat_server(lambda prompt, pictures, model: Fault("raw", body)) as server, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of libraries, about one another
+        replies = load_subject(server.subject(options="retries=0")).ask(REQUESTS[:1])
+    return fingerprint(*((reply.text, reply.stopped) for reply in replies))
 
 
 def write_reply(place: Path) -> None:
@@ -243,6 +259,7 @@ LEFT: dict[str, Reader] = {
     **{f"answers{end}": Reader(answers(f"answers{end}"), read_answers(f"answers{end}")) for end in ENDS},
     "log.json": Reader(write_log, read_log("log.json"), ("log.json",), ours=True),
     "log.eval": Reader(write_log, read_log("log.eval"), ("log.eval",), ours=True),
+    "body": Reader(write_body, read_body, ours=True),
     "reply": Reader(write_reply, read_reply, ours=True),
     "removal-record": Reader(write_record, read_record, ours=True),
     "review": Reader(write_review, read_review, ours=True),

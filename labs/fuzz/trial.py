@@ -90,6 +90,9 @@ def _watched() -> Iterator[None]:
     kept = [os.dup(stream) for stream in (1, 2)]
     with tempfile.TemporaryFile() as console, warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings(
+            "ignore", category=ResourceWarning, module="anyio"
+        )  # Inspect's, when collected
         try:
             for stream in (1, 2):
                 os.dup2(console.fileno(), stream)

@@ -103,7 +103,7 @@ def test_a_language_is_the_same_however_it_is_written(tmp_path, name, caplog):
     read = load_benchmark(f"folder:{world}")
     assert read.fingerprint == plain.fingerprint
     assert caplog.messages == [
-        f"equiview: {world / 'texts.csv'}: names of languages are read by their codes: {name!r} as 'sw'"
+        f"equiview: note: {world / 'texts.csv'}: names of languages are read by their codes: {name!r} as 'sw'"
     ]
 
 

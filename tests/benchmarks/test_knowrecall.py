@@ -154,7 +154,7 @@ def test_a_region_is_the_same_language_however_it_is_written(
     read = load_benchmark(f"knowrecall:{place}")
     assert read.tables["questions"]["region"].to_list() == plain.tables["questions"]["region"].to_list()
     assert caplog.messages == [
-        f"equiview: {place}: regions are read by the codes of their languages: {code!r} as 'fr'"
+        f"equiview: note: {place}: regions are read by the codes of their languages: {code!r} as 'fr'"
     ]
 
 

@@ -237,6 +237,7 @@ def test_detections_stand_for_annotated_objects(copy):
     for wrong, message in [
         ({"category_id": 77}, r"found\.json, detection 1: category 77 is not among"),
         ({"bbox": [1, 2, 3]}, r"detection 1: bbox \[1, 2, 3\] is not 4 numbers"),
+        ({"bbox": [0.1, 0.2, 0.3, 0.4]}, r"1 of 1 boxes contradict .* a detector.s boxes are x, y, width"),
         ({"image_id": 5}, r"holds no detection with a score of 0\.5 or more in the 2 images"),
     ]:
         layouts.data(place / "found.json", [found[0] | wrong])

@@ -142,6 +142,6 @@ def test_what_is_read_otherwise_than_written_is_said_once(caplog):
         TypeAdapter(LanguageLabels).validate_python(["Kiswahili", "sw"])
         by_label({"swh": 1}, "greetings.toml")
     assert caplog.messages == [
-        "equiview: language 'Kiswahili' is read as 'sw'",
-        "equiview: greetings.toml: language 'swh' is read as 'sw'",
+        "equiview: note: language 'Kiswahili' is read as 'sw'",
+        "equiview: note: greetings.toml: language 'swh' is read as 'sw'",
     ]

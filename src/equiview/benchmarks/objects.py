@@ -48,6 +48,7 @@ MASKED = Schema(
 )
 OBJECT_OPTIONS = ("masks", "detections", "score", "boxes")
 BOXES = ("xywh", "xyxy", "relative")
+ADVICE = f"say how they are written by boxes={'|'.join(BOXES)}"
 WRONG = 0.05
 """Share of boxes that may contradict their area or the size of their picture."""
 Sizes = dict[str, tuple[float, float]]
@@ -146,10 +147,12 @@ def _size(entry: Mapping[str, Any], where: str) -> tuple[float, float] | None:
     return width, height
 
 
-def _in_pixels(table: pl.DataFrame, boxes: str, sizes: Sizes, path: Path, *, check: bool) -> pl.DataFrame:
+def _in_pixels(
+    table: pl.DataFrame, boxes: str, sizes: Sizes, path: Path, *, check: bool, advice: str = ADVICE
+) -> pl.DataFrame:
     """The objects with boxes as xywh in pixels; InputError where boxes can hardly be what `boxes` says.
 
-    With `check` they must agree with their area as well.
+    With `check` they must agree with their area as well. `advice` ends the error.
     """
     known = pl.DataFrame(
         [(name, *size) for name, size in sizes.items()],
@@ -179,7 +182,7 @@ def _in_pixels(table: pl.DataFrame, boxes: str, sizes: Sizes, path: Path, *, che
         raise InputError(
             f"{path}: {count} of {len(sized)} boxes contradict their area or the picture's size, as of "
             f"{first['object']!r} in {first['image_id']!r}: {[first[edge] for edge in EDGES]} with area "
-            f"{first['area']:g}; say how they are written by boxes={'|'.join(BOXES)}"
+            f"{first['area']:g}; {advice}"
         )
     return sized.drop("W", "H")
 
@@ -208,6 +211,8 @@ def detected(path: Path, names: Mapping[str, str], score: float, categories: Cat
             "its image_id those of the captions?"
         )
     table = pl.DataFrame(rows, schema=MASKED.dtypes, orient="row")
+    advice = "a detector's boxes are x, y, width and height in pixels"
+    table = _in_pixels(table, BOXES[0], {}, path, check=False, advice=advice)
     bare = len(names) - table["image_id"].n_unique()
     if others or bare:
         notice(

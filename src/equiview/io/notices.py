@@ -11,4 +11,4 @@ LOGGER = "equiview"
 @cache
 def notice(message: str) -> None:
     """Say one line through the logger `equiview`: on standard error unless logging is set up otherwise."""
-    logging.getLogger(LOGGER).warning("equiview: %s", message)
+    logging.getLogger(LOGGER).warning("equiview: note: %s", message)

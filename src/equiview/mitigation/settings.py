@@ -1,4 +1,4 @@
-"""Settings of a training: a recipe's numbers, and what a user's file changes of them."""
+"""Settings that several makers share: the parts of a benchmark, and the numbers of a training's recipe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from equiview.making import Option, Settings, Task
 
@@ -18,6 +18,19 @@ DEVICE = Annotated[
 """The setting `device` of a maker that trains."""
 RENAMED = {"rate": "learning_rate", "every": "decay_epochs", "clip": "max_grad_norm"}
 """Settings by the names they once had, and their names."""
+
+
+class Parts(Settings):
+    """How a benchmark is divided into what is fitted on and what is held out."""
+
+    share: float = Field(
+        default=0.5, gt=0, lt=1, description="Share of the images to fit on; the others judge what was made."
+    )
+    apart: tuple[str, ...] = Field(
+        default=("concept", "family"),
+        description="Attributes of images of which one value is never in both parts, where there are any.",
+    )
+    seed: NonNegativeInt = Field(default=0, description="Of the two parts.")
 
 
 class Strict(Settings):

@@ -7,14 +7,13 @@ asked of it. An encoder's lists are ranked from its vectors. `subject=NAME` give
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
 from equiview.data.arguments import split_argument
@@ -22,16 +21,15 @@ from equiview.data.items import Items
 from equiview.data.languages import tiers_of
 from equiview.errors import InputError
 from equiview.io.files import content_of
+from equiview.io.fingerprint import fingerprint
 from equiview.search.scaling import comparable
 from equiview.search.topk import top_k
-from equiview.subjects.base import of_inner, register
+from equiview.subjects.base import Subject, of_inner, register
 from equiview.subjects.encoders.base import Encoder
 from equiview.subjects.lists.base import ResultLists
 from equiview.subjects.load import load_subject
+from equiview.subjects.orders import Rows, Shares, boosted, fa_ir, fair_topk, interleave
 from equiview.subjects.trained import Derived, DerivedCard, check_same
-
-Rows = NDArray[np.int64]
-Shares = NDArray[np.float64]
 
 
 class Reranking(DerivedCard):
@@ -46,22 +44,37 @@ class Reranking(DerivedCard):
 class Rule:
     """An order: `method`, by the group in the column `by` of the texts, from the first `depth` results.
 
-    `shares` are what each group is to hold, of those named; empty: its share of the benchmark's texts.
+    `shares` are what each group is to hold, of those named; empty: its share of the benchmark's texts. FA*IR
+    holds the group `protected` to its share at the level `alpha`. By exposure, a list is ordered by its
+    scores plus one of several `boosts` of its groups, each of which a part `weights` of all lists takes.
     """
 
     method: str
     by: str = "language"
     depth: int = 200
     shares: Mapping[str, float] | None = None
+    protected: str = ""
+    alpha: float = 0.1
+    boosts: Mapping[str, Sequence[float]] | None = None
+    weights: Sequence[float] = ()
 
-    def order(self, groups: Rows, scores: NDArray[np.float64], shares: Shares) -> Rows:
-        """The places of one list `(depth,)` in their new order; `groups` are rows of `shares`."""
-        return METHODS[self.method](groups, scores, shares)
+    def order(self, query: str, groups: Rows, scores: Shares, known: Groups) -> Rows:
+        """The places of one list `(depth,)` in their new order; `groups` are rows of `known`."""
+        if self.method == "interleave":
+            return interleave(groups, scores, known.shares)
+        if self.method == "fa-ir":
+            protected = known.names.index(self.protected)
+            return fa_ir(groups, scores, protected, float(known.shares[protected]), self.alpha)
+        if self.boosts is not None:
+            chosen = min(int(np.searchsorted(np.cumsum(self.weights), _part(query))), len(self.weights) - 1)
+            return boosted(groups, scores, np.array([self.boosts[name][chosen] for name in known.names]))
+        return fair_topk(groups, scores, known.shares)
 
-    def groups_of(self, texts: Items) -> tuple[Rows, Shares]:
-        """The number of each text's group, and the share that each group is to hold.
+    def groups_of(self, texts: Items) -> Groups:
+        """The groups of the texts, and the share that each is to hold.
 
-        InputError for a group of `shares` that no text has, or a text's group that `shares` do not name.
+        InputError for more groups than a list has results, for a group of `shares` that no text has, and for
+        a text's group that `shares` or `boosts` do not name.
         """
         if self.by == "tier":
             values = tiers_of(texts.table["language"], texts.source)
@@ -71,64 +84,56 @@ class Rule:
             row = values.is_null().arg_true()[0]
             raise InputError(f"{texts.source}: text {texts.ids[row]!r} has no {self.by}")
         names, rows = np.unique(values.to_numpy(), return_inverse=True)
-        if not self.shares:
-            return rows, np.bincount(rows) / len(rows)
-        if set(self.shares) != set(names):
-            odd = sorted(set(self.shares) ^ set(names))
+        if len(names) > self.depth:
             raise InputError(
-                f"shares by {self.by} are of {', '.join(sorted(self.shares))}; {texts.source} has "
-                f"{', '.join(names)}: {', '.join(odd)} is in one alone"
+                f"{texts.source}: has {len(names)} groups by {self.by}, more than the {self.depth} results "
+                "that are put in order; raise --depth, or group by tier"
             )
-        shares = np.array([self.shares[name] for name in names])
-        return rows, shares / shares.sum()
+        for given, what in ((self.shares, "shares"), (self.boosts, "boosts")):
+            if given and set(given) != set(names):
+                odd = sorted(set(given) ^ set(names))
+                raise InputError(
+                    f"{what} by {self.by} are of {', '.join(sorted(given))}; {texts.source} has "
+                    f"{', '.join(names)}: {', '.join(odd)} is in one alone"
+                )
+        if self.method == "fa-ir" and self.protected not in names:
+            raise InputError(
+                f"{texts.source}: no text has {self.by} {self.protected!r}; there are {', '.join(names)}"
+            )
+        shares = np.bincount(rows) / len(rows)
+        if self.shares:
+            shares = np.array([self.shares[name] for name in names])
+        return Groups(tuple(names.tolist()), rows, shares / shares.sum())
 
 
-def interleave(groups: Rows, scores: NDArray[np.float64], shares: Shares) -> Rows:
-    """The best of each group, then the second best of each; those of one place by score."""
-    order = np.argsort(-scores, kind="stable")
-    by_group = order[np.argsort(groups[order], kind="stable")]
-    sizes = np.bincount(groups, minlength=len(shares))
-    place = np.empty(len(groups), dtype=np.int64)
-    place[by_group] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.lexsort((np.arange(len(groups)), -scores, place))
+@dataclass(frozen=True)
+class Groups:
+    """The names of groups, the number of each text's, and what share of the results each is to hold."""
+
+    names: tuple[str, ...]
+    rows: Rows
+    shares: Shares
 
 
-def fair_topk(groups: Rows, scores: NDArray[np.float64], shares: Shares) -> Rows:
-    """Of the first k each group holds its share, rounded down or up, as long as it has results (DetCons).
+def _part(query: str) -> float:
+    """A number from 0 to 1 that is a query's own, evenly spread over queries."""
+    return int(fingerprint("order", query), 16) / 2**64
 
-    Geyik et al. (2019), Algorithm 2: who would fall below its least is next; else, of those below their most,
-    the one that will soonest need a place. Where none of these has a result left, the best of the others.
+
+def first_lists(subject: Subject, benchmark: Benchmark, depth: int) -> pl.DataFrame:
+    """The first results of a system for each image, of as many as there are; a row a result.
+
+    InputError for a subject that gives neither lists nor vectors, and as for its lists.
     """
-    waiting = [np.flatnonzero(groups == group) for group in range(len(shares))]
-    waiting = [rows[np.argsort(-scores[rows], kind="stable")] for rows in waiting]
-    left = np.array([len(rows) for rows in waiting])
-    taken = np.zeros(len(shares), dtype=np.int64)
-    best = np.array([scores[rows[0]] if len(rows) else -np.inf for rows in waiting])
-    made = np.empty(len(groups), dtype=np.int64)
-    for k in range(1, len(groups) + 1):
-        there = taken < left
-        least = np.floor(shares * k + ROUNDING)
-        below_least, below_most = there & (taken < least), there & (taken < np.ceil(shares * k - ROUNDING))
-        if below_least.any():
-            chosen = np.argmax(np.where(below_least, best, -np.inf))
-        elif below_most.any():
-            soonest = np.where(below_most, (least + 1) / np.maximum(shares, ROUNDING), np.inf)
-            chosen = np.lexsort((-best, soonest))[0]
-        else:
-            chosen = np.argmax(np.where(there, best, -np.inf))
-        made[k - 1] = waiting[chosen][taken[chosen]]
-        taken[chosen] += 1
-        best[chosen] = scores[waiting[chosen][taken[chosen]]] if taken[chosen] < left[chosen] else -np.inf
-    return made
-
-
-METHODS: dict[str, Callable[[Rows, NDArray[np.float64], Shares], Rows]] = {
-    "interleave": interleave,
-    "fair-topk": fair_topk,
-}
-"""Orders by name."""
-ROUNDING = 1e-9
-"""By how much a share times a rank may be off by rounding."""
+    if isinstance(subject, ResultLists):
+        return subject.lists(benchmark, depth)
+    if not isinstance(subject, Encoder):
+        raise InputError(f"{subject.name!r} is {subject.kind}; re-ranking needs result lists or vectors")
+    texts = benchmark.need_texts()
+    images, vectors = (comparable(subject, items) for items in (benchmark.images, texts))
+    found = top_k(images, vectors, min(depth, len(texts)))
+    table = found.table(benchmark.images.ids, texts.ids)
+    return table.with_columns(row=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
 
 
 @register(
@@ -159,26 +164,18 @@ class Reranked(Derived, ResultLists):
 
     def lists(self, benchmark: Benchmark, k: int | None = None) -> pl.DataFrame:
         """The lists in their new order as far as rank `k`; InputError as for the system itself."""
-        before = self._lists_before(benchmark)
+        before = first_lists(self.inner, benchmark, self.rule.depth)
         texts = benchmark.need_texts()
-        group_of, shares = self.rule.groups_of(texts)
+        known = self.rule.groups_of(texts)
         rows = texts.rows_of(before["item_id"]).to_numpy()
         parts = []
-        for part in before.with_columns(group=group_of[rows]).partition_by("query_id", maintain_order=True):
+        for part in before.with_columns(group=known.rows[rows]).partition_by("query_id", maintain_order=True):
             order = self.rule.order(
-                part["group"].to_numpy(), part["score"].to_numpy().astype(np.float64), shares
+                part["query_id"][0],
+                part["group"].to_numpy(),
+                part["score"].to_numpy().astype(np.float64),
+                known,
             )
             parts.append(part[order].with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int32)))
         made = pl.concat(parts).with_columns(score=-pl.col("rank").cast(pl.Float64)).drop("group")
         return made if k is None else made.filter(pl.col("rank") <= k)
-
-    def _lists_before(self, benchmark: Benchmark) -> pl.DataFrame:
-        """The first results of the system, as deep as the rule goes."""
-        if isinstance(self.inner, ResultLists):
-            return self.inner.lists(benchmark, self.rule.depth)
-        assert isinstance(self.inner, Encoder)
-        texts = benchmark.need_texts()
-        images, vectors = (comparable(self.inner, items) for items in (benchmark.images, texts))
-        found = top_k(images, vectors, min(self.rule.depth, len(texts)))
-        table = found.table(benchmark.images.ids, texts.ids)
-        return table.with_columns(row=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))

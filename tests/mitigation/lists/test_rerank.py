@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equiview import api
 from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
+from equiview.io.progress import silent
+from equiview.mitigation.lists.exposure import Lists, solve
+from equiview.mitigation.lists.settings import METHODS
 from equiview.studies import mitigation
 from equiview.subjects import load_subject
-from equiview.subjects.reranked import METHODS, fair_topk, interleave
+from equiview.subjects.orders import boosted, fa_ir, failing, fair_topk, interleave, least_of, table_at
 
 
 def test_interleaved_lists_by_eye():
@@ -35,12 +40,51 @@ lists = st.integers(2, 5).flatmap(
 )
 
 
+def test_a_protected_group_is_moved_up_only_where_chance_would_have_shown_it():
+    groups, scores = np.repeat([0, 1], [30, 3]), np.linspace(1, 0, 33)
+    order = fa_ir(groups, scores, 1, 0.25, 0.1)
+    least = least_of(33, 0.25, 0.1)
+    assert np.flatnonzero(groups[order] == 1).tolist() == [least.index(count) for count in (1, 2, 3)]
+    assert fa_ir(groups, -scores, 1, 0.25, 0.1)[:3].tolist() == [32, 31, 30]  # it stands well already
+
+
+def test_least_counts_are_the_published_ones():
+    alone = table_at(20, 0.25, 0.1)  # of the authors' library, fairsearchcore, for the same three numbers
+    assert alone == (0,) * 8 + (1,) * 6 + (2,) * 5 + (3,)
+    assert failing((0,) * 8 + (1,) * 7 + (2,) * 5, 0.25) == pytest.approx(0.10515247355215251)
+
+
+@given(st.integers(1, 60), st.floats(0.05, 0.95), st.floats(0.02, 0.3))
+def test_a_blind_list_is_changed_no_more_often_than_said(depth, share, alpha):
+    least = least_of(depth, share, alpha)
+    assert failing(least, share) <= alpha + 1e-12
+    assert all(by in (0, 1) for by in np.diff((0, *least)))
+
+
+def test_the_chance_to_fail_is_what_counting_finds():
+    least = table_at(12, 0.4, 0.15)
+    blind = np.cumsum(np.random.default_rng(0).random((40_000, 12)) < 0.4, axis=1)
+    assert (blind < least).any(axis=1).mean() == pytest.approx(failing(least, 0.4), abs=0.008)
+
+
+ORDERS = {
+    "interleave": interleave,
+    "fair-topk": fair_topk,
+    "fa-ir": lambda groups, scores, shares: fa_ir(groups, scores, 0, float(shares[0]), 0.1),
+    "exposure": lambda groups, scores, shares: boosted(groups, scores, np.linspace(0, 1, len(shares))),
+}
+
+
+def test_every_method_has_an_order():
+    assert ORDERS.keys() == METHODS.keys()
+
+
 @pytest.mark.parametrize("name", METHODS)
 @given(drawn=lists)
 def test_no_result_is_dropped_or_doubled_and_groups_keep_their_order(name, drawn):
     n, rows = drawn
     groups, scores = np.array([group for group, _ in rows]), np.array([score for _, score in rows])
-    order = METHODS[name](groups, scores, np.full(n, 1 / n))
+    order = ORDERS[name](groups, scores, np.full(n, 1 / n))
     assert sorted(order.tolist()) == list(range(len(rows)))
     for group in range(n):
         within = scores[order][groups[order] == group]
@@ -63,6 +107,38 @@ def test_every_first_k_holds_the_shares_that_are_asked_for(weights, seed):
             assert (counts >= np.floor(shares * k + 1e-9)).all()
 
 
+few = st.tuples(st.integers(2, 4), st.integers(0, 10_000))
+
+
+@settings(max_examples=40)
+@given(few)
+def test_exposure_is_as_asked_for_wherever_lists_hold_enough(drawn):
+    n, seed = drawn
+    rng = np.random.default_rng(seed)
+    groups = np.array([rng.permutation(np.repeat(np.arange(n), 12)) for _ in range(50)])
+    lists = Lists(groups, rng.random(groups.shape) + 0.3 * groups)
+    wanted = rng.dirichlet(np.full(n, 5.0))
+    seen = np.where(np.arange(groups.shape[1]) < 8, 1 / np.log2(np.arange(groups.shape[1]) + 2), 0)
+    solved = solve(lists, wanted, seen, silent)
+    np.testing.assert_allclose(solved.after, wanted, atol=1e-6)
+    assert solved.weights.sum() == pytest.approx(1)
+    assert len(solved.weights) <= n + 1  # a vertex of the program: orders of all lists, no more than needed
+
+
+def test_the_program_loses_the_least_there_is_to_lose():
+    """Two lists, each with one place that counts: the one that loses less by it shows the other group."""
+    lists = Lists(np.array([[0, 1], [0, 1]]), np.array([[0.9, 0.8], [0.9, 0.2]]))
+    solved = solve(lists, np.array([0.5, 0.5]), np.array([1.0, 0.0]), silent)
+    assert len(solved.weights) == 1
+    assert [boosted(lists.groups[row], lists.scores[row], solved.boosts[0])[0] for row in (0, 1)] == [1, 0]
+
+
+def test_what_no_order_can_show_comes_as_near_as_it_can():
+    lists = Lists(np.array([[0, 0], [0, 1], [0, -1]]), np.array([[0.9, 0.8], [0.9, 0.2], [0.5, 0.0]]))
+    solved = solve(lists, np.array([0.5, 0.5]), np.array([1.0, 0.0]), silent)
+    np.testing.assert_allclose(solved.after, [2 / 3, 1 / 3], atol=1e-9)
+
+
 SUBJECT = "pictogram:skewed"
 
 
@@ -79,10 +155,10 @@ def judged():
 
 
 def test_fair_lists_even_the_exposure_and_cost_what_is_said(judged, tmp_path):
-    settings = {"prevalence": {"replicates": 200}}
-    before = api.audit(SUBJECT, judged, ["prevalence"], tmp_path / "before", settings=settings)
+    given = {"prevalence": {"replicates": 200}}
+    before = api.audit(SUBJECT, judged, ["prevalence"], tmp_path / "before", settings=given)
     name = made(tmp_path, "fair-topk", by="tier", depth=400).name
-    after = api.audit(name, judged, ["prevalence"], tmp_path / "after", settings=settings)
+    after = api.audit(name, judged, ["prevalence"], tmp_path / "after", settings=given)
     rows = {
         (row["metric"], row["k"]): row for row in mitigation(before, [after]).changes.iter_rows(named=True)
     }
@@ -90,6 +166,43 @@ def test_fair_lists_even_the_exposure_and_cost_what_is_said(judged, tmp_path):
     assert ratio["value_a"] < 0.85
     assert 0.9 < ratio["value_b"] < 1.15
     assert rows["NDCG", 10]["difference"] < 0  # it is not for nothing
+
+
+def test_exposure_holds_on_images_that_were_not_read_at_less_than_shares_of_every_rank_cost(tmp_path):
+    shown = api.make(
+        "exposure", {"subject": SUBJECT, "by": "tier", "benchmark": "pictograms"}, tmp_path / "e"
+    )
+    evened = made(tmp_path, "fair-topk", by="tier").name
+    judged = f"held-out:{tmp_path / 'e'}"
+    given = {"prevalence": {"replicates": 100}}
+    found = [
+        api.audit(name, judged, ["prevalence"], tmp_path / f"run-{number}", settings=given).estimates
+        for number, name in enumerate((SUBJECT, shown.name, evened))
+    ]
+    before, after, other = [part.one("exposure ratio", 10, tier="low").value for part in found]
+    assert before < 0.85
+    assert 0.9 < after < 1.1
+    accuracy = [part.one("Accuracy", 1).value for part in found]
+    assert accuracy[0] > accuracy[1] > accuracy[2]
+    assert other > 0.9
+    rule = json.loads((tmp_path / "e" / "rule.json").read_text())
+    first = load_subject(shown.name).lists(load_benchmark(judged), 1)
+    assert first["item_id"].n_unique() > 1
+    assert rule["boosts"].keys() == {"high", "medium", "low"}
+    assert sum(rule["weights"]) == pytest.approx(1)
+
+
+def test_shares_that_lists_cannot_hold_are_said(tmp_path, caplog, judged):
+    shares = ["high=0.01", "medium=0.01", "low=0.98"]
+    given = {"subject": SUBJECT, "by": "tier", "benchmark": "pictograms", "shares": shares, "depth": 10}
+    api.make("exposure", given, tmp_path / "e")
+    assert "groups cannot have their share in lists of 10" in caplog.text
+    with pytest.raises(InputError, match="36 groups by language, more than the 10 results"):
+        load_subject(made(tmp_path, "fair-topk", depth=10).name).lists(judged)
+    with pytest.raises(InputError, match="no text has tier 'lowest'; there are high, low, medium"):
+        load_subject(made(tmp_path, "fa-ir", by="tier", protected="lowest").name).lists(judged)
+    with pytest.raises(InputError, match="cutoff: 20 is deeper than depth 10"):
+        api.make("exposure", given | {"cutoff": 20}, tmp_path / "f")
 
 
 def test_lists_of_a_finished_run_are_enough(judged, tmp_path):

@@ -21,6 +21,7 @@ from equiview.errors import InputError
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from equiview.subjects.chat.base import Budget
+from tests.benchmarks.layouts import LAYOUTS
 from tests.chat_server import KEY, Fault, at_first, chat_server, environment
 from tests.processes import fresh
 
@@ -444,3 +445,20 @@ def test_an_interrupted_process_ends_although_requests_are_under_way(tmp_path):
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=600)
     assert said == "stopped"
+
+
+def test_an_interrupted_audit_says_so_and_nothing_else(tmp_path):
+    LAYOUTS["knowrecall"](tmp_path / "quiz")
+    with chat_server(lambda prompt, pictures, model: Fault("silence")) as server:
+        environ = os.environ | environment(server.url) | {"EQUIVIEW_CACHE": str(tmp_path)}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "equiview", "audit", server.subject(options="connections=2"),
+             "--benchmark", f"knowrecall:{tmp_path / 'quiz'}", "--audit", "knowledge",
+             "--out", str(tmp_path / "out")],
+            env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        server.wait_for(1)
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=600)
+    assert (process.returncode, said) == (1, "")
+    assert errors.splitlines()[-1] == "equiview: stopped; run the same command again to continue where it was"

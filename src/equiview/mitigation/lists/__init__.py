@@ -5,18 +5,18 @@ It needs result lists alone. Each method is a maker of its own, `equiview mitiga
 """
 
 from equiview.making import Maker, job_in, register
-from equiview.mitigation.lists.settings import ABOUT, making
+from equiview.mitigation.lists.settings import METHODS
 
 RERANKINGS = [
     register(
         Maker(
             name=name,
             kind="mitigate",
-            about=about,
-            settings=making(name),
+            about=method.about,
+            settings=method.settings,
             job=job_in("equiview.mitigation.lists.make:Ordering.named"),
             yields="reranked:{out}",
         )
     )
-    for name, about in ABOUT.items()
+    for name, method in METHODS.items()
 ]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from equiview.making import Option, Settings
-
-ABOUT = {
-    "interleave": "Merge lists by the rank of each result within its group.",
-    "fair-topk": "Give each group its share of every first k results (DetCons).",
-}
-"""The methods by name, in a line."""
+from equiview.making import Option, Reference, Settings
+from equiview.mitigation.settings import Parts
 
 
 class ListMaking(Settings):
@@ -26,7 +22,9 @@ class ListMaking(Settings):
     by: str = Field(
         default="language", description="What groups are: language, tier, or an attribute of texts."
     )
-    depth: PositiveInt = Field(default=200, description="First results that are put in another order.")
+    depth: PositiveInt = Field(
+        default=200, le=10_000, description="First results that are put in another order."
+    )
     shares: tuple[str, ...] = Field(
         default=(),
         description="Share that each group is to hold, as en=0.5,sw=0.5; by default its share of the texts.",
@@ -53,7 +51,52 @@ class ListMaking(Settings):
         return self
 
 
-def making(name: str) -> type[ListMaking]:
-    """The settings of a method."""
+class ProtectedMaking(ListMaking):
+    """Settings of FA*IR, which protects one group."""
+
+    protected: str = Field(description="The group that is held to its share, such as low.")
+    alpha: float = Field(
+        default=0.1, gt=0, lt=0.5, description="How often a fair list may be put in another order."
+    )
+
+
+class ExposureMaking(ListMaking, Parts):
+    """Settings of the linear program, which is solved on the lists of one part of a benchmark."""
+
+    benchmark: Reference = Field(description="Images whose lists are read; no right answer is.")
+    cutoff: PositiveInt = Field(
+        default=10, le=10_000, description="First ranks that count as seen, each by 1 / log2(rank + 1)."
+    )
+
+    @model_validator(mode="after")
+    def _check_cutoff(self) -> Self:
+        if self.cutoff > self.depth:
+            raise ValueError(f"cutoff: {self.cutoff} is deeper than depth {self.depth}; raise --depth")
+        return self
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: what it does in a line, and its settings."""
+
+    about: str
+    settings: type[ListMaking]
+
+
+def _method(name: str, about: str, base: type[ListMaking] = ListMaking) -> Method:
     kind = "".join(map(str.title, name.split("-")))
-    return type(f"{kind}Making", (ListMaking,), {"method": name, "__doc__": ABOUT[name]})
+    return Method(about, type(f"{kind}Making", (base,), {"method": name, "__doc__": about}))
+
+
+METHODS = {
+    name: _method(name, about, base)
+    for name, about, base in (
+        ("interleave", "Merge lists by the rank of each result within its group.", ListMaking),
+        ("fair-topk", "Give each group its share of every first k results (DetCons).", ListMaking),
+        ("fa-ir", "Give one group its share of every first k results where chance would (FA*IR).",
+         ProtectedMaking),
+        ("exposure", "Show each group for its share over all lists, at the least cost (linear program).",
+         ExposureMaking),
+    )
+}  # fmt: skip
+"""The methods by name."""

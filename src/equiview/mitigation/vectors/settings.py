@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, PositiveInt
 
-from equiview.making import Option, Reference, Settings
+from equiview.making import Option, Reference
+from equiview.mitigation.settings import Parts
 
 
-class VectorMaking(Settings):
+class VectorMaking(Parts):
     """What is corrected, by which data, and how far."""
 
     method: ClassVar[str]
@@ -24,14 +25,6 @@ class VectorMaking(Settings):
     strength: float = Field(
         default=1.0, ge=0, le=1, description="How far to correct: 0 changes nothing, 1 is the whole method."
     )
-    share: float = Field(
-        default=0.5, gt=0, lt=1, description="Share of the images to fit on; the others judge what was made."
-    )
-    apart: tuple[str, ...] = Field(
-        default=("concept", "family"),
-        description="Attributes of images of which one value is never in both parts, where there are any.",
-    )
-    seed: NonNegativeInt = Field(default=0, description="Of the two parts.")
 
 
 class HubMaking(VectorMaking):

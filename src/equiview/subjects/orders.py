@@ -1,0 +1,123 @@
+"""Orders of one list by the groups of its results: each takes their groups and scores, and returns places."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+Rows = NDArray[np.int64]
+Shares = NDArray[np.float64]
+ROUNDING = 1e-9
+"""By how much a share times a rank may be off by rounding."""
+
+
+def interleave(groups: Rows, scores: Shares, shares: Shares) -> Rows:
+    """The best of each group, then the second best of each; those of one place by score."""
+    order = np.argsort(-scores, kind="stable")
+    by_group = order[np.argsort(groups[order], kind="stable")]
+    sizes = np.bincount(groups, minlength=len(shares))
+    place = np.empty(len(groups), dtype=np.int64)
+    place[by_group] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.lexsort((np.arange(len(groups)), -scores, place))
+
+
+def fair_topk(groups: Rows, scores: Shares, shares: Shares) -> Rows:
+    """Of the first k each group holds its share, rounded down or up, as long as it has results (DetCons).
+
+    Geyik et al. (2019), Algorithm 2: who would fall below its least is next; else, of those below their most,
+    the one that will soonest need a place. Where none of these has a result left, the best of the others.
+    """
+    waiting = [np.flatnonzero(groups == group) for group in range(len(shares))]
+    waiting = [rows[np.argsort(-scores[rows], kind="stable")] for rows in waiting]
+    left = np.array([len(rows) for rows in waiting])
+    taken = np.zeros(len(shares), dtype=np.int64)
+    best = np.array([scores[rows[0]] if len(rows) else -np.inf for rows in waiting])
+    made = np.empty(len(groups), dtype=np.int64)
+    for k in range(1, len(groups) + 1):
+        there = taken < left
+        least = np.floor(shares * k + ROUNDING)
+        below_least, below_most = there & (taken < least), there & (taken < np.ceil(shares * k - ROUNDING))
+        if below_least.any():
+            chosen = np.argmax(np.where(below_least, best, -np.inf))
+        elif below_most.any():
+            soonest = np.where(below_most, (least + 1) / np.maximum(shares, ROUNDING), np.inf)
+            chosen = np.lexsort((-best, soonest))[0]
+        else:
+            chosen = np.argmax(np.where(there, best, -np.inf))
+        made[k - 1] = waiting[chosen][taken[chosen]]
+        taken[chosen] += 1
+        best[chosen] = scores[waiting[chosen][taken[chosen]]] if taken[chosen] < left[chosen] else -np.inf
+    return made
+
+
+def fa_ir(groups: Rows, scores: Shares, protected: int, share: float, alpha: float) -> Rows:
+    """By score, but a protected result wherever the first k would hold fewer than `least_of` (FA*IR).
+
+    Zehlike et al. (2017), Algorithm 2. Where no protected result is left, the best of the others.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ours = groups[order] == protected
+    inside, outside = order[ours], order[~ours]
+    least = least_of(len(groups), share, alpha)
+    made = np.empty(len(groups), dtype=np.int64)
+    taken = 0
+    for k in range(len(groups)):
+        other = k - taken
+        must = taken < min(least[k], len(inside))
+        better = taken < len(inside) and (
+            other == len(outside) or scores[inside[taken]] >= scores[outside[other]]
+        )
+        made[k] = inside[taken] if must or better else outside[other]
+        taken += must or better
+    return made
+
+
+@lru_cache(maxsize=64)
+def least_of(depth: int, share: float, alpha: float) -> tuple[int, ...]:
+    """The fewest protected results among the first 1, 2, ... `depth`, all of these tests together at `alpha`.
+
+    A list drawn blindly, each result protected with probability `share`, falls below one of them with a
+    probability of at most `alpha`: the level of a single test is lowered until that holds.
+
+    >>> least_of(20, 0.25, 0.1)
+    (0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2)
+    """
+    low, high = 0.0, alpha
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (
+            (middle, high) if failing(table_at(depth, share, middle), share) <= alpha else (low, middle)
+        )
+    return table_at(depth, share, low) if low else (0,) * depth
+
+
+def table_at(depth: int, share: float, alpha: float) -> tuple[int, ...]:
+    """The same with every one of the tests at `alpha` by itself (Zehlike et al., section 4.1).
+
+    >>> table_at(20, 0.25, 0.1)
+    (0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3)
+    """
+    return tuple(int(least) for least in binom.ppf(alpha, np.arange(1, depth + 1), share))
+
+
+def failing(least: tuple[int, ...], share: float) -> float:
+    """The probability that a list drawn blindly falls below `least` somewhere, exactly.
+
+    >>> round(failing(table_at(20, 0.25, 0.1), 0.25), 10)
+    0.1468871887
+    """
+    held = np.zeros(len(least) + 1)
+    held[0] = 1.0
+    for fewest in least:
+        held[1:] = held[1:] * (1 - share) + held[:-1] * share
+        held[0] *= 1 - share
+        held[:fewest] = 0.0
+    return float(1 - held.sum())
+
+
+def boosted(groups: Rows, scores: Shares, boosts: Shares) -> Rows:
+    """By score plus what its group is given."""
+    return np.argsort(-(scores + boosts[groups]), kind="stable")

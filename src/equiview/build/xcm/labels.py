@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -34,6 +35,9 @@ from equiview.stats import wilson_interval
 from equiview.subjects import Encoder
 from equiview.text.replies import json_in
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
 LABELLED = Schema(
     "labelled",
     (
@@ -46,6 +50,8 @@ FEWEST = 20
 TOKENS = 200
 PARTS = ((0.0, 0.0, 1.0), *((x, y, 0.6) for y in (0.0, 0.5, 1.0) for x in (0.0, 0.5, 1.0)))
 """The whole and nine overlapping parts: the share of the room at the left and above, and of the sides."""
+LARGEST = 1024
+"""Pixels to which the longer side is reduced before parts are cut."""
 UNSEEN = "its concept is not seen in it"
 Labels = Sequence[Sequence[str] | None]
 
@@ -104,9 +110,15 @@ def _parts_of(images: Items, views: Sequence[tuple[float, float, float]]) -> Ite
     """The views of each image, drawn when they are asked for."""
     names = [f"{row}:{view}" for row in range(len(images)) for view in range(len(views))]
 
+    @lru_cache(maxsize=16)  # the views of a picture follow each other, in several threads
+    def whole(row: int) -> Image:
+        (picture,) = images.pictures([row])
+        picture.thumbnail((LARGEST, LARGEST))
+        return picture
+
     def draw(name: str) -> bytes:
         row, view = map(int, name.split(":"))
-        (picture,) = images.pictures([row])
+        picture = whole(row)
         left, upper, side = views[view]
         width, height = picture.width * side, picture.height * side
         x, y = left * (picture.width - width), upper * (picture.height - height)

@@ -256,6 +256,19 @@ def test_people_see_each_image_beside_those_like_it_and_what_they_reject_is_left
     assert {name for name in before if before[name] != again[name]} <= {"maker.json"}
 
 
+def test_what_one_build_collected_another_builds_from(place: Path) -> None:
+    (place / "photos" / "pizza" / "Japan" / "0.png").write_bytes(b"no picture")
+    first = read_step(built(place, bits=0), "images")
+    out = built(place, "other", images=f"collected:{place}/out")
+    again = read_step(out, "images")
+    assert (len(first), len(again)) == (13, 12)
+    columns = ["concept", "country", "query", "url", "sha256"]
+    assert again.select(columns).equals(kept(first).select(columns))
+    assert again["url"][0] == "pizza/Germany/1.png"
+    with pytest.raises(InputError, match=r"steps/images\.parquet: no such file"):
+        built(place, "third", images=f"collected:{place}/photos")
+
+
 def test_decisions_of_another_build_are_refused(place: Path) -> None:
     decisions = reviewed(built(place, people=3), {})
     shutil.move(place / "out", place / "before")

@@ -132,9 +132,11 @@ def _row(
     seen: set[str],
 ) -> dict[str, Any]:
     name = f"{unit.name}-{rank}-{query.kind}"
+    known = asdict(found)
+    del known["path"]  # of this machine
     row = row_of(
         item_id=name, concept_id=unit.concept_id, concept=query.concept, country=query.country,
-        query=query.kind, text=query.text, rank=rank, **asdict(found),
+        query=query.kind, text=query.text, rank=rank, **known,
     )  # fmt: skip
     try:
         if found.url in seen:

@@ -43,7 +43,8 @@ class Query:
 class Found:
     """One image that a search found: where its file is, and all that is known of its origin.
 
-    `url` is whatever the provider's `content` reads, by default an address. `page` is where people see it.
+    `url` is its address, which the provider's `content` fetches, or whatever else that reads. `page` is where
+    people see it. `path` is a copy of the file that the provider has.
     """
 
     url: str
@@ -52,6 +53,7 @@ class Found:
     author: str = ""
     licence: str = ""
     licence_url: str = ""
+    path: str = ""
 
 
 class Provider(ABC):

@@ -1,8 +1,9 @@
-"""`folder:DIR` and `table:FILE`: images that a user has, or whose addresses somebody listed.
+"""`folder:DIR`, `table:FILE` and `collected:DIR`: images that a user has, or whose addresses are listed.
 
     DIR/CONCEPT/COUNTRY/FILES     a search in English finds them in the order of their names
 
-A table, `.csv` or `.parquet`, has columns as in `IMAGES`. Its rows are in the order of their rank.
+A table, `.csv` or `.parquet`, has columns as in `IMAGES`. Its rows are in the order of their rank. What an
+earlier build collected is a table too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from equiview.build.xcm.providers.base import Found, Provider, Query, register
+from equiview.build.xcm.steps import IMAGE, file_of, kept
+from equiview.build.xcm.steps import IMAGES as FETCHED
 from equiview.data.countries import countries
 from equiview.errors import InputError
 from equiview.io.files import content_of, is_file, plain_name
@@ -39,7 +42,7 @@ IMAGES = Schema(
         Column("concept", pl.String, "the concept searched for, in English"),
         Column("country", pl.String, "the country searched for"),
         Column("url", pl.String, "address of the image", nullable=True, optional=True),
-        Column("path", pl.String, "or its file, beside the table", nullable=True, optional=True),
+        Column("path", pl.String, "its file, beside the table", nullable=True, optional=True),
         Column("query", pl.String, "eng or nav, the search that found it", nullable=True, optional=True),
         *(Column(name, pl.String, about, nullable=True, optional=True) for name, about in ORIGIN.items()),
     ),
@@ -65,17 +68,19 @@ class Local(Provider):
         """The first images listed for the concept, the country and the kind of search."""
         return self.listed.get((query.concept, query.country, query.kind), [])[:count]
 
+    @property
+    def base(self) -> Path:
+        """The folder that paths begin in."""
+        return self.place.parent if self.place.is_file() else self.place
+
     def content(self, found: Found) -> bytes:
         """The content of a file, or of an address."""
-        if found.url.startswith(("http://", "https://")):
-            return super().content(found)
-        return content_of(self.place.parent / found.url if self.place.is_file() else self.place / found.url)
+        return content_of(self.base / found.path) if found.path else super().content(found)
 
     def fingerprint(self, progress: Progress) -> str:
         """A hash of all that is listed, and of the content of the files."""
         every = [(key, found) for key, entries in sorted(self.listed.items()) for found in entries]
-        base = self.place.parent if self.place.is_file() else self.place
-        files = [str(base / found.url) for _, found in every if "://" not in found.url]
+        files = [str(self.base / found.path) for _, found in every if found.path]
         hashes = hash_files(files, progress)
         return fingerprint(*every, *(found if isinstance(found, bytes) else "" for found in hashes))
 
@@ -96,9 +101,8 @@ class Folder(Local):
                     f"{folder}: {country!r} is no country that is known; they are {', '.join(sorted(known))}"
                 )
             files = sorted(path for path in folder.iterdir() if path.name[0] != "." and is_file(path))
-            listed[concept, country, ENGLISH] = [
-                Found(path.relative_to(self.place).as_posix(), title=path.stem) for path in files
-            ]
+            names = [path.relative_to(self.place).as_posix() for path in files]
+            listed[concept, country, ENGLISH] = [Found(name, path=name) for name in names]
         if not any(listed.values()):
             raise InputError(f"{self.place}: holds no image; put them in folders CONCEPT/COUNTRY")
         return listed
@@ -117,8 +121,8 @@ class Table(Local):
         for number, row in enumerate(table.iter_rows(named=True), start=1):
             where = f"{self.place}, row {number}"
             address, path, kind = row.get("url"), row.get("path"), row.get("query") or ENGLISH
-            if (address is None) == (path is None):
-                raise InputError(f"{where}: needs a url or a path, and one of them alone")
+            if address is None and path is None:
+                raise InputError(f"{where}: needs a url or a path")
             if row["country"] not in known:
                 raise InputError(
                     f"{where}: no country {row['country']!r} is known; {', '.join(sorted(known))} are"
@@ -128,6 +132,23 @@ class Table(Local):
             origin = {
                 name: row.get(name) or "" for name in ("title", "page", "author", "licence", "licence_url")
             }
-            url = address or plain_name(str(path), where)
-            listed[row["concept"], row["country"], kind].append(Found(url, **origin))
+            file = plain_name(path, where) if path else ""
+            found = Found(address or file, path=file, **origin)
+            listed[row["concept"], row["country"], kind].append(found)
+        return dict(listed)
+
+
+@register("collected", usage=("collected:DIR",), about="what an earlier `build xcm` in a folder collected")
+class Collected(Local):
+    """What an earlier build collected, to build with other settings from."""
+
+    def _listed(self) -> Listed:
+        path = self.place / file_of(FETCHED)
+        columns = (Column(name, dtype, "of an image", nullable=True) for name, dtype in IMAGE.items())
+        table = read_table(path, Schema("images", tuple(columns)))
+        listed: Listed = defaultdict(list)
+        for row in kept(table).iter_rows(named=True):
+            file = plain_name(row["file"], str(path))
+            found = Found(row["url"], path=file, **{name: row[name] or "" for name in ORIGIN})
+            listed[row["concept"], row["country"], row["query"]].append(found)
         return dict(listed)

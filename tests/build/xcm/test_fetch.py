@@ -174,7 +174,8 @@ def test_a_host_that_cannot_say_is_not_asked(status: int, allowed: bool, waits: 
         if allowed:
             assert web(waits).picture(f"{there.url}/a")
         else:
-            assert refused(lambda: web(waits).picture(f"{there.url}/a"))[0] == "robots.txt forbids it"
+            found = refused(lambda: web(waits).picture(f"{there.url}/a"))
+            assert found[0] == "its host's robots.txt cannot be read"
 
 
 def test_requests_to_a_host_are_apart_by_the_rate_or_by_what_it_asks(waits: Waits) -> None:

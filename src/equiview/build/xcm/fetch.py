@@ -185,7 +185,7 @@ class Web:
         """Return when the host may be asked: requests to it are apart by its interval."""
         host = parts.netloc
         known = self._robots.get(_origin(parts))
-        delay = 0.0 if known is None or isinstance(known, bool) else known.crawl_delay(self.agent) or 0.0
+        delay = 0.0 if known is None or isinstance(known, bool) else known.crawl_delay(AGENT) or 0.0
         apart = max(delay, 1 / self.rate if self.rate else 0.0)
         with self._lock:
             now = self.clock.now()
@@ -203,7 +203,9 @@ class Web:
             if origin not in self._robots:
                 self._robots[origin] = self._read_robots(origin)
         known = self._robots[origin]
-        return known if isinstance(known, bool) else bool(known.can_fetch(url, self.agent))
+        if known is False:
+            raise NotFetchedError("its host's robots.txt cannot be read", parts.netloc)
+        return known is True or bool(known.can_fetch(url, AGENT))
 
     def _read_robots(self, origin: str) -> Any:
         """The rules of a host; True where it has none, False where it cannot say (RFC 9309, 2.3.1)."""
@@ -278,7 +280,10 @@ def _split(url: str) -> SplitResult:
         raise NotFetchedError("its address is none", "expected http(s)://HOST/...")
     if "@" in parts.netloc:
         raise NotFetchedError("its address is none", "it holds a user or a password")
-    return parts
+    try:
+        return parts._replace(netloc=parts.netloc.encode("idna").decode())
+    except UnicodeError as error:
+        raise NotFetchedError("its address is none", str(error)) from None
 
 
 def _port(parts: SplitResult) -> int:

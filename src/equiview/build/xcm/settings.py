@@ -19,7 +19,9 @@ class FetchSettings(Settings):
     """How addresses are fetched; what is found does not depend on it."""
 
     contact: Annotated[str, TRANSIENT] = Field(
-        default="", description="Your address (e-mail or page), told to the hosts that are asked."
+        default="",
+        pattern=r"^[ -~]*$",
+        description="Your address (e-mail or page), told to the hosts that are asked.",
     )
     rate: Annotated[float, TRANSIENT] = Field(
         default=1.0, ge=0, description="Requests a second to one host at most; 0 for no limit."
@@ -71,7 +73,7 @@ class XcmSettings(AskingSettings):
         default=0.97, gt=0, le=1, description="Similarity from which two images are the same."
     )
     bits: int = Field(
-        default=4, ge=0, le=31, description="Of 64 bits of the perceptual hash, those that may differ."
+        default=2, ge=0, le=31, description="Of 64 bits of the perceptual hash, those that may differ."
     )
     label_prompt: str = Field(
         default="a photo of {}", description="How an encoder that labels is asked for a concept."

@@ -101,8 +101,10 @@ class Folder(Local):
                     f"{folder}: {country!r} is no country that is known; they are {', '.join(sorted(known))}"
                 )
             files = sorted(path for path in folder.iterdir() if path.name[0] != "." and is_file(path))
-            names = [path.relative_to(self.place).as_posix() for path in files]
-            listed[concept, country, ENGLISH] = [Found(name, path=name) for name in names]
+            names = {path.relative_to(self.place).as_posix(): path.stem for path in files}
+            listed[concept, country, ENGLISH] = [
+                Found(name, title=title, path=name) for name, title in names.items()
+            ]
         if not any(listed.values()):
             raise InputError(f"{self.place}: holds no image; put them in folders CONCEPT/COUNTRY")
         return listed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
@@ -70,15 +71,17 @@ def collect(
     """
     left = [unit for unit in wanted if not _record(out, unit).exists()]
     done = len(wanted) - len(left)
+    stop = threading.Event()
     with ThreadPoolExecutor(settings.fetch.parallel, "equiview-collect") as pool:
-        running = [pool.submit(_collect, out, unit, provider, settings) for unit in left]
+        running = [pool.submit(_collect, out, unit, provider, settings, stop) for unit in left]
         try:
             for future in as_completed(running):
                 future.result()
                 done += 1
                 progress("collecting", done, len(wanted))
         except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
+            stop.set()
+            pool.shutdown(cancel_futures=True)
             raise
     rows = [row for unit in wanted for row in read_json(_record(out, unit))]
     table = pl.DataFrame(rows, schema=IMAGE)
@@ -94,11 +97,13 @@ def _record(out: Path, unit: Unit) -> Path:
     return out / RECORDS / f"{unit.name}.json"
 
 
-def _collect(out: Path, unit: Unit, provider: Provider, settings: XcmSettings) -> None:
+def _collect(out: Path, unit: Unit, provider: Provider, settings: XcmSettings, stop: threading.Event) -> None:
     rows: list[dict[str, Any]] = []
     seen: set[str] = set()
     for query in unit.queries:
         for rank, found in enumerate(_found(provider, query, settings.top), start=1):
+            if stop.is_set():
+                return
             rows.append(_row(out, unit, query, rank, found, provider, settings, seen))
     write_bytes(json.dumps(rows, ensure_ascii=False).encode(), _record(out, unit))
 

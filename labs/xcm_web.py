@@ -33,6 +33,7 @@ from curves import write_rows
 from equiview import api
 from equiview.benchmarks.pictograms import english_names, flags
 from equiview.benchmarks.pictograms_culture import pictograms_culture, spoken_names
+from equiview.build.xcm.concepts import judged
 from equiview.build.xcm.duplicates import cosines, least_of, perceptual_hash, repeats, rows_by
 from equiview.build.xcm.labels import Sight, chosen_threshold, read_labelled
 from equiview.build.xcm.similar import items_of
@@ -402,6 +403,27 @@ def against_truth(world: World, out: Path) -> list[dict[str, object]]:
     return [*rows, *of_triplets(out, shown_of, "triplets")]
 
 
+def of_concepts(concepts: Sequence[str]) -> list[dict[str, object]]:
+    """Concepts that are listed again as a plural or with an article, at several thresholds."""
+    again = [f"{name}s" if place % 2 else f"the {name}" for place, name in enumerate(concepts)]
+    table = pl.DataFrame({"concept": [*concepts, *again]})
+    found = []
+    for least in (0.92, 0.8, 0.7, 0.6, 0.5):
+        left = judged(table, stored(load_encoder(ENCODER)), least, silent).drop_nulls("reason")
+        right = {
+            name for name, said in left.select("item_id", "detail").iter_rows() if repeats_it(name, said)
+        }
+        wrong = {f"{name} wrongly" for name in left["item_id"] if name not in right}
+        found += measured("concepts", f"listed again, {least}", right | wrong, set(again))
+    return found
+
+
+def repeats_it(name: str, said: str) -> bool:
+    """Whether a concept was found to say what the one says that it was made of."""
+    first = said.rpartition(" (")[0]
+    return name in (f"{first}s", f"the {first}")
+
+
 def of_thresholds(world: World, out: Path) -> list[dict[str, object]]:
     """Repeated images by the hash alone and by the encoder alone, at several thresholds."""
     table = read_step(out, "duplicates")
@@ -486,7 +508,7 @@ def main() -> None:
         api.make("xcm", given | labelled, place / "made")
         decisions = judge(place / "made" / "review", world, place / "made", options.seed)
         made = api.make("xcm", given | labelled | {"decisions": decisions}, place / "made")
-        rows = against_truth(world, place / "made")
+        rows = of_concepts(world.concepts) + against_truth(world, place / "made")
         rows += of_thresholds(world, place / "made") + of_labels(world, place)
         rules = {"labeller": "none", "people": 0}
         api.make("xcm", given | rules, place / "rules")

@@ -23,6 +23,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
 from equiview.io.tables import write_bytes
 from equiview.mitigation.vectors.settings import METHODS
+from equiview.studies import advise
 
 SUBJECTS = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
 STRENGTHS = (0.5, 1.0)
@@ -35,6 +36,9 @@ LISTS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 }
 """Methods that re-rank lists, by which groups, and what they are given besides."""
 OUT = Path(__file__).parent / "results" / "mitigations.csv"
+WORTH = Path(advise.__file__).with_name("worth.csv")
+BIASED = 1.5
+"""From which farthest exposure on an encoder is one to try methods on."""
 PAGES = Path(__file__).parents[1] / "docs" / "mitigation"
 MARKS = ("<!-- measured: python -m labs.mitigations -->", "<!-- end of measured -->")
 
@@ -44,19 +48,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m labs.mitigations", description=__doc__)
     parser.add_argument("--seeds", type=int, default=1, help="halves to draw")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--written", action="store_true", help="from the numbers in labs/results")
     options = parser.parse_args()
-    cases = [(subject, seed) for subject in SUBJECTS for seed in range(options.seeds)]
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+    write(pl.read_csv(OUT) if options.written else mean_of(options.seeds, options.jobs))
+
+
+def mean_of(seeds: int, jobs: int) -> pl.DataFrame:
+    """Measure, on so many halves."""
+    cases = [(subject, seed) for subject in SUBJECTS for seed in range(seeds)]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         rows = [
             row
             for part in track(pool.map(measured, *zip(*cases, strict=True)), total=len(cases))
             for row in part
         ]
-    mean = (
+    return (
         pl.from_dicts(rows)
         .group_by("subject", "method", "strength", "by", maintain_order=True)
         .agg(pl.col(pl.Float64).exclude("strength").mean().round(3))
     )
+
+
+def write(mean: pl.DataFrame) -> None:
+    """Write the numbers, the tables of the pages, and what `equiview advise` reads."""
+    write_bytes(worth(mean).write_csv().encode(), WORTH)
     write_bytes(mean.write_csv().encode(), OUT)
     for page, methods in (("vectors.md", METHODS), ("lists.md", LISTS)):
         text = (PAGES / page).read_text("utf-8")
@@ -64,6 +79,44 @@ def main() -> None:
         _, _, after = rest.partition(MARKS[1])
         shown = table(mean.filter(pl.col("method").is_in(["", *methods])))
         write_bytes(f"{before}{MARKS[0]}\n\n{shown}\n{MARKS[1]}{after}".encode(), PAGES / page)
+
+
+def worth(mean: pl.DataFrame) -> pl.DataFrame:
+    """What `equiview advise` reads: of encoders that are biased before, a row for each method."""
+    known = {row["subject"]: row for row in mean.filter(method="").iter_rows(named=True)}
+    rows = []
+    for row in mean.filter(pl.col("method") != "").iter_rows(named=True):
+        before = known[row["subject"]]
+        if farthest(before) < BIASED:
+            continue
+        name = row["method"]
+        more = next((given for by, given in LISTS.get(name, ()) if by == row["by"]), {})
+        options = {"by": row["by"]} | more | ({"strength": row["strength"]} if row["strength"] < 1 else {})
+        words = "".join(f" --{option} {value}" for option, value in options.items() if value)
+        data = "" if name in LISTS and name != "exposure" else " --benchmark BENCHMARK"
+        rows.append(
+            {
+                "audit": "prevalence",
+                "method": name + words,
+                "command": f"equiview mitigate {name} SUBJECT{data}{words} --out DIR",
+                "needs": "lists" if name in LISTS else "vectors",
+                "system": row["subject"],
+                "bias": "exposure at rank 10 of the language or low tier farthest from even (1)",
+                "even": 1.0,
+                "bias_before": round(farthest(before), 2),
+                "bias_after": round(farthest(row), 2),
+                "skill": "Accuracy@1",
+                "skill_before": before["Accuracy 1"],
+                "skill_after": row["Accuracy 1"],
+            }
+        )
+    return pl.from_dicts(rows)
+
+
+def farthest(row: dict[str, Any]) -> float:
+    """How many times too much or too little the group farthest from even is exposed at rank 10."""
+    ratios = (row["low tier 10"], row["least 10"], row["most 10"])
+    return max(max(ratio, 1 / max(ratio, 0.01)) for ratio in ratios)
 
 
 def measured(subject: str, seed: int) -> list[dict[str, Any]]:

@@ -205,6 +205,17 @@ def write_figures(run: Run) -> list[Path]:
     return written
 
 
+def advise(run: Run, progress: Progress = silent) -> pl.DataFrame:
+    """What to try against each bias of a run, the best first, with the command and what it was worth.
+
+    In the layout `equiview.studies.advise.ADVICE`. InputError as for its measuring, where that is not done.
+    """
+    from equiview.studies.advise import advise as advice_on
+
+    finish(run, progress)
+    return advice_on(run)
+
+
 def write_comparison(
     runs: Sequence[Run], out: Path, progress: Progress = silent, *, against: Run | None = None
 ) -> tuple[list[Run], pl.DataFrame]:

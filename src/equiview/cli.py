@@ -236,6 +236,20 @@ def figures(
 
 
 @app.command()
+def advise(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what to try against each bias of a run: the command, and what it was worth elsewhere."""
+    from equiview import api
+    from equiview.report.console import print_advice
+
+    (found,) = opened([run])
+    table = api.advise(found)
+    _print_json(table.to_dicts()) if as_json else print_advice(found, table)
+
+
+@app.command()
 def export(
     runs: Annotated[list[Path], typer.Argument(help="Folder of a run; of several for a table of a paper.")],
     table: Annotated[

@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
-from equiview.benchmarks.release import Release, files_by_stem, text_field
+from equiview.benchmarks.release import Release, files_by_stem, optional_text
 from equiview.benchmarks.trials import ROLES, SCHEMA, with_languages
 from equiview.data.countries import languages_of
 from equiview.data.items import Items, with_pictures
@@ -165,8 +165,10 @@ def _origin(place: Path, trials: pl.DataFrame) -> tuple[str, str, str]:
     size = f"{len(trials):,} trials of {concepts} concepts"
     if is_file(path := place / CARD):
         card = read_json(path)
-        name, url, licence = (text_field(card, field, str(path)) for field in ("name", "url", "license"))
-        return f"{size}: {name}", url, licence
+        if not isinstance(card, dict):
+            raise InputError(f"{path}: holds no object; restore it, or remove it")
+        name, url, licence = (optional_text(card, field, str(path)) for field in ("name", "url", "license"))
+        return f"{size}: {name or place.name}", url or RELEASE.source, licence or RELEASE.licence
     if (len(trials), concepts) == (RELEASED_TRIALS, RELEASED_CONCEPTS):
         return f"{size}, the whole release", RELEASE.source, RELEASE.licence
     release = f"{RELEASED_TRIALS:,} trials and {RELEASED_CONCEPTS} concepts"

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from equiview.audits import label_of
+from equiview.audits.saying import listed
 from equiview.data.comparison import quantity_of
 from equiview.data.run import Run
 from equiview.report import opening
 from equiview.report.grids import as_json
 from equiview.report.words import interval, metric_of, number, probability, signed
+from equiview.studies.advise import useless
 from equiview.studies.averages import mean_of
 
 if TYPE_CHECKING:
@@ -77,6 +79,39 @@ def _would_find(rows: Sequence[Mapping[str, Any]]) -> str:
         f"({tolerance:g}); twice the tolerance takes up to {hardest['n_for_twice']:,} {of} "
         "(simulated, see docs/error-rates.md)"
     )
+
+
+def print_advice(run: Run, advice: pl.DataFrame, console: Console | None = None) -> None:
+    """Print the methods that are advised against each bias of a run (`equiview.studies.advise`)."""
+    console = console or _console()
+    for (audit,), rows in advice.group_by("audit", maintain_order=True):
+        methods = rows.drop_nulls("method")
+        if not len(methods):
+            told = next(verdict.advice for verdict in run.verdicts if verdict.audit == audit)
+            _print_line(console, f"{audit}: biased; no command was measured that lowers it", "bold")
+            for sentence in told:
+                _print_indented(console, sentence)
+            continue
+        _print_line(console, f"{audit}: biased; worth trying, the best first", "bold")
+        _print_line(console, f"{methods['bias'][0]}; {methods['skill'][0]}")
+        for place, ((method,), on) in enumerate(methods.group_by("method", maintain_order=True), start=1):
+            _print_line(console, f"{place}. {method}: {on['command'][0]}")
+            for row in on.iter_rows(named=True):
+                _print_indented(
+                    console,
+                    f"{row['system']}: {row['bias_before']:g} to {row['bias_after']:g}; "
+                    f"{row['skill_before']:g} to {row['skill_after']:g}",
+                )
+        if of_no_use := useless(run, str(audit)):
+            _print_line(console, f"Measured, and of little use: {listed(of_no_use)}.")
+        console.print()
+    if not len(advice):
+        _print_line(console, "No audit of this run found a bias, so that there is nothing to lower.")
+    else:
+        _print_line(console, "What each was worth was measured on the embedded encoders; yours may differ.")
+        _print_line(
+            console, f"Then audit what was made, and: equiview study mitigation {run.folder} RUN_AFTER"
+        )
 
 
 def print_table(frame: pl.DataFrame, title: str, console: Console | None = None) -> None:

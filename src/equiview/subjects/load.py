@@ -44,6 +44,12 @@ def load_encoder(name: str) -> Encoder:
     return subject
 
 
+def kind_of(name: str) -> str:
+    """What kind of subject a name is of, as audits name kinds; "" for a class, which is not loaded to see."""
+    scheme = in_full(name).partition(":")[0]
+    return str(getattr(SUBJECTS.get(scheme), "kind", "")) if scheme in SUBJECTS.all() else ""
+
+
 def names_a_class(name: str) -> bool:
     """Whether `name` looks like `module:Class` and its module exists or has a dotted name.
 

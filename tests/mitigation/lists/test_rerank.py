@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,6 +21,7 @@ from equiview.mitigation.lists.settings import METHODS
 from equiview.studies import mitigation
 from equiview.subjects import load_subject
 from equiview.subjects.orders import boosted, fa_ir, failing, fair_topk, interleave, least_of, table_at
+from equiview.subjects.reranked import Groups, Rule
 
 
 def test_interleaved_lists_by_eye():
@@ -190,6 +193,23 @@ def test_exposure_holds_on_images_that_were_not_read_at_less_than_shares_of_ever
     assert first["item_id"].n_unique() > 1
     assert rule["boosts"].keys() == {"high", "medium", "low"}
     assert sum(rule["weights"]) == pytest.approx(1)
+
+
+def test_a_service_orders_a_list_as_the_page_says(tmp_path):
+    """The lines of docs/mitigation/lists.md, run."""
+    made(tmp_path, "exposure", by="tier", benchmark="pictograms")
+    page = (Path(__file__).parents[3] / "docs/mitigation/lists.md").read_text("utf-8")
+    code = page.partition("## Without equiview")[2].split("```")[1].removeprefix("text")
+    rule = Rule(**json.loads((tmp_path / "exposure" / "rule.json").read_text("utf-8")))
+    rng = np.random.default_rng(0)
+    names = tuple(sorted(rule.boosts))
+    for query in ("a", "日本", "c", "d"):
+        rows, scores = rng.integers(0, 3, 50), rng.random(50)
+        known = Groups(names, rows, np.full(3, 1 / 3))
+        given = {"np": np, "json": json, "hashlib": hashlib, "Path": Path, "query": query, "scores": scores}
+        lines = code.replace("shown/rule.json", str(tmp_path / "exposure" / "rule.json"))
+        exec(lines, found := given | {"groups": [names[row] for row in rows]})
+        assert found["order"].tolist() == rule.order(query, rows, scores, known).tolist()
 
 
 def test_shares_that_lists_cannot_hold_are_said(tmp_path, caplog, judged):

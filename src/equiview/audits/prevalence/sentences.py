@@ -22,12 +22,11 @@ MATCHED_LIMIT = (
     "Captions that have no such equal take no part."
 )
 ADVICE = (
+    "`equiview advise RUN` names what to try, the best first, with what each was worth elsewhere.",
     "With its vectors: `equiview mitigate level SUBJECT --benchmark BENCHMARK --out DIR` gives each language "
     "its share of the first ranks, and keeps images to judge it by.",
-    "With its lists alone: `equiview mitigate fair-topk SUBJECT --by tier --out DIR` gives each tier its "
-    "share from about rank 10 on, at a higher price in accuracy.",
-    "`equiview study mitigation` shows what either gains and costs. For good, align other languages' texts "
-    "to the encoder's strongest one (distillation on parallel captions).",
+    "With its lists alone: `equiview mitigate exposure SUBJECT --benchmark BENCHMARK --out DIR` shows each "
+    "language for its share, at the least loss of score. `equiview study mitigation` shows what it cost.",
 )
 MORALS = {
     ("biased", True): "Exposure is uneven, and languages are served unequally.",
@@ -51,8 +50,8 @@ def advice(settings: PrevalenceSettings) -> tuple[str, ...]:
     """What to do about tiers or languages, or about groups of another kind."""
     if settings.key != "group":
         return ADVICE
-    command = f"equiview mitigate fair-topk SUBJECT --by {settings.by} --out DIR"
-    return (f"Until its cause is found: `{command}` gives each value its share of the first ranks.",)
+    command = f"equiview mitigate exposure SUBJECT --benchmark BENCHMARK --by {settings.by} --out DIR"
+    return (f"Until its cause is found: `{command}` shows each value for its share, at the least loss.",)
 
 
 def recalls(estimates: Estimates) -> list[Estimate]:

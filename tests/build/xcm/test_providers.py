@@ -186,7 +186,11 @@ def test_licences_that_are_not_wanted_are_not_fetched(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("gives", "said"),
     [
-        (lambda: ["a"], "gave str, expected Found"),
+        (lambda: ["a"], "gave 'a'; expected Found, whose fields are texts"),
+        (
+            lambda: [Found("a", licence=None)],
+            r"gave Found\(url=.*; expected Found",
+        ),
         (lambda: 1 / 0, "failed with ZeroDivisionError: division by zero"),
     ],
 )
@@ -203,7 +207,9 @@ def test_a_provider_that_breaks_is_named_and_what_was_found_before_is_kept(
             return gives() if self.broken and query.text == "pizza Kenya" else [Found(query.text)]
 
         def content(self, found: Found) -> bytes:
-            return picture("1f355", "Japan")
+            if found.url == "pizza Japan":
+                raise ValueError("no luck")
+            return "text" if found.url == "pizza Germany" else picture("1f355", "Japan")  # type: ignore
 
     chosen = settings(fetch={"parallel": 1})
     provider = Mine("", web())
@@ -211,7 +217,9 @@ def test_a_provider_that_breaks_is_named_and_what_was_found_before_is_kept(
         collect(tmp_path, units(NAMED, chosen), provider, chosen, silent)
     provider.broken = False
     table = collect(tmp_path, units(NAMED, chosen), provider, chosen, silent)
-    assert len(table) == 6
+    assert table["reason"].to_list() == ["it cannot be read", None] * 2 + [None] * 2
+    assert "gave str, expected bytes" in table["detail"][0]
+    assert "failed with ValueError: no luck (test_providers.py" in table["detail"][2]
     native = ["Pizza Deutschland", "ピザ 日本", "piza Kenya"]
     assert sorted(asked) == sorted(["pizza Germany", "pizza Japan", *["pizza Kenya"] * 2, *native])
 

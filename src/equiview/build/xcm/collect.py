@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -26,7 +26,9 @@ from equiview.io.files import read_json
 from equiview.io.progress import Progress
 from equiview.io.stages import sweep
 from equiview.io.tables import write_bytes
+from equiview.subjects.base import said_with_place
 
+T = TypeVar("T")
 COLLECTED = "collected"
 RECORDS = ".collected"
 """Of each concept and country what was found, until all is collected."""
@@ -69,22 +71,21 @@ def collect(
 
     InputError where a search fails: the same command goes on.
     """
-    left = [unit for unit in wanted if not _record(out, unit).exists()]
+    collector = Collector(out, provider, settings)
+    left = [unit for unit in wanted if not collector.record(unit).exists()]
     done = len(wanted) - len(left)
-    stop = threading.Event()
     with ThreadPoolExecutor(settings.fetch.parallel, "equiview-collect") as pool:
-        running = [pool.submit(_collect, out, unit, provider, settings, stop) for unit in left]
+        running = [pool.submit(collector.collect, unit) for unit in left]
         try:
             for future in as_completed(running):
                 future.result()
                 done += 1
                 progress("collecting", done, len(wanted))
         except BaseException:
-            stop.set()
+            collector.stop.set()
             pool.shutdown(cancel_futures=True)
             raise
-    rows = [row for unit in wanted for row in read_json(_record(out, unit))]
-    table = pl.DataFrame(rows, schema=IMAGE)
+    table = pl.concat([pl.DataFrame(read_json(collector.record(unit)), schema=IMAGE) for unit in wanted])
     named = set(table["file"].drop_nulls())
     sweep(out / COLLECTED)
     for path in (out / COLLECTED).glob("*"):
@@ -93,77 +94,86 @@ def collect(
     return table
 
 
-def _record(out: Path, unit: Unit) -> Path:
-    return out / RECORDS / f"{unit.name}.json"
+@dataclass(frozen=True)
+class Collector:
+    """Collects for one concept and country at a time, in several threads; `stop` ends it after an image."""
+
+    out: Path
+    provider: Provider
+    settings: XcmSettings
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def record(self, unit: Unit) -> Path:
+        """The file of what was found."""
+        return self.out / RECORDS / f"{unit.name}.json"
+
+    def collect(self, unit: Unit) -> None:
+        """Search, fetch, and record what was found."""
+        rows: list[dict[str, Any]] = []
+        seen: set[str] = set()
+        for query in unit.queries:
+            for rank, found in enumerate(self._found(query), start=1):
+                if self.stop.is_set():
+                    return
+                rows.append(self._row(unit, query, rank, found, seen))
+                seen.add(found.url)
+        write_bytes(json.dumps(rows, ensure_ascii=False).encode(), self.record(unit))
+
+    def _found(self, query: Query) -> list[Found]:
+        """What a search finds; InputError where a provider of somebody else's gives something else."""
+        what = f"{type(self.provider).__name__}: the search {query.text!r}"
+        found = _tried(lambda: list(self.provider.search(query, self.settings.top)), what)
+        for entry in found:
+            if not isinstance(entry, Found) or not all(
+                isinstance(value, str) for value in vars(entry).values()
+            ):
+                raise InputError(f"{what} gave {entry!r:.80}; expected Found, whose fields are texts")
+        return found[: self.settings.top]
+
+    def _row(self, unit: Unit, query: Query, rank: int, found: Found, seen: set[str]) -> dict[str, Any]:
+        name = f"{unit.name}-{rank}-{query.kind}"
+        known = asdict(found)
+        del known["path"]  # of this machine
+        row = row_of(
+            item_id=name, concept_id=unit.concept_id, concept=query.concept, country=query.country,
+            query=query.kind, text=query.text, rank=rank, **known,
+        )  # fmt: skip
+        try:
+            if found.url in seen:
+                raise NotFetchedError("the other search found it already")
+            if not self._licensed(found):
+                raise NotFetchedError("its licence is none of those kept", found.licence)
+            content = self._content(found)
+            kind, width, height = usable(content, self.settings.smallest)
+        except NotFetchedError as error:
+            return row | {"reason": error.reason, "detail": error.detail or None}
+        file = f"{COLLECTED}/{name}.{kind}"
+        write_bytes(content, self.out / file)
+        sha256 = hashlib.sha256(content).hexdigest()
+        return row | {"file": file, "sha256": sha256, "width": width, "height": height}
+
+    def _licensed(self, found: Found) -> bool:
+        kept = tuple(licence.casefold() for licence in self.settings.licences)
+        return not kept or found.licence.casefold().startswith(kept)
+
+    def _content(self, found: Found) -> bytes:
+        what = f"{type(self.provider).__name__}: the image {found.url!r}"
+        try:
+            content = _tried(lambda: self.provider.content(found), what)
+        except InputError as error:  # a file that cannot be read, or code of somebody else's that breaks
+            raise NotFetchedError("it cannot be read", str(error)) from None
+        if not isinstance(content, bytes):
+            raise NotFetchedError(
+                "it cannot be read", f"{what} gave {type(content).__name__}, expected bytes"
+            )
+        return content
 
 
-def _collect(out: Path, unit: Unit, provider: Provider, settings: XcmSettings, stop: threading.Event) -> None:
-    rows: list[dict[str, Any]] = []
-    seen: set[str] = set()
-    for query in unit.queries:
-        for rank, found in enumerate(_found(provider, query, settings.top), start=1):
-            if stop.is_set():
-                return
-            rows.append(_row(out, unit, query, rank, found, provider, settings, seen))
-    write_bytes(json.dumps(rows, ensure_ascii=False).encode(), _record(out, unit))
-
-
-def _found(provider: Provider, query: Query, top: int) -> Iterator[Found]:
-    """What a search finds; InputError where a provider of somebody else's breaks."""
+def _tried(call: Callable[[], T], what: str) -> T:
+    """What `call` returns; InputError where code of somebody else's breaks."""
     try:
-        found = list(provider.search(query, top))[:top]
-        wrong = [entry for entry in found if not isinstance(entry, Found)]
-    except (InputError, OSError):
+        return call()
+    except (InputError, NotFetchedError, OSError):
         raise
     except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise InputError(
-            f"{type(provider).__name__}: the search {query.text!r} failed with {said}"
-        ) from error
-    if wrong:
-        kind = type(wrong[0]).__name__
-        raise InputError(f"{type(provider).__name__}: the search {query.text!r} gave {kind}, expected Found")
-    yield from found
-
-
-def _row(
-    out: Path,
-    unit: Unit,
-    query: Query,
-    rank: int,
-    found: Found,
-    provider: Provider,
-    settings: XcmSettings,
-    seen: set[str],
-) -> dict[str, Any]:
-    name = f"{unit.name}-{rank}-{query.kind}"
-    known = asdict(found)
-    del known["path"]  # of this machine
-    row = row_of(
-        item_id=name, concept_id=unit.concept_id, concept=query.concept, country=query.country,
-        query=query.kind, text=query.text, rank=rank, **known,
-    )  # fmt: skip
-    try:
-        if found.url in seen:
-            raise NotFetchedError("the other search found it already")
-        seen.add(found.url)
-        if settings.licences and not found.licence.lower().startswith(
-            tuple(licence.lower() for licence in settings.licences)
-        ):
-            raise NotFetchedError("its licence is none of those kept", found.licence)
-        content = _content(provider, found)
-        kind, width, height = usable(content, settings.smallest)
-    except NotFetchedError as error:
-        return row | {"reason": error.reason, "detail": error.detail or None}
-    file = f"{COLLECTED}/{name}.{kind}"
-    write_bytes(content, out / file)
-    return row | {
-        "file": file, "sha256": hashlib.sha256(content).hexdigest(), "width": width, "height": height
-    }  # fmt: skip
-
-
-def _content(provider: Provider, found: Found) -> bytes:
-    try:
-        return provider.content(found)
-    except InputError as error:  # a file of the user's that cannot be read
-        raise NotFetchedError("it cannot be read", str(error)) from None
+        raise InputError(f"{what} failed with {said_with_place(error)}") from error

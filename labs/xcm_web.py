@@ -477,7 +477,7 @@ def of_triplets(out: Path, shown_of: Mapping[str, Shown], step: str) -> list[dic
 def main() -> None:
     """Build with every step and with the rules alone, and compare with the truth."""
     parser = argparse.ArgumentParser(prog="python labs/xcm_web.py", description=__doc__)
-    parser.add_argument("--concepts", type=int, default=40, help="of the 100")
+    parser.add_argument("--concepts", type=int, default=33, help="of the 100")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, help="a folder for what is built; by default it is removed")
     options = parser.parse_args()

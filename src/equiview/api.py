@@ -24,20 +24,22 @@ from equiview.errors import InputError, unknown_name
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import safe_csv, write_bytes, write_parquet
-from equiview.making import MAKERS, Maker, Settings
+from equiview.making import MAKERS, Job, Maker, Settings
 from equiview.making.make import Made
 from equiview.making.make import make as make_in
 from equiview.making.plan import dollars, planned
 from equiview.report import page, page_of
 from equiview.report.domains import with_domains
-from equiview.report.mitigation import mitigation_page
+from equiview.report.mitigation import mitigation_page, tried
 from equiview.report.neighbourhoods import neighbourhoods_page
+from equiview.report.page import Tried
 from equiview.report.paper import FORMATS, render
 from equiview.store import Store, StoredAnswerer, readable_part, stored, stored_answers
 from equiview.studies import Changed, Neighbourhoods, mitigation, neighbourhoods, paired, runs_against
 from equiview.subjects import SUBJECTS, Answerer, Encoder, Subject, load_subject
 from equiview.subjects.chat.base import Budget
 from equiview.subjects.known import known_models
+from equiview.subjects.load import load_encoder
 from equiview.subjects.verify import verify as verify_subject
 
 LANGUAGES = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
@@ -48,6 +50,13 @@ DEMO = (
     ("pictograms-people", "{}", ("social",), ("pictogram:tied", "pictogram:untied")),
 )
 """Benchmark, how an encoder is asked, audits, and which encoders."""
+TRIED = (
+    "pictogram:skewed",
+    "pictograms",
+    ("prevalence",),
+    {"level": {}, "center": {}, "exposure": {"by": "tier"}},
+)
+"""What the demo tries against a bias: encoder, benchmark, audits, and methods with their settings."""
 AFTER_DEMO = (
     "Does an encoder name objects that are not there? "
     "equiview audit pictogram:scenes --benchmark scenes --audit decorrelation --out scenes"
@@ -234,12 +243,16 @@ def write_comparison(
 
 
 def _write_compared(
-    runs: Sequence[Run], out: Path, progress: Progress, against: Run | None = None
+    runs: Sequence[Run],
+    out: Path,
+    progress: Progress,
+    against: Run | None = None,
+    helps: Tried | None = None,
 ) -> pl.DataFrame:
     progress("comparing", 0, 1)
     table = paired(runs, against)
     write_parquet(table, out / "comparison.parquet")
-    write_bytes(page(runs, table), out / "report.html")
+    write_bytes(page(runs, table, helps), out / "report.html")
     progress("comparing", 1, 1)
     return table
 
@@ -307,7 +320,38 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
                     audit(subject, items, audits, out / short, seed=seed, cache=False, progress=named)
                 )
                 progress("runs", len(runs), sum(len(entry[-1]) for entry in DEMO))
-    return runs, _write_compared(runs, out, progress)
+        helps = _tried(out / "help", store, seed, progress)
+    return runs, _write_compared(runs, out, progress, helps=helps)
+
+
+def _tried(out: Path, store: Store, seed: int, progress: Progress) -> Tried:
+    """What helps the demo's skewed encoder: methods fitted on half of the images, judged on the others."""
+    from equiview.mitigation.lists.make import Ordering
+    from equiview.mitigation.lists.settings import ListMaking
+    from equiview.mitigation.vectors.make import Fitting
+
+    name, benchmark, audits, methods = TRIED
+    items, before = load_benchmark(benchmark), stored(load_encoder(name), store)
+    systems: dict[str, Subject] = {"as it is": before}
+    for method, given in methods.items():
+        maker = MAKERS.get(method)
+        settings = maker.settings.of({"subject": name, "benchmark": benchmark, "seed": seed} | given)
+        job: Job = (Ordering if issubclass(maker.settings, ListMaking) else Fitting)(settings, before, items)
+        made = make_in(maker, settings, out / method, progress, job=job)
+        systems[f"{method} by {given['by']}" if "by" in given else method] = load_subject(made.name)
+    judged = load_benchmark(f"held-out:{out / next(iter(methods))}")
+    runs = []
+    for called, subject in systems.items():
+        kept = stored(subject, store) if isinstance(subject, Encoder) else subject
+        folder = out / f"run-{called.replace(' ', '-')}"
+        runs.append(
+            audit(kept, judged, audits, folder, name=called, seed=seed, cache=False, progress=progress)
+        )
+    about = (
+        f"Tried on {name}: each method was fitted on half of the images of {benchmark}, and all are judged "
+        f"on the other half ({len(judged.images)} images). Read a change beside what it costs."
+    )
+    return tried(mitigation(runs[0], runs[1:]), runs, about)
 
 
 def write_transfer(

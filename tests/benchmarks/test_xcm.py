@@ -54,6 +54,11 @@ def test_the_release_is_read_in_its_layout(tmp_path):
     assert benchmark.images.pictures([0])[0].size == (4, 4)
 
 
+def test_a_country_of_a_trial_that_no_image_has_is_named(tmp_path):
+    with pytest.raises(InputError, match="no language is known for country Atlantis"):
+        load_benchmark(f"3xcm:{release(tmp_path / 'r', query_country='Atlantis')}")
+
+
 def test_the_hub_is_asked_only_when_named(tmp_path, monkeypatch):
     import huggingface_hub
 

@@ -12,6 +12,7 @@ from equiview.api import audit, make, write_figures
 from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
 from tests.benchmarks.layouts import LAYOUTS
+from tests.benchmarks.test_own_trials import write_culture
 from tests.benchmarks.test_removals import write_removals
 from tests.benchmarks.test_xcm import release as write_release
 from tests.build.removal.world import DOG, PERSON, coco
@@ -176,6 +177,23 @@ def begun(place: Path) -> None:
     Path("made/removals.parquet").unlink()
 
 
+def geode_names(place: Path) -> None:
+    """`data`: a copy of GeoDE; `names.csv`: names of its objects in a language of none of its countries."""
+    LAYOUTS["geode"](place / "data")
+    (place / "names.csv").write_text("concept,language,text\ndog,sw,mbwa\nstove,sw,jiko\n")
+
+
+def culture(place: Path) -> None:
+    """`culture`: images of concepts and countries without pictures, and names of the concepts."""
+    write_culture(place / "culture")
+
+
+def captioned(place: Path) -> None:
+    """`photos`, with captions in two languages, one more is wanted; `said.csv` of a review."""
+    photos(place)
+    (place / "said.csv").write_text("item,question,value\ni0-fr-1,fluency,no\n")
+
+
 PLACES: dict[str, Callable[[Path], None]] = {
     "vectors": vectors,
     "parquet": parquet,
@@ -193,4 +211,7 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "trained": trained,
     "begun": begun,
     "mitigated": mitigated,
+    "geode-names": geode_names,
+    "culture": culture,
+    "captioned": captioned,
 } | {name: (lambda place, layout=layout: layout(place / "data")) for name, layout in LAYOUTS.items()}

@@ -26,6 +26,7 @@ SHIPPED = {"pictograms", "pictograms-culture", "pictograms-people", "pictograms-
 AUDIT = ("--audit", "prevalence", "--out", "out", "--setting", "prevalence.replicates=100")
 ASKED = ("--benchmark", "knowrecall:data", "--audit", "knowledge", "--out", "out")
 MADE = ("--out", "made")
+POOL = ("build", "xm3600", "photos", "--translator", "chat:x/y", "--languages", "en,fr", *MADE)
 BUILD = ("build", "removal", "coco:data", "--fill", "mean", *MADE)
 TRIPLETS = ("build", "xcm", "--images", "folder:shown", "--labeller", "pictogram:aligned",
             "--encoder", "none", "--text-encoder", "none", "--countries", "Germany,Japan,Kenya",
@@ -64,6 +65,9 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
     ("shown", "labelled.csv", TRIPLETS),
     ("shown", "shown.parquet", (*TRIPLETS[:2], "--images", "table:shown.parquet", *TRIPLETS[4:])),
     ("shown", "said.csv", DECIDED),
+    ("captioned", "photos/images.csv", POOL),
+    ("captioned", "photos/texts.csv", POOL),
+    ("captioned", "said.csv", (*POOL, "--decisions", "said.csv")),
     ("trained", "tuned/finetune.json", TUNED),
     ("trained", "tuned/model/heads.safetensors", TUNED),
     ("mitigated", "corrected/mitigation.json", CORRECTED),

@@ -14,9 +14,10 @@ from PIL import Image
 
 from equiview import api
 from equiview.benchmarks import load_benchmark
+from equiview.benchmarks.trials import NO_SEMANTIC
 from equiview.build.xcm import XCM
 from equiview.build.xcm.build import Xcm
-from equiview.build.xcm.export import queries
+from equiview.build.xcm.export import with_native
 from equiview.build.xcm.steps import STEPS, kept, read_step
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
@@ -78,8 +79,9 @@ def test_the_reader_of_3xcm_reads_back_what_was_made(place: Path) -> None:
     }
     for ours, theirs in columns.items():
         assert read.tables["trials"][theirs].to_list() == trials[ours].to_list()
-    asked = queries(table, kept(read_step(out, "concepts")).with_row_index("concept_id"))
-    assert read.need_texts().texts == asked.texts
+    named = with_native(table, kept(read_step(out, "concepts")).with_row_index("concept_id"))
+    asked = named.unique(["concept", "country"], keep="first", maintain_order=True)
+    assert read.need_texts().texts == asked["concept_in_native"].to_list()
     assert (read.licence, read.about) == ("CC0-1.0", "12 trials of 4 concepts: Flags")
 
 
@@ -249,7 +251,7 @@ def test_people_see_each_image_beside_those_like_it_and_what_they_reject_is_left
         "japan-2-1-eng": "people: it is not of the country",
         "germany-3-1-eng": "people: it is harmful",
         "germany-0-1-eng": "people have not decided",
-        "japan-3-1-eng": "no images fit to make a triplet of it",
+        "japan-3-1-eng": NO_SEMANTIC,
     }
     assert "Judged by 3 people" in (out / "README.md").read_text("utf-8")
     again = files_of(built(place, people=3))  # without them, it is as it was

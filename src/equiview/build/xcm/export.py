@@ -16,10 +16,10 @@ from typing import Any
 
 import polars as pl
 
-from equiview.benchmarks.trials import make_trials
+from equiview.benchmarks.trials import choose_trials
 from equiview.benchmarks.xcm import CARD, METADATA, PREFIX, TRIALS
 from equiview.build.xcm.steps import with_results
-from equiview.data.countries import countries, languages_of
+from equiview.data.countries import countries
 from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.io.files import content_of
@@ -28,7 +28,6 @@ from equiview.io.templates import templates
 
 SHARD = 1000
 """Images of a file: all that memory holds at a time."""
-NO_TRIPLET = "no images fit to make a triplet of it"
 IMAGE = pl.Struct({"bytes": pl.Binary, "path": pl.String})
 KEPT = (
     *("concept_id", "image_id", "concept", "concept_country", "country", "title", "concept_in_native"),
@@ -50,31 +49,17 @@ KEPT = (
 
 
 def with_triplets(table: pl.DataFrame, names: pl.DataFrame, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The step, which rejects images that are no query, and the trials as `make_trials` gives them."""
-    images = Items(
-        "image", table.select(pl.col("item_id").alias("id"), "concept", "country"), "the images left"
-    )
+    """The step, which rejects images that are no query, and the trials as `choose_trials` gives them."""
+    columns = table.select(pl.col("item_id").alias("id"), "concept", "country")
     same = table.group_by("sha256").agg(also="concept")  # one file that several concepts found shows them all
     shown = table.join(same, on="sha256", how="left", maintain_order="left")
     labels = shown.select(pl.concat_list("labels", "also"))["labels"].to_list()
-    trials = make_trials(images, queries(table, names), seed=seed, labels=labels)
-    asked = set(trials["query_image_id"])
-    results = [(None, None) if name in asked else (NO_TRIPLET, None) for name in table["item_id"]]
-    return with_results(table, results), trials
-
-
-def queries(table: pl.DataFrame, names: pl.DataFrame) -> Items:
-    """The query of each concept and country: the concept in the country's language."""
-    pairs = with_native(table, names).unique(["concept", "country"], keep="first", maintain_order=True)
-    spoken = languages_of(pairs["country"], "the images left")
-    return Items(
-        "text",
-        pairs.with_columns(spoken).select(
-            pl.concat_str("concept", "country", separator=":").alias("id"),
-            "language", "concept", "country", text="concept_in_native",
-        ),
-        "the concepts",
-    )  # fmt: skip
+    asked = with_native(table, names).select("concept", "country", "concept_in_native").iter_rows()
+    query_of = {(concept, country): native for concept, country, native in asked}
+    images = Items("image", columns, "the images left")
+    trials, left = choose_trials(images, query_of, seed=seed, labels=labels)
+    reasons = {name: reason for reason, ids in left.items() for name in ids}
+    return with_results(table, [(reasons.get(name), None) for name in table["item_id"]]), trials
 
 
 def with_native(table: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:

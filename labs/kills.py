@@ -30,10 +30,10 @@ from equiview.io.tables import checksum
 
 CLOCK = "timings.json"
 SMALL_DEMO = (
-    "import sys; from pathlib import Path; from equiview import api;"
+    "import sys; from pathlib import Path; from equiview import demo;"
     "of = ('embeddings:world', 'embeddings:other');"
-    "api.DEMO = (('folder:world', '{}', ('prevalence',), of),);"
-    "api.demo(Path(sys.argv[1]))"
+    "demo.DEMO, demo.TRIED = (('folder:world', '{}', ('prevalence',), of),), None;"
+    "demo.demo(Path(sys.argv[1]))"
 )
 """The demo over small data: its embedded encoders take a minute."""
 

@@ -6,7 +6,6 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import polars as pl
@@ -24,44 +23,23 @@ from equiview.errors import InputError, unknown_name
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import safe_csv, write_bytes, write_parquet
-from equiview.making import MAKERS, Job, Maker, Settings
+from equiview.making import MAKERS, Maker, Settings
 from equiview.making.make import Made
 from equiview.making.make import make as make_in
 from equiview.making.plan import dollars, planned
 from equiview.report import page, page_of
 from equiview.report.domains import with_domains
-from equiview.report.mitigation import mitigation_page, tried
+from equiview.report.mitigation import mitigation_page
 from equiview.report.neighbourhoods import neighbourhoods_page
 from equiview.report.page import Tried
 from equiview.report.paper import FORMATS, render
-from equiview.store import Store, StoredAnswerer, readable_part, stored, stored_answers
+from equiview.store import StoredAnswerer, readable_part, stored, stored_answers
 from equiview.studies import Changed, Neighbourhoods, mitigation, neighbourhoods, paired, runs_against
-from equiview.subjects import SUBJECTS, Answerer, Encoder, Subject, load_subject
+from equiview.subjects import SUBJECTS, Answerer, Subject, load_subject
 from equiview.subjects.chat.base import Budget
 from equiview.subjects.known import known_models
-from equiview.subjects.load import load_encoder
 from equiview.subjects.verify import verify as verify_subject
 
-LANGUAGES = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
-DEMO = (
-    ("pictograms", "{}", ("prevalence", "parity"), LANGUAGES),
-    ("pictograms-culture", "{}", ("association",), LANGUAGES),
-    ("pictograms-quiz", "choice:{}", ("knowledge",), LANGUAGES),
-    ("pictograms-people", "{}", ("social",), ("pictogram:tied", "pictogram:untied")),
-)
-"""Benchmark, how an encoder is asked, audits, and which encoders."""
-TRIED = (
-    "pictogram:skewed",
-    "pictograms",
-    ("prevalence",),
-    {"level": {}, "center": {}, "exposure": {"by": "tier"}},
-)
-"""What the demo tries against a bias: encoder, benchmark, audits, and methods with their settings."""
-AFTER_DEMO = (
-    "Does an encoder name objects that are not there? "
-    "equiview audit pictogram:scenes --benchmark scenes --audit decorrelation --out scenes"
-)
-"""What the demo leaves to the reader."""
 PLANNED = {
     "audit": pl.String, "model": pl.String, "purpose": pl.String, "requests": pl.Int64, "pictures": pl.Int64,
     "kept": pl.Int64, "input_tokens": pl.Int64, "output_tokens": pl.Int64, "dollars": pl.Float64,
@@ -226,35 +204,31 @@ def advise(run: Run, progress: Progress = silent) -> pl.DataFrame:
 
 
 def write_comparison(
-    runs: Sequence[Run], out: Path, progress: Progress = silent, *, against: Run | None = None
+    runs: Sequence[Run],
+    out: Path,
+    progress: Progress = silent,
+    *,
+    against: Run | None = None,
+    helps: Tried | None = None,
 ) -> tuple[list[Run], pl.DataFrame]:
     """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out`.
 
     Returns the runs that were compared, in order, and the table.
 
-    With `against` each of the others is compared with that run alone. InputError when `out` is a run: its
+    With `against` each of the others is compared with that run alone; `helps` is a last card of the page, of
+    what was tried. InputError when `out` is a run: its
     page would be lost.
     """
-    _check_no_run(out)
+    check_no_run(out)
     runs = runs_against(runs, against)
     for run in runs:
         finish(run, progress)
-    return runs, _write_compared(runs, out, progress, against)
-
-
-def _write_compared(
-    runs: Sequence[Run],
-    out: Path,
-    progress: Progress,
-    against: Run | None = None,
-    helps: Tried | None = None,
-) -> pl.DataFrame:
     progress("comparing", 0, 1)
     table = paired(runs, against)
     write_parquet(table, out / "comparison.parquet")
     write_bytes(page(runs, table, helps), out / "report.html")
     progress("comparing", 1, 1)
-    return table
+    return runs, table
 
 
 def write_neighbourhoods(
@@ -271,7 +245,7 @@ def write_neighbourhoods(
     Writes `groups.parquet`, `biases.parquet`, `correlations.parquet` and `report.html`. InputError when `out`
     is a run: its page would be lost.
     """
-    _check_no_run(out)
+    check_no_run(out)
     for run in runs:
         finish(run, progress)
     found = neighbourhoods(runs, clusters=clusters, least=least, seed=seed, progress=progress)
@@ -290,7 +264,7 @@ def write_mitigation(
     Writes `systems.parquet`, `changes.parquet`, `parts.parquet` and `report.html`. InputError as for
     `equiview.studies.mitigation`, and when `out` is a run: its page would be lost.
     """
-    _check_no_run(out)
+    check_no_run(out)
     for run in (before, *after):
         finish(run, progress)
     found = mitigation(before, after, ratios)
@@ -298,60 +272,6 @@ def write_mitigation(
         write_parquet(getattr(found, name), out / f"{name}.parquet")
     write_bytes(mitigation_page(found, [before, *after]), out / "report.html")
     return found
-
-
-def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list[Run], pl.DataFrame]:
-    """Audit the embedded encoders on the embedded benchmarks, offline, and compare them in `out`."""
-    _check_no_run(out)
-    runs = []
-    with TemporaryDirectory() as folder:
-        store = Store(Path(folder))  # audits of one encoder share its vectors; nothing is kept
-        for benchmark, called, audits, encoders in DEMO:
-            items = load_benchmark(benchmark)
-            for name in encoders:
-                short = f"{name.partition(':')[2]}-{benchmark}"
-
-                def named(label: str, done: int, total: int, short: str = short) -> None:
-                    progress(f"{short}: {label}", done, total)
-
-                subject = load_subject(called.format(name))
-                subject = stored(subject, store) if isinstance(subject, Encoder) else subject
-                runs.append(
-                    audit(subject, items, audits, out / short, seed=seed, cache=False, progress=named)
-                )
-                progress("runs", len(runs), sum(len(entry[-1]) for entry in DEMO))
-        helps = _tried(out / "help", store, seed, progress)
-    return runs, _write_compared(runs, out, progress, helps=helps)
-
-
-def _tried(out: Path, store: Store, seed: int, progress: Progress) -> Tried:
-    """What helps the demo's skewed encoder: methods fitted on half of the images, judged on the others."""
-    from equiview.mitigation.lists.make import Ordering
-    from equiview.mitigation.lists.settings import ListMaking
-    from equiview.mitigation.vectors.make import Fitting
-
-    name, benchmark, audits, methods = TRIED
-    items, before = load_benchmark(benchmark), stored(load_encoder(name), store)
-    systems: dict[str, Subject] = {"as it is": before}
-    for method, given in methods.items():
-        maker = MAKERS.get(method)
-        settings = maker.settings.of({"subject": name, "benchmark": benchmark, "seed": seed} | given)
-        job: Job = (Ordering if issubclass(maker.settings, ListMaking) else Fitting)(settings, before, items)
-        made = make_in(maker, settings, out / method, progress, job=job)
-        systems[f"{method} by {given['by']}" if "by" in given else method] = load_subject(made.name)
-    judged = load_benchmark(f"held-out:{out / next(iter(methods))}")
-    runs = []
-    for called, subject in systems.items():
-        kept = stored(subject, store) if isinstance(subject, Encoder) else subject
-        folder = out / f"run-{called.replace(' ', '-')}"
-        runs.append(
-            audit(kept, judged, audits, folder, name=called, seed=seed, cache=False, progress=progress)
-        )
-    about = (
-        f"Tried on {name}: each method was fitted on half of the images of {benchmark}, and all are judged "
-        f"on the other half ({len(judged.images)} images). Read a change beside what it costs."
-    )
-    return tried(mitigation(runs[0], runs[1:]), runs, about)
 
 
 def write_transfer(
@@ -414,7 +334,8 @@ def _configured(maker: Maker[Any], settings: Mapping[str, Any] | Settings) -> Se
     return settings if isinstance(settings, Settings) else maker.settings.of(settings)
 
 
-def _check_no_run(out: Path) -> None:
+def check_no_run(out: Path) -> None:
+    """InputError where a folder is a run, whose page would be lost."""
     check_folder(out)
     if (out / "manifest.json").exists():
         raise InputError(f"{out}: holds a run, whose page would be overwritten; choose another folder")

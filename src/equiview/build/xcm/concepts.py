@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from equiview.build.history import History
 from equiview.build.step import Step
 from equiview.build.xcm.duplicates import cosines, repeats
 from equiview.build.xcm.settings import XcmSettings, needs, spoken, table_of_countries
@@ -161,8 +160,3 @@ def judged(table: pl.DataFrame, encoder: Encoder | None, same: float, progress: 
                 said = f"{concepts[left[other]]} ({likeness:.3f})"
                 results[left[place]] = "it says what another says", said
     return with_results(table.with_columns(item_id="concept"), results)
-
-
-def step_of(model: Any, progress: Progress) -> Step | None:
-    """A step that asks the writer, if there is one."""
-    return Step("concepts", model, History(), progress) if model else None

@@ -31,19 +31,8 @@ SHARD = 1000
 IMAGE = pl.Struct({"bytes": pl.Binary, "path": pl.String})
 KEPT = (
     *("concept_id", "image_id", "concept", "concept_country", "country", "title", "concept_in_native"),
-    *(
-        "query",
-        "text",
-        "url",
-        "page",
-        "author",
-        "licence",
-        "licence_url",
-        "width",
-        "height",
-        "sha256",
-        "labels",
-    ),
+    *("query", "text", "url", "page", "author", "licence", "licence_url"),
+    *("width", "height", "sha256", "labels"),
 )
 """Fields of an image beside `image`; those of the first line are the released ones."""
 

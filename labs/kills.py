@@ -120,6 +120,13 @@ def _pool(data: Path) -> None:
     pool(data / "pool")
 
 
+def _shown(data: Path) -> None:
+    from tests.build.xcm.world import concepts, folder
+
+    folder(data / "shown")
+    concepts(data / "shown.csv")
+
+
 def _objects(data: Path) -> None:
     from tests.build.removal.world import DOG, PERSON, coco
 
@@ -185,6 +192,14 @@ CASES = {
                               "--languages", "en,fr,de", "--out", str(out)),
         needs=_pool,
     ),
+    "xcm": Case(
+        lambda out: _equiview("build", "xcm", "--images", "folder:shown", "--concepts", "shown.csv",
+                              "--labeller", "none", "--text-encoder", "none",
+                              "--encoder", "pictogram:aligned", "--countries", "Germany,Japan,Kenya",
+                              "--smallest", "64", "--bits", "2",
+                              "--title", "killed", "--out", str(out)),
+        needs=_shown,
+    ),
     "review": Case(
         lambda out: _equiview("review", "review", "--export", str(out / "judgements.csv")), needs=_judged
     ),
@@ -202,8 +217,9 @@ CASES = {
     ),
     "embedded-demo": Case(lambda out: _equiview("demo", "--out", str(out))),
 }  # fmt: skip
-SHARES = {"observe": 50, "store": 50, "report": 35, "demo": 35, "ask": 20, "removal": 30, "knowrecall": 15,
-          "visrecall": 15, "xm3600": 15, "review": 15, "finetune": 10, "connector": 10}  # fmt: skip
+SHARES = {"observe": 50, "store": 50, "report": 35, "demo": 35, "ask": 20, "removal": 25, "knowrecall": 10,
+          "visrecall": 15, "xm3600": 10, "xcm": 15, "review": 15, "finetune": 10,
+          "connector": 10}  # fmt: skip
 """How many kills of each, of 300."""
 
 

@@ -95,3 +95,20 @@ def test_a_missing_part_says_where_to_get_it(tmp_path):
         load_benchmark(f"3xcm:{folder}")
     with pytest.raises(InputError, match="needs a folder: 3xcm:DIR"):
         load_benchmark("3xcm")
+
+
+def test_a_card_beside_it_says_what_it_is(tmp_path):
+    folder = release(tmp_path / "r")
+    card = folder / "croissant.json"
+    card.write_text('{"name": "Mine", "url": "https://mine.example", "license": "CC0"}')
+    read = load_benchmark(f"3xcm:{folder}")
+    assert (read.about, read.source, read.licence) == (
+        "1 trials of 1 concepts: Mine",
+        "https://mine.example",
+        "CC0",
+    )
+    card.write_text("{}")
+    assert load_benchmark(f"3xcm:{folder}").licence == "CC BY-NC-SA 4.0, research only"
+    card.write_text("[]")
+    with pytest.raises(InputError, match=r"croissant\.json: holds no object"):
+        load_benchmark(f"3xcm:{folder}")

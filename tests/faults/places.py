@@ -17,6 +17,9 @@ from tests.benchmarks.test_removals import write_removals
 from tests.benchmarks.test_xcm import release as write_release
 from tests.build.removal.world import DOG, PERSON, coco
 from tests.build.world import landmarks as write_landmarks
+from tests.build.xcm.world import CONCEPTS
+from tests.build.xcm.world import concepts as write_concepts
+from tests.build.xcm.world import folder as write_shown
 from tests.chat_server import chat_server
 from tests.conftest import write_world
 from tests.review.reviews import RIGHT, judge, opened, reviewers
@@ -137,6 +140,20 @@ def landmarks(place: Path) -> None:
     write_landmarks(place / "places")
 
 
+def shown(place: Path) -> None:
+    """`shown` and `shown.parquet`: images of concepts in countries; with concepts, labels and decisions."""
+    write_shown(place / "shown")
+    write_concepts(place / "concepts.csv")
+    files = sorted(path.relative_to(place) for path in (place / "shown").rglob("*.png"))
+    listed = {"path": [str(path) for path in files]}
+    pl.DataFrame(listed | {"concepts": [";".join(CONCEPTS.values())] * len(files)}).write_csv(
+        place / "labelled.csv"
+    )
+    searched = {"concept": [path.parts[1] for path in files], "country": [path.parts[2] for path in files]}
+    pl.DataFrame(listed | searched).write_parquet(place / "shown.parquet")
+    (place / "said.csv").write_text("item,question,value\njapan-0-1-eng,concept,yes\n")
+
+
 def trained(place: Path) -> None:
     """`tuned`: an embedded encoder with an adapter, trained on `photos`."""
     photos(place)
@@ -199,6 +216,7 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "log": log,
     "asked": asked,
     "landmarks": landmarks,
+    "shown": shown,
     "trained": trained,
     "begun": begun,
     "mitigated": mitigated,

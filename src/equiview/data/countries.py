@@ -18,7 +18,9 @@ from equiview.errors import InputError
 
 @cache
 def countries() -> pl.DataFrame:
-    """One row a country: country, code, language (ISO 639), language_name, commoncrawl_percent.
+    """One row a country: country, code, language (ISO 639), language_name, commoncrawl_percent, native_name.
+
+    `native_name` is what the country is called in its language.
 
     >>> countries().filter(country="Kenya")["language"].item()
     'sw'

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -16,6 +17,8 @@ from equiview.extras import require
 from equiview.io.tables import write_bytes
 from equiview.making.card import Input
 from equiview.subjects import Subject
+from equiview.subjects.encoders.checkpoint import Checkpoint
+from equiview.subjects.encoders.loading import library_bars_off
 from equiview.subjects.known import in_full, licence_of
 
 if TYPE_CHECKING:
@@ -46,6 +49,17 @@ def versions_with(subject: Subject) -> dict[str, str]:
     for library in ("torch", "transformers", "accelerate", "safetensors"):
         require(library, "train")
     return versions("torch", "transformers", "accelerate", "tokenizers") | dict(subject.versions)
+
+
+def save_checkpoint(checkpoint: Checkpoint, model: Any, folder: Path) -> None:
+    """Write a model of transformers: the weights as they are now, all else as in its checkpoint."""
+    for path in checkpoint.files:
+        if path not in checkpoint.weights and not path.name.endswith(".index.json"):
+            copy = folder / path.relative_to(checkpoint.folder)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    with library_bars_off():
+        model.save_pretrained(folder)
 
 
 def save_losses(out: Path, losses: Mapping[str, list[dict[str, float]]], unit: str) -> None:

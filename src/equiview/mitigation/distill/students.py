@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +12,9 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
+from equiview.mitigation.folder import save_checkpoint
 from equiview.subjects.distilled import STUDENT, TextModel, new_ngrams, ngrams_of
 from equiview.subjects.encoders.huggingface import HuggingFace
-from equiview.subjects.encoders.loading import library_bars_off
 from equiview.subjects.encoders.torch_encoder import readable
 from equiview.subjects.finetuned import new_heads
 
@@ -71,14 +70,7 @@ class Tower(Student):
 
     def save(self, folder: Path) -> None:
         """A checkpoint of transformers: the weights as they are now, all else as it was."""
-        checkpoint = self.tower.checkpoint
-        for path in checkpoint.files:
-            if path not in checkpoint.weights and not path.name.endswith(".index.json"):
-                copy = folder / path.relative_to(checkpoint.folder)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, copy)
-        with library_bars_off():
-            self.model.save_pretrained(folder)
+        save_checkpoint(self.tower.checkpoint, self.model, folder)
         if self.head is not None:
             _save(self.head, folder)
 

@@ -66,14 +66,6 @@ class Distillation(DerivedCard):
     length: int
 
 
-class Reader(EmbeddingModel):
-    """A text tower without images."""
-
-    def encode_images(self, images: Sequence[Image]) -> Any:
-        """A student sees nothing: its images are the encoder's."""
-        raise InputError(f"{self.called}: reads texts alone")
-
-
 class TextModel(HuggingFace):
     """A text model of transformers: the mean of its tokens, padding excluded, through a linear layer.
 
@@ -157,7 +149,7 @@ class TextModel(HuggingFace):
         return self.head((states * mask).sum(dim=1) / mask.sum(dim=1))
 
 
-class Ngrams(Reader):
+class Ngrams(EmbeddingModel):
     """A table of hashed n-grams and words, as the embedded encoders read, and two layers."""
 
     def __init__(self, folder: Path, weights: str) -> None:
@@ -180,6 +172,10 @@ class Ngrams(Reader):
         path = self.folder / STUDENT
         state = state_of(path)
         return filled(new_ngrams(len(state["out.bias"])), state, path).eval()
+
+    def encode_images(self, images: Sequence[Image]) -> Any:
+        """A student sees nothing: its images are the encoder's."""
+        raise InputError(f"{self.called}: reads texts alone")
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors of strings."""

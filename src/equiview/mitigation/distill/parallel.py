@@ -5,6 +5,7 @@ Texts of one image of a benchmark are parallel, and so are equal lines of files 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -101,8 +102,9 @@ def of_files(given: str, source: str) -> Parallel:
 
     InputError for a file that is missing, has another number of lines, or a line without a word.
     """
-    files = dict(part.split("=", 1) for part in given.split(",") if part.partition("=")[2])
-    if len(files) < 2 or len(files) != len(given.split(",")):
+    named = re.split(r",(?=[\w-]+=)", given)
+    files = dict(part.split("=", 1) for part in named if part.partition("=")[2])
+    if len(files) < 2 or len(files) != len(named):
         raise InputError(
             f"--parallel {given!r}: expected two languages or more, each once with its file, as in "
             f"{source}=FILE,de=FILE"
@@ -136,7 +138,8 @@ def of_files(given: str, source: str) -> Parallel:
     texts = Items("text", table, files[source])
     columns = np.tile(np.arange(wanted), len(codes))
     partners = csr_array((np.ones(len(columns), np.float32), columns, np.arange(len(columns) + 1)))
-    return Parallel(given, texts, texts.take(range(wanted)), partners)
+    name = f"{Path(files[source]).name} in {len(codes)} languages"
+    return Parallel(name, texts, texts.take(range(wanted)), partners)
 
 
 def joined(parts: Sequence[Parallel]) -> Parallel:

@@ -3,7 +3,7 @@
 Each student is taught by half of the concepts of the pictograms and judged on the other half by the audits
 of parity and prevalence, beside `pictogram:aligned`. That encoder had read the names of all concepts, without
 drawings, so a student is taught these as well, by files. Writes labs/results/distill.csv, the table of
-docs/mitigation/distill.md, and labs/results/distill_worth.csv in the columns of what `equiview advise` reads.
+docs/mitigation/distill.md, and what `equiview advise` reads.
 A folder (`--work`) keeps what is done, so that the same command goes on.
 """
 
@@ -24,12 +24,14 @@ from equiview import api
 from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
 from equiview.io.tables import write_bytes
+from equiview.studies import advise
 
 SUBJECTS = ("pictogram:english", "pictogram:skewed")
 MODEL = "`pictogram:aligned`"
 AS_IT_IS = "as it is"
 REPLICATES = 100
 RESULTS = Path(__file__).parent / "results"
+WORTH_OUT = Path(advise.__file__).parent / "worth" / "distill.csv"
 PAGE = Path(__file__).parents[1] / "docs" / "mitigation" / "distill.md"
 MARKS = ("<!-- measured: python -m labs.distill_miniature -->", "<!-- end of measured -->")
 
@@ -85,7 +87,7 @@ def main() -> None:
         place.mkdir(parents=True, exist_ok=True)
         found = pl.from_dicts(list(rows(place)))
     write_bytes(found.write_csv().encode(), RESULTS / "distill.csv")
-    write_bytes(worth(found).write_csv().encode(), RESULTS / "distill_worth.csv")
+    write_bytes(worth(found).write_csv().encode(), WORTH_OUT)
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])
@@ -148,7 +150,7 @@ def worth(found: pl.DataFrame) -> pl.DataFrame:
                 "method": f"distill --student {way.student}" + (" --parallel" if way.all_names else ""),
                 "command": way.command,
                 "needs": "vectors",
-                "system": subject,
+                "system": f"{subject}, taught the names that are asked" if way.all_names else subject,
                 "bias": bias,
                 "even": even,
                 "bias_before": before[column],

@@ -293,12 +293,12 @@ def test_a_folder_that_holds_something_else_is_left_alone(world, tmp_path):
 
 
 def test_a_defect_of_ours_exits_with_2(monkeypatch, capsys):
-    from equiview import api, cli
+    from equiview import cli
 
     def broken(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(api, "demo", broken)
+    monkeypatch.setattr("equiview.demo.demo", broken)
     monkeypatch.setattr(sys, "argv", ["equiview", "demo"])
     with pytest.raises(SystemExit) as stop:
         cli.main()

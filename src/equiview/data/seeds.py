@@ -12,3 +12,12 @@ def seed_for(seed: int, purpose: str) -> int:
     True
     """
     return seed << 32 | zlib.crc32(purpose.encode())
+
+
+def short_seed_for(seed: int, purpose: str) -> int:
+    """The same in 32 bits, for libraries that read no more of a seed: torch on a processor, and umap.
+
+    >>> short_seed_for(0, "training") != short_seed_for(1, "training")
+    True
+    """
+    return zlib.crc32(f"{seed}.{purpose}".encode())

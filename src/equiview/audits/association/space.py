@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from equiview.audits.association.settings import Silhouette
-from equiview.data.seeds import seed_for
+from equiview.data.seeds import short_seed_for
 from equiview.io.tables import Column
 from equiview.metrics import silhouette_samples
 
@@ -69,5 +69,5 @@ def _umap(vectors: NDArray[np.float32], seed: int) -> NDArray[np.float64] | None
         return None
     if len(vectors) < LEAST_MAPPED:
         return None
-    state = seed_for(seed, "umap") % 2**32
+    state = short_seed_for(seed, "umap")
     return np.asarray(UMAP(random_state=state, n_jobs=1).fit_transform(vectors), dtype=np.float64)

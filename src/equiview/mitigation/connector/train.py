@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equiview.data.seeds import seed_for
+from equiview.data.seeds import short_seed_for
 from equiview.data.vectors import one_each
 from equiview.errors import InputError
 from equiview.io.files import read_json
@@ -143,7 +143,7 @@ class Training(Job):
 
         data = self._encoded(self.examples[name], work.progress)
         with torch.random.fork_rng():
-            torch.manual_seed(seed_for(self.recipe.seed, "connector"))
+            torch.manual_seed(short_seed_for(self.recipe.seed, "connector"))
             connector = new_connector(data.vectors.shape[1], self.model.hidden, self.recipe.tokens)
         names = list(self.examples)
         if before := names[: names.index(name)]:

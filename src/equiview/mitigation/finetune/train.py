@@ -7,7 +7,7 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-from equiview.data.seeds import seed_for
+from equiview.data.seeds import short_seed_for
 from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
 from equiview.making import Job, Outcome, Task
@@ -94,7 +94,7 @@ class Training(Job):
         return Outcome()
 
     def _learn(self, work: Work, part: Path) -> None:
-        seed = seed_for(self.settings.seed, "adapter")
+        seed = short_seed_for(self.settings.seed, "adapter")
         kind = pkgutil.resolve_name(self.kind.trainee)
         trainee = kind(self._encoder(), self.pairs, self.recipe, seed, work.progress)
 

@@ -24,7 +24,7 @@ def made(place, method="project", **given):
 
 
 def stored_world(folder, *, gap=0.0, groups=("a", "b"), n=200, width=16, collapsed=False, seed=0):
-    """Vectors of images of two groups that stand `gap` apart, a caption each, and nothing else between them."""
+    """Vectors of images of groups that stand `gap` apart and differ in nothing else, with a caption each."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     of = np.arange(n) % len(groups)
@@ -128,8 +128,8 @@ def test_what_prompts_name_is_taken_away(tmp_path):
         load_subject(f"mitigated:{made(tmp_path / str(weight), weight=weight, directions=['prompts'])}")
         for weight in (0, 1000)
     )
-    words = Items("text", pl.DataFrame({"id": ["w", "m"], "text": ["a woman firefighter", "a man firefighter"]})
-                  .with_columns(language=pl.lit("en")))  # fmt: skip
+    texts = ["a woman firefighter", "a man firefighter"]
+    words = Items("text", pl.DataFrame({"id": texts, "text": texts, "language": "en"}))
 
     def gap(subject):
         vectors = np.asarray(subject.embed(words))

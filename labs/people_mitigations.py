@@ -2,8 +2,8 @@
 
 `python -m labs.people_mitigations`. People: fitted on half of the roles of `pictograms-people`, judged on
 the others by the social audit, and by how often the role of a drawing is told from its picture. Countries:
-fitted on a share of the concepts of `pictograms-culture`, judged on the others by the association audit. Every
-number is the mean of several such parts, and so are the ends of its interval. Writes
+fitted on a share of the concepts of `pictograms-culture`, judged on the others by the association audit.
+Every number is the mean of several such parts, and so are the ends of its interval. Writes
 labs/results/people_mitigations.csv, the rows for `equiview advise` to labs/results/people_worth.csv, and the
 tables of docs/mitigation/.
 """

@@ -101,10 +101,14 @@ def test_groups_have_one_mean_where_they_are_projected(tmp_path, side):
         assert (gaps[1] < 0.25) == projected
 
 
-def test_of_unbiased_vectors_little_is_changed(tmp_path):
-    """One direction of noise of sixteen is taken away: matches stay what they were."""
-    given = stored_world(tmp_path / "world")
-    subject = load_subject(f"mitigated:{made(tmp_path, **given)}")
+@pytest.mark.parametrize("method", ["project", "center", "leace"])
+def test_of_unbiased_vectors_little_is_changed(tmp_path, method):
+    """Two directions of noise of 32 are taken away at most: matches stay what they were."""
+    given = stored_world(tmp_path / "world", groups=("a", "b", "c"), n=600, width=32)
+    if method != "project":
+        del given["directions"]
+    by = ("gender",) if method == "project" else "gender"
+    subject = load_subject(f"mitigated:{made(tmp_path, method, by=by, **given)}")
     whole = load_benchmark(given["benchmark"])
     right = []
     for encoder in (subject.inner, subject):
@@ -112,8 +116,8 @@ def test_of_unbiased_vectors_little_is_changed(tmp_path):
             unit(np.asarray(encoder.embed(items))) for items in (whole.images, whole.need_texts())
         )
         right.append((np.argmax(texts @ images.T, axis=1) == np.arange(len(texts))).mean())
-    assert right[0] > 0.9
-    assert right[1] > right[0] - 0.05
+    assert right[0] > 0.85
+    assert right[1] > right[0] - 0.06
 
 
 def test_of_no_strength_nothing_is_changed_and_prompts_are_enough(tmp_path):
@@ -147,6 +151,8 @@ def test_prompts_of_ones_own(tmp_path):
         '[prompts.text]\ndark = "dark skin tone"\nlight = "light skin tone"\n'
     )
     folder = made(tmp_path, by=["skin"], prompts=[str(path)])
+    with pytest.raises(InputError, match="prompts are of 'skin', which is not projected out"):
+        made(tmp_path / "gender", prompts=[str(path)])
     card = api.make("project", {"subject": "pictogram:tied", "benchmark": PEOPLE, "by": ["skin"],
                                 "prompts": [str(path)]}, folder).card  # fmt: skip
     assert card.inputs["prompts of skin"].name == "skin.toml"
@@ -161,6 +167,14 @@ def test_prompts_of_ones_own(tmp_path):
         ({"directions": ["nothing"]}, "directions"),
         ({"benchmark": "pictograms"}, "have no attribute 'gender'"),
         ({"weight": -1.0}, "weight"),
+        ({"by": ["gender", "gender"]}, "names 'gender' twice"),
+        ({"alike": ["gender"]}, "'gender' is projected out"),
+        ({"prompts": ["a.toml"], "directions": ["images"]}, "are not asked"),
+        ({"prompts": ["nowhere.toml"]}, "nowhere.toml"),
+        (
+            {"benchmark": "pictograms-culture", "method": "center", "by": "continent"},
+            "no attribute 'continent'",
+        ),
     ],
 )
 def test_what_cannot_be_projected_is_said(tmp_path, given, said):

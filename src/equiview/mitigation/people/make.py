@@ -83,6 +83,12 @@ class Projecting(Making):
     def asked(self) -> dict[str, Prompts]:
         """Prompts by attribute: the user's own, else those that come with equiview."""
         own = [read_prompts(Path(name)) for name in self.settings.prompts]
+        for prompts in own:
+            if prompts.attribute not in self.settings.by:
+                raise InputError(
+                    f"{prompts.source}: its prompts are of {prompts.attribute!r}, which is not projected out "
+                    f"(--by is {','.join(self.settings.by)})"
+                )
         return shipped_prompts() | {prompts.attribute: prompts for prompts in own}
 
     def fitted(self, progress: Progress) -> Correction:
@@ -117,18 +123,15 @@ class Projecting(Making):
         place = np.full(len(self.benchmark.images), -1)
         place[self.fit] = np.arange(len(self.fit))
         first = np.unique(relevance.items, return_index=True)[1]
-        at = pl.Series(place[relevance.queries[first]])
+        at = place[relevance.queries[first]]
         captions = texts.take(relevance.items[first])
         alike = [name for name in self.settings.alike if name in self.images.table.columns]
         about = self.images.table.select(pl.col(alike).cast(pl.String)).with_columns(
             **{f"other {name}": groups for name, groups in self.groups.items()}
         )
         for name, groups in self.groups.items():
-            known = pl.Series(place >= 0)[relevance.queries[first]] & at.is_in(
-                groups.is_not_null().arg_true().cast(at.dtype).implode()
-            )
-            rows = known.arg_true().to_numpy()
-            images = at[rows].to_numpy()
+            rows = np.flatnonzero((at >= 0) & groups.is_not_null().to_numpy()[at])
+            images = at[rows]
             of = about.drop(f"other {name}")[images].with_columns(
                 value=groups[images], language=captions.table["language"][rows]
             )

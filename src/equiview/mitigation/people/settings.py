@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from equiview.data.fields import LanguageLabels
 from equiview.making import Option
@@ -48,3 +48,13 @@ class ProjectMaking(VectorMaking):
         default=("role", "concept", "family"),
         description="Attributes of images of which one value is never in both parts, where there are any.",
     )
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        if twice := [name for name in self.by if self.by.count(name) > 1]:
+            raise ValueError(f"by: names {twice[0]!r} twice")
+        if both := [name for name in self.alike if name in self.by]:
+            raise ValueError(f"alike: {both[0]!r} is projected out; a pair differs in it")
+        if self.prompts and "prompts" not in self.directions:
+            raise ValueError("prompts: are not asked; name prompts among the directions as well")
+        return self

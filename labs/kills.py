@@ -30,10 +30,10 @@ from equiview.io.tables import checksum
 
 CLOCK = "timings.json"
 SMALL_DEMO = (
-    "import sys; from pathlib import Path; from equiview import api;"
+    "import sys; from pathlib import Path; from equiview import demo;"
     "of = ('embeddings:world', 'embeddings:other');"
-    "api.DEMO = (('folder:world', '{}', ('prevalence',), of),);"
-    "api.demo(Path(sys.argv[1]))"
+    "demo.DEMO, demo.TRIED = (('folder:world', '{}', ('prevalence',), of),), None;"
+    "demo.demo(Path(sys.argv[1]))"
 )
 """The demo over small data: its embedded encoders take a minute."""
 
@@ -62,12 +62,20 @@ def _observed(data: Path, out: Path) -> None:
 MODELS = """
 from equiview.data.requests import Reply
 from equiview.subjects import Answerer
+from tests.build.pools import Speaker
 from tests.build.world import GOOD, SECOND, THIRD, World
 
 class Knower(World):
     fingerprint = "knower"
     def __init__(self, argument=""):
         super().__init__([GOOD, SECOND, THIRD])
+
+class Translator(Answerer):
+    fingerprint = "translator"
+    def replies(self, requests, images, progress):
+        speaker = Speaker()
+        for place, request in enumerate(requests):
+            yield place, Reply(speaker(request.prompt))
 
 class Guesser(Answerer):
     fingerprint = "guesser"
@@ -103,6 +111,20 @@ def _places(data: Path) -> None:
 
     _models(data)
     landmarks(data / "places")
+
+
+def _pool(data: Path) -> None:
+    from tests.build.pools import pool
+
+    _models(data)
+    pool(data / "pool")
+
+
+def _shown(data: Path) -> None:
+    from tests.build.xcm.world import concepts, folder
+
+    folder(data / "shown")
+    concepts(data / "shown.csv")
 
 
 def _objects(data: Path) -> None:
@@ -165,6 +187,19 @@ CASES = {
                               "--out", str(out)),
         needs=_places,
     ),
+    "xm3600": Case(
+        lambda out: _equiview("build", "xm3600", "pool/in", "--translator", "models:Translator",
+                              "--languages", "en,fr,de", "--out", str(out)),
+        needs=_pool,
+    ),
+    "xcm": Case(
+        lambda out: _equiview("build", "xcm", "--images", "folder:shown", "--concepts", "shown.csv",
+                              "--labeller", "none", "--text-encoder", "none",
+                              "--encoder", "pictogram:aligned", "--countries", "Germany,Japan,Kenya",
+                              "--smallest", "64", "--bits", "2",
+                              "--title", "killed", "--out", str(out)),
+        needs=_shown,
+    ),
     "review": Case(
         lambda out: _equiview("review", "review", "--export", str(out / "judgements.csv")), needs=_judged
     ),
@@ -182,8 +217,9 @@ CASES = {
     ),
     "embedded-demo": Case(lambda out: _equiview("demo", "--out", str(out))),
 }  # fmt: skip
-SHARES = {"observe": 50, "store": 55, "report": 40, "demo": 40, "ask": 20, "removal": 30, "knowrecall": 15,
-          "visrecall": 15, "review": 15, "finetune": 10, "connector": 10}  # fmt: skip
+SHARES = {"observe": 50, "store": 50, "report": 35, "demo": 35, "ask": 20, "removal": 25, "knowrecall": 10,
+          "visrecall": 15, "xm3600": 10, "xcm": 15, "review": 15, "finetune": 10,
+          "connector": 10}  # fmt: skip
 """How many kills of each, of 300."""
 
 

@@ -119,6 +119,21 @@ def test_a_second_demo_in_the_same_folder_does_nothing_again(demo):
     assert (out / "skewed-pictograms" / "report.html").stat().st_mtime_ns == report
 
 
+def test_what_would_help_was_tried_and_what_does_not_is_said(demo, window):
+    out, _ = demo
+    before, level, center = (
+        Run.open(out / "help" / f"run-{name}").estimates.one("exposure ratio", 10, tier="low")
+        for name in ("as-it-is", "level", "center")
+    )
+    assert level.low > before.high
+    assert center.value < before.value  # the remedy of the literature makes it worse here
+    window.open(out / "report.html")
+    text = window.run("return document.getElementById('opening').innerText")
+    assert "What would help?" in text
+    assert "level: changed exposure ratio@10, low tier by +0." in text
+    assert "center: changed exposure ratio@10, low tier by -0." in text
+
+
 def test_alignment_buys_parity(demo):
     _, printed = demo
     rows = pl.from_dicts(printed["comparison"]).filter(

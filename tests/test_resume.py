@@ -1,4 +1,4 @@
-"""A real process killed at random moments ends with the bytes of an undisturbed one: 17 kills of 300."""
+"""A real process killed at random moments ends with the bytes of an undisturbed one: 20 kills of 300."""
 
 from collections.abc import Iterator
 
@@ -16,6 +16,8 @@ KILLS = {
     "removal": 3,
     "knowrecall": 1,
     "visrecall": 1,
+    "xm3600": 1,
+    "xcm": 2,
     "review": 1,
 }
 TRAININGS = {"finetune", "connector"}

@@ -6,7 +6,6 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import polars as pl
@@ -32,27 +31,15 @@ from equiview.report import page, page_of
 from equiview.report.domains import with_domains
 from equiview.report.mitigation import mitigation_page
 from equiview.report.neighbourhoods import neighbourhoods_page
+from equiview.report.page import Tried
 from equiview.report.paper import FORMATS, render
-from equiview.store import Store, StoredAnswerer, readable_part, stored, stored_answers
+from equiview.store import StoredAnswerer, readable_part, stored, stored_answers
 from equiview.studies import Changed, Neighbourhoods, mitigation, neighbourhoods, paired, runs_against
-from equiview.subjects import SUBJECTS, Answerer, Encoder, Subject, load_subject
+from equiview.subjects import SUBJECTS, Answerer, Subject, load_subject
 from equiview.subjects.chat.base import Budget
 from equiview.subjects.known import known_models
 from equiview.subjects.verify import verify as verify_subject
 
-LANGUAGES = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
-DEMO = (
-    ("pictograms", "{}", ("prevalence", "parity"), LANGUAGES),
-    ("pictograms-culture", "{}", ("association",), LANGUAGES),
-    ("pictograms-quiz", "choice:{}", ("knowledge",), LANGUAGES),
-    ("pictograms-people", "{}", ("social",), ("pictogram:tied", "pictogram:untied")),
-)
-"""Benchmark, how an encoder is asked, audits, and which encoders."""
-AFTER_DEMO = (
-    "Does an encoder name objects that are not there? "
-    "equiview audit pictogram:scenes --benchmark scenes --audit decorrelation --out scenes"
-)
-"""What the demo leaves to the reader."""
 PLANNED = {
     "audit": pl.String, "model": pl.String, "purpose": pl.String, "requests": pl.Int64, "pictures": pl.Int64,
     "kept": pl.Int64, "input_tokens": pl.Int64, "output_tokens": pl.Int64, "dollars": pl.Float64,
@@ -217,31 +204,31 @@ def advise(run: Run, progress: Progress = silent) -> pl.DataFrame:
 
 
 def write_comparison(
-    runs: Sequence[Run], out: Path, progress: Progress = silent, *, against: Run | None = None
+    runs: Sequence[Run],
+    out: Path,
+    progress: Progress = silent,
+    *,
+    against: Run | None = None,
+    helps: Tried | None = None,
 ) -> tuple[list[Run], pl.DataFrame]:
     """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out`.
 
     Returns the runs that were compared, in order, and the table.
 
-    With `against` each of the others is compared with that run alone. InputError when `out` is a run: its
+    With `against` each of the others is compared with that run alone; `helps` is a last card of the page, of
+    what was tried. InputError when `out` is a run: its
     page would be lost.
     """
-    _check_no_run(out)
+    check_no_run(out)
     runs = runs_against(runs, against)
     for run in runs:
         finish(run, progress)
-    return runs, _write_compared(runs, out, progress, against)
-
-
-def _write_compared(
-    runs: Sequence[Run], out: Path, progress: Progress, against: Run | None = None
-) -> pl.DataFrame:
     progress("comparing", 0, 1)
     table = paired(runs, against)
     write_parquet(table, out / "comparison.parquet")
-    write_bytes(page(runs, table), out / "report.html")
+    write_bytes(page(runs, table, helps), out / "report.html")
     progress("comparing", 1, 1)
-    return table
+    return runs, table
 
 
 def write_neighbourhoods(
@@ -258,7 +245,7 @@ def write_neighbourhoods(
     Writes `groups.parquet`, `biases.parquet`, `correlations.parquet` and `report.html`. InputError when `out`
     is a run: its page would be lost.
     """
-    _check_no_run(out)
+    check_no_run(out)
     for run in runs:
         finish(run, progress)
     found = neighbourhoods(runs, clusters=clusters, least=least, seed=seed, progress=progress)
@@ -277,7 +264,7 @@ def write_mitigation(
     Writes `systems.parquet`, `changes.parquet`, `parts.parquet` and `report.html`. InputError as for
     `equiview.studies.mitigation`, and when `out` is a run: its page would be lost.
     """
-    _check_no_run(out)
+    check_no_run(out)
     for run in (before, *after):
         finish(run, progress)
     found = mitigation(before, after, ratios)
@@ -285,29 +272,6 @@ def write_mitigation(
         write_parquet(getattr(found, name), out / f"{name}.parquet")
     write_bytes(mitigation_page(found, [before, *after]), out / "report.html")
     return found
-
-
-def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list[Run], pl.DataFrame]:
-    """Audit the embedded encoders on the embedded benchmarks, offline, and compare them in `out`."""
-    _check_no_run(out)
-    runs = []
-    with TemporaryDirectory() as folder:
-        store = Store(Path(folder))  # audits of one encoder share its vectors; nothing is kept
-        for benchmark, called, audits, encoders in DEMO:
-            items = load_benchmark(benchmark)
-            for name in encoders:
-                short = f"{name.partition(':')[2]}-{benchmark}"
-
-                def named(label: str, done: int, total: int, short: str = short) -> None:
-                    progress(f"{short}: {label}", done, total)
-
-                subject = load_subject(called.format(name))
-                subject = stored(subject, store) if isinstance(subject, Encoder) else subject
-                runs.append(
-                    audit(subject, items, audits, out / short, seed=seed, cache=False, progress=named)
-                )
-                progress("runs", len(runs), sum(len(entry[-1]) for entry in DEMO))
-    return runs, _write_compared(runs, out, progress)
 
 
 def write_transfer(
@@ -370,7 +334,8 @@ def _configured(maker: Maker[Any], settings: Mapping[str, Any] | Settings) -> Se
     return settings if isinstance(settings, Settings) else maker.settings.of(settings)
 
 
-def _check_no_run(out: Path) -> None:
+def check_no_run(out: Path) -> None:
+    """InputError where a folder is a run, whose page would be lost."""
     check_folder(out)
     if (out / "manifest.json").exists():
         raise InputError(f"{out}: holds a run, whose page would be overwritten; choose another folder")

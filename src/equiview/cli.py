@@ -101,21 +101,21 @@ def _check_words(words: list[str]) -> None:
             raise InputError(f"{word!r} is not UTF-8; rename that file or folder") from None
 
 
-@app.command()
-def demo(
+@app.command("demo")
+def demo_(
     out: Annotated[Path, typer.Option(help="Folder for the runs and the report.")] = Path("equiview-demo"),
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Audit the embedded encoders on real pictures named in 36 languages; offline, under a minute."""
-    from equiview import api
+    from equiview import demo
     from equiview.report.progress import progress_bars
 
     with progress_bars(as_json) as progress:
-        runs, table = api.demo(out, seed=seed, progress=progress)
+        runs, table = demo.demo(out, seed=seed, progress=progress)
     _show(runs, table, out / "report.html", as_json)
     if not as_json:
-        print(f"\n{api.AFTER_DEMO}")
+        print(f"\n{demo.AFTER}")
 
 
 @app.command()

@@ -193,6 +193,40 @@ def fairface(place: Path) -> None:
         picture(place / "val" / f"{n}.jpg")
 
 
+def geode(place: Path) -> None:
+    """Two pictures of each of four objects, from five countries in three regions."""
+    rows = []
+    countries = {
+        "Egypt": "Africa",
+        "Japan": "EastAsia",
+        "Italy": "Europe",
+        "Spain": "Europe",
+        "China": "EastAsia",
+    }
+    for number, name in enumerate(("hand_soap", "dog", "stove", "plate_of_food")):
+        for country, region in countries.items():
+            file = f"{number:03}.{name}/{region}_{country}_{name}_1.jpg"
+            rows.append(f"{file},{name},{region},{country}")
+            picture(place / "images" / file)
+    lines(place / "index.csv", "file_path,object,region,ip_country", *rows)
+
+
+def dollarstreet(place: Path) -> None:
+    """The full table and that of ImageNet's test images."""
+    head = "id,country.name,country.id,region.id,type,imageRelPath,topics,place,income"
+    homes = {"Burundi": ("bi", "af", "26.99"), "India": ("in", "as", "245.5"), "Peru": ("pe", "am", "1250")}
+    rows = []
+    for number, (country, (code, region, income)) in enumerate(homes.items()):
+        for kind, topics in (("a", "['stoves']"), ("b", "['beds', \"kids' beds\"]"), ("c", '[""soap""]')):
+            name = f"5d4b{number}{kind}"
+            listed = topics if topics.startswith('[""') else topics.replace('"', '""')
+            file = f"assets/{name}/{name}.jpg"
+            rows.append(f'{name},{country},{code},{region},image,{file},"{listed}",homes,{income}')
+            picture(place / "dataset_dollarstreet" / file)
+    lines(place / "dataset_dollarstreet/images_v2.csv", head, *rows)
+    lines(place / "dataset_dollarstreet/images_v2_imagenet_test.csv", head, *rows[::2])
+
+
 def phase(place: Path) -> None:
     def person(region, gender):
         traits = {"age": "adult", "gender": gender, "skintone": "lighter", "ethnicity": "white",
@@ -270,6 +304,8 @@ LAYOUTS = {
     "coco": coco,
     "coco-people": coco_people,
     "fairface": fairface,
+    "geode": geode,
+    "dollarstreet": dollarstreet,
     "flickr30k": flickr30k,
     "knowrecall": knowrecall,
     "multi30k": multi30k,

@@ -13,6 +13,7 @@ from equiview.benchmarks.release import RELEASES
 from equiview.benchmarks.trials import SCHEMA as TRIALS
 from equiview.benchmarks.visrecall import LANDMARKS, NAMES
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
+from equiview.benchmarks.xm3600 import TRANSLATED_BY
 from equiview.errors import InputError
 from tests.benchmarks import layouts
 from tests.benchmarks.layouts import LAYOUTS
@@ -128,6 +129,8 @@ def test_xm3600_reads_the_older_code_of_hebrew_and_leaves_blanks_out(tmp_path):
         ([{"image/key": "k", "image/locale": "en", "en": {}}], "line 1, en: field 'caption' is missing"),
         ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a"]}}] * 2, "2: image 'k' is rep"),
         ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a\ud800"]}}], "1: a text holds half"),
+        ([{"image/key": "k", "image/locale": "en", "en": {"caption": ["a", "b"], TRANSLATED_BY: ["m"]}}],
+         f"1, en: 2 captions, but {TRANSLATED_BY} names 1 models"),
     ],
 )  # fmt: skip
 def test_xm3600_names_the_line_that_is_wrong(tmp_path, rows, message):

@@ -54,6 +54,11 @@ def test_the_release_is_read_in_its_layout(tmp_path):
     assert benchmark.images.pictures([0])[0].size == (4, 4)
 
 
+def test_a_country_of_a_trial_that_no_image_has_is_named(tmp_path):
+    with pytest.raises(InputError, match="no language is known for country Atlantis"):
+        load_benchmark(f"3xcm:{release(tmp_path / 'r', query_country='Atlantis')}")
+
+
 def test_the_hub_is_asked_only_when_named(tmp_path, monkeypatch):
     import huggingface_hub
 
@@ -90,3 +95,20 @@ def test_a_missing_part_says_where_to_get_it(tmp_path):
         load_benchmark(f"3xcm:{folder}")
     with pytest.raises(InputError, match="needs a folder: 3xcm:DIR"):
         load_benchmark("3xcm")
+
+
+def test_a_card_beside_it_says_what_it_is(tmp_path):
+    folder = release(tmp_path / "r")
+    card = folder / "croissant.json"
+    card.write_text('{"name": "Mine", "url": "https://mine.example", "license": "CC0"}')
+    read = load_benchmark(f"3xcm:{folder}")
+    assert (read.about, read.source, read.licence) == (
+        "1 trials of 1 concepts: Mine",
+        "https://mine.example",
+        "CC0",
+    )
+    card.write_text("{}")
+    assert load_benchmark(f"3xcm:{folder}").licence == "CC BY-NC-SA 4.0, research only"
+    card.write_text("[]")
+    with pytest.raises(InputError, match=r"croissant\.json: holds no object"):
+        load_benchmark(f"3xcm:{folder}")

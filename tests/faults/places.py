@@ -12,10 +12,14 @@ from equiview.api import audit, make, write_figures
 from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
 from tests.benchmarks.layouts import LAYOUTS
+from tests.benchmarks.test_own_trials import write_culture
 from tests.benchmarks.test_removals import write_removals
 from tests.benchmarks.test_xcm import release as write_release
 from tests.build.removal.world import DOG, PERSON, coco
 from tests.build.world import landmarks as write_landmarks
+from tests.build.xcm.world import CONCEPTS
+from tests.build.xcm.world import concepts as write_concepts
+from tests.build.xcm.world import folder as write_shown
 from tests.chat_server import chat_server
 from tests.conftest import write_world
 from tests.review.reviews import RIGHT, judge, opened, reviewers
@@ -136,6 +140,20 @@ def landmarks(place: Path) -> None:
     write_landmarks(place / "places")
 
 
+def shown(place: Path) -> None:
+    """`shown` and `shown.parquet`: images of concepts in countries; with concepts, labels and decisions."""
+    write_shown(place / "shown")
+    write_concepts(place / "concepts.csv")
+    files = sorted(path.relative_to(place) for path in (place / "shown").rglob("*.png"))
+    listed = {"path": [str(path) for path in files]}
+    pl.DataFrame(listed | {"concepts": [";".join(CONCEPTS.values())] * len(files)}).write_csv(
+        place / "labelled.csv"
+    )
+    searched = {"concept": [path.parts[1] for path in files], "country": [path.parts[2] for path in files]}
+    pl.DataFrame(listed | searched).write_parquet(place / "shown.parquet")
+    (place / "said.csv").write_text("item,question,value\njapan-0-1-eng,concept,yes\n")
+
+
 def trained(place: Path) -> None:
     """`tuned`: an embedded encoder with an adapter, trained on `photos`."""
     photos(place)
@@ -172,6 +190,23 @@ def begun(place: Path) -> None:
     Path("made/removals.parquet").unlink()
 
 
+def geode_names(place: Path) -> None:
+    """`data`: a copy of GeoDE; `names.csv`: names of its objects in a language of none of its countries."""
+    LAYOUTS["geode"](place / "data")
+    (place / "names.csv").write_text("concept,language,text\ndog,sw,mbwa\nstove,sw,jiko\n")
+
+
+def culture(place: Path) -> None:
+    """`culture`: images of concepts and countries without pictures, and names of the concepts."""
+    write_culture(place / "culture")
+
+
+def captioned(place: Path) -> None:
+    """`photos`, with captions in two languages, one more is wanted; `said.csv` of a review."""
+    photos(place)
+    (place / "said.csv").write_text("item,question,value\ni0-fr-1,fluency,no\n")
+
+
 PLACES: dict[str, Callable[[Path], None]] = {
     "vectors": vectors,
     "parquet": parquet,
@@ -185,8 +220,12 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "log": log,
     "asked": asked,
     "landmarks": landmarks,
+    "shown": shown,
     "trained": trained,
     "begun": begun,
     "mitigated": mitigated,
     "people": people,
+    "geode-names": geode_names,
+    "culture": culture,
+    "captioned": captioned,
 } | {name: (lambda place, layout=layout: layout(place / "data")) for name, layout in LAYOUTS.items()}

@@ -26,7 +26,13 @@ SHIPPED = {"pictograms", "pictograms-culture", "pictograms-people", "pictograms-
 AUDIT = ("--audit", "prevalence", "--out", "out", "--setting", "prevalence.replicates=100")
 ASKED = ("--benchmark", "knowrecall:data", "--audit", "knowledge", "--out", "out")
 MADE = ("--out", "made")
+POOL = ("build", "xm3600", "photos", "--translator", "chat:x/y", "--languages", "en,fr", *MADE)
 BUILD = ("build", "removal", "coco:data", "--fill", "mean", *MADE)
+TRIPLETS = ("build", "xcm", "--images", "folder:shown", "--labeller", "pictogram:aligned",
+            "--encoder", "none", "--text-encoder", "none", "--countries", "Germany,Japan,Kenya",
+            "--smallest", "64", "--concepts", "concepts.csv", "--labelled", "labelled.csv",
+            *MADE)  # fmt: skip
+DECIDED = (*TRIPLETS, "--decisions", "said.csv")
 TUNED = ("audit", "finetuned:tuned", "--benchmark", "folder:photos", *AUDIT)
 CORRECTED = ("audit", "mitigated:corrected", "--benchmark", "folder:world", *AUDIT)
 ORDERED = ("audit", "reranked:ordered", "--benchmark", "folder:world", *AUDIT)
@@ -56,6 +62,13 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
         "places/landmarks.csv",
         ("build", "knowrecall", "places", "--writer", "chat:x/y", *MADE),
     ),
+    ("shown", "concepts.csv", TRIPLETS),
+    ("shown", "labelled.csv", TRIPLETS),
+    ("shown", "shown.parquet", (*TRIPLETS[:2], "--images", "table:shown.parquet", *TRIPLETS[4:])),
+    ("shown", "said.csv", DECIDED),
+    ("captioned", "photos/images.csv", POOL),
+    ("captioned", "photos/texts.csv", POOL),
+    ("captioned", "said.csv", (*POOL, "--decisions", "said.csv")),
     ("trained", "tuned/finetune.json", TUNED),
     ("trained", "tuned/model/heads.safetensors", TUNED),
     ("mitigated", "corrected/mitigation.json", CORRECTED),

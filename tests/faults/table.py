@@ -30,6 +30,8 @@ def audit(subject: str, benchmark: str, *more: str) -> tuple[str, ...]:
 WITHOUT = ("audit", "embeddings:world", "--benchmark", "folder:world", "--out")
 VECTORS = audit("embeddings:world", "folder:world")
 PHOTOS = audit("pictogram:aligned", "folder:photos", "--no-cache")
+CULTURE = ("--benchmark", "folder:culture", "--out", "out")
+TRIALS = ("audit", "pictogram:aligned", *CULTURE, "--audit", "association")
 READ = "embeddings:data"  # the benchmark is read before any vector
 
 FILES: list[tuple[str, str, tuple[str, ...]]] = [
@@ -57,6 +59,11 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
     ("xtd", "data/XTD10/test_1kcaptions_es.txt", audit(READ, "xtd:data")),
     ("xflickrco", "data/annotations/de/test.jsonl", audit(READ, "xflickrco:data")),
     ("fairface", "data/fairface_label_val.csv", audit(READ, "fairface:data")),
+    ("geode", "data/index.csv", audit(READ, "geode:data")),
+    ("geode-names", "names.csv", audit(READ, "geode:data,names=names.csv")),
+    ("dollarstreet", "data/dataset_dollarstreet/images_v2.csv", audit(READ, "dollarstreet:data")),
+    ("culture", "culture/images.csv", TRIALS),
+    ("culture", "culture/texts.csv", TRIALS),
     ("phase", "data/phase_gcc_val_regions_20221101.json", audit(READ, "phase:data")),
     ("coco-people", "data/images_val2014.csv", audit(READ, "coco-people:data")),
     ("vqav2", "data/v2_OpenEnded_mscoco_val2014_questions.json", audit(READ, "vqav2:data")),

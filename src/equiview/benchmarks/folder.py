@@ -2,7 +2,8 @@
 
 `images.csv` (or .parquet) has `id` and, if there are pictures, `path` (relative to the folder). In a Parquet
 file they may be bytes in `picture`, or in `image` as Hugging Face's `datasets` writes them. `texts.csv` (or
-.parquet) has `id`, `text`, `language` and `image_id`. Every further column is an attribute.
+.parquet) has `id`, `text`, `language` and `image_id`; names of what images show have `concept` instead, and
+are of all images of that `concept`. Every further column is an attribute.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
+from equiview.benchmarks.base import Benchmark, benchmark, same_attribute, same_image
 from equiview.data.items import IMAGES, TEXTS, Items, with_pictures
 from equiview.errors import InputError
 from equiview.io.tables import Schema, read_table
@@ -28,11 +29,12 @@ def folder(argument: str) -> Benchmark:
         raise InputError("benchmark 'folder' needs a folder: folder:DIR")
     place = Path(argument).expanduser()
     images, texts = read_images(place), read_texts(place)
+    names = "image_id" not in texts.table.columns and "concept" in texts.table.columns
     return Benchmark(
         name=f"folder:{place.name}",
         images=images,
         texts=texts,
-        relevance=same_image(images, texts),
+        relevance=same_attribute(images, texts, "concept") if names else same_image(images, texts),
         about="images and texts of the user's own",
     )
 

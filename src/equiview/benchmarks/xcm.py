@@ -5,6 +5,8 @@ release, each as Parquet or CSV: `benchmark` (the trials) and `image_metadata` (
 `NAME.csv`, `NAME.parquet` or `NAME/*.parquet`. Pictures are in the metadata's `image` column, as the release
 exports them, or in `images/IMAGE_ID.*`. The release is for research only (CC BY-NC-SA 4.0) and is not part of
 equiview.
+
+A folder that `equiview build xcm` made has the same layout, and says in `croissant.json` what it is.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ from pathlib import Path
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
-from equiview.benchmarks.release import Release, files_by_stem
+from equiview.benchmarks.release import Release, files_by_stem, optional_text
 from equiview.benchmarks.trials import ROLES, SCHEMA, with_languages
 from equiview.data.countries import languages_of
 from equiview.data.items import Items, with_pictures
 from equiview.errors import InputError
+from equiview.io.files import is_file, read_json
 from equiview.io.tables import Column, Schema, read_table
 
 
@@ -35,6 +38,8 @@ RELEASE = Release(
     needs=tuple(_patterns(name) for name in ("benchmark", "image_metadata")),
 )
 RELEASED_TRIALS, RELEASED_CONCEPTS = 11_723, 137
+CARD = "croissant.json"
+"""Beside a benchmark that was built with equiview: what it is, for machines."""
 PREFIX = {
     "semantic": "semantically_relevant_candidate",
     "cultural": "culturally_relevant_candidate",
@@ -90,11 +95,15 @@ def xcm(argument: str) -> Benchmark:
             "country": trials["query_country"],
         }
     )
-    return RELEASE.benchmark(
+    about, source, licence = _origin(place, trials)
+    return Benchmark(
+        RELEASE.name,
         images,
         texts,
         same_attribute(images, texts, "concept"),
-        about=_describe(trials),
+        about,
+        source,
+        licence,
         tables={"trials": with_languages(table, images)},
         schemas={"trials": SCHEMA},
     )
@@ -150,10 +159,18 @@ def _text_id() -> pl.Expr:
     return pl.concat_str("country", "concept", "concept_in_native", separator=":").alias("text_id")
 
 
-def _describe(trials: pl.DataFrame) -> str:
+def _origin(place: Path, trials: pl.DataFrame) -> tuple[str, str, str]:
+    """What it is, its source and its licence: the release's, or what a card beside it says."""
     concepts = trials["query_concept"].n_unique()
     size = f"{len(trials):,} trials of {concepts} concepts"
+    if is_file(path := place / CARD):
+        card = read_json(path)
+        if not isinstance(card, dict):
+            raise InputError(f"{path}: holds no object; restore it, or remove it")
+        name, url, licence = (optional_text(card, field, str(path)) for field in ("name", "url", "license"))
+        return f"{size}: {name or place.name}", url or RELEASE.source, licence or RELEASE.licence
     if (len(trials), concepts) == (RELEASED_TRIALS, RELEASED_CONCEPTS):
-        return f"{size}, the whole release"
+        return f"{size}, the whole release", RELEASE.source, RELEASE.licence
     release = f"{RELEASED_TRIALS:,} trials and {RELEASED_CONCEPTS} concepts"
-    return f"{size}; the release has {release}, so this is a part of it"
+    part = f"{size}; the release has {release}, so this is a part of it"
+    return part, RELEASE.source, RELEASE.licence

@@ -2,12 +2,17 @@
 
 `captions.jsonl` and the images in `images/KEY.jpg`. All captions of all languages, about 261,000, are texts
 of one pool; text `KEY-LANG-N` is the N-th caption (from 1) of image KEY in language LANG.
+
+`equiview build xm3600` writes the same, with a field `caption/translated_by` beside `caption` where a model
+has translated: its name for each caption. Texts then have `translated_by`, null for those of people.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+
+import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import (
@@ -18,6 +23,7 @@ from equiview.benchmarks.release import (
     text_items,
     texts_field,
 )
+from equiview.data.items import Items
 from equiview.data.languages import languages
 from equiview.errors import InputError
 
@@ -29,6 +35,7 @@ XM3600 = Release(
     needs=(("captions.jsonl", "*/captions.jsonl"),),
 )
 IMAGES, LANGUAGES = 3600, 36
+TRANSLATED_BY = "caption/translated_by"
 
 
 @benchmark("xm3600", usage=("xm3600:DIR",), about="Crossmodal-3600: 3,600 images captioned in 36 languages")
@@ -36,7 +43,8 @@ def xm3600(argument: str) -> Benchmark:
     """Read the release; images have the attribute `locale`, texts have `image_id` and `slot`."""
     place, _ = XM3600.open(argument)
     path = XM3600.find(place)
-    entries = list(_entries(path))
+    translators: dict[str, str] = {}
+    entries = list(_entries(path, translators))
     names = {key: f"{key}.jpg" for key, _, _ in entries}
     locales = {"locale": [locale for _, locale, _ in entries]}
     images = image_items(place, names, ("images", ".", "images/images"), path, locales)
@@ -47,14 +55,17 @@ def xm3600(argument: str) -> Benchmark:
         for slot, text in enumerate(strings, start=1)
     )
     texts = text_items(rows, path)
+    if translators:
+        by = texts.ids.replace_strict(translators, default=None, return_dtype=pl.String)
+        texts = Items("text", texts.table.with_columns(translated_by=by), texts.source)
     n_languages = texts.table["language"].n_unique()
     part = "" if (len(images), n_languages) == (IMAGES, LANGUAGES) else ", a part of the release"
     about = f"{len(images):,} images, {len(texts):,} captions in {n_languages} languages{part}"
     return XM3600.benchmark(images, texts, about=about)
 
 
-def _entries(path: Path) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
-    """(key, locale, captions by language) of each line."""
+def _entries(path: Path, translators: dict[str, str]) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
+    """(key, locale, captions by language) of each line; adds to `translators` those of texts, by id."""
     # The release writes Hebrew by its older code.
     codes = {code: code for code in languages()["code"]} | {"iw": "he"}
     keys: set[str] = set()
@@ -71,4 +82,14 @@ def _entries(path: Path) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
         if key in keys:
             raise InputError(f"{where}: image {key!r} is repeated")
         keys.add(key)
+        for name, code in codes.items():
+            if name in content and TRANSLATED_BY in content[name]:
+                models = texts_field(content[name], TRANSLATED_BY, f"{where}, {name}")
+                if len(models) != len(captions[code]):
+                    raise InputError(
+                        f"{where}, {name}: {len(captions[code])} captions, but {TRANSLATED_BY} names "
+                        f"{len(models)} models"
+                    )
+                numbered = enumerate(models, start=1)
+                translators.update((f"{key}-{code}-{slot}", model) for slot, model in numbered)
         yield key, locale, captions

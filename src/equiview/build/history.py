@@ -60,9 +60,7 @@ class History:
         >>> history.rejections().row(0)
         ('rules', 'the answer is not among the options', 1)
         """
-        wrong = self.table.filter(~pl.col("passed"))
-        counted = wrong.group_by("step", "reason", maintain_order=True)
-        return counted.agg(candidates=pl.col("item_id").n_unique())
+        return rejections_of(self.table)
 
     def nothing_left(self, place: object, what: str) -> InputError:
         """The error that no candidate of `place` is left, with the most frequent reasons."""
@@ -72,10 +70,22 @@ class History:
 
     def write(self, folder: Path, left: Mapping[str, int]) -> None:
         """Write all rows, the rejections, and the number of candidates left after each step."""
-        write_parquet(self.table, folder / "history.parquet")
-        write_bytes(safe_csv(self.rejections()).encode(), folder / "rejections.csv")
-        counts = pl.DataFrame({"step": list(left), "left": list(left.values())})
-        write_bytes(safe_csv(counts).encode(), folder / "counts.csv")
+        write_history(self.table, folder, left)
+
+
+def rejections_of(table: pl.DataFrame) -> pl.DataFrame:
+    """The number of candidates rejected in each step of a history for each reason."""
+    wrong = table.filter(~pl.col("passed"))
+    counted = wrong.group_by("step", "reason", maintain_order=True)
+    return counted.agg(candidates=pl.col("item_id").n_unique())
+
+
+def write_history(table: pl.DataFrame, folder: Path, left: Mapping[str, int]) -> None:
+    """Write a history, its rejections, and the number of candidates left after each step."""
+    write_parquet(table, folder / "history.parquet")
+    write_bytes(safe_csv(rejections_of(table)).encode(), folder / "rejections.csv")
+    counts = pl.DataFrame({"step": list(left), "left": list(left.values())})
+    write_bytes(safe_csv(counts).encode(), folder / "counts.csv")
 
 
 def history_tables(folder: Path) -> dict[str, pl.DataFrame]:

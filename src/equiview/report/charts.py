@@ -88,16 +88,21 @@ def series(chart: Chart, subjects: Sequence[str] = ()) -> list[Series]:
     ]
 
 
+EQUAL = 1e-9
+"""Values that differ by a smaller share of the largest are equal but for rounding."""
+
+
 def fitted(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float] | None:
     """Slope, intercept and Pearson's r of the least-squares line; None where there is no line to draw.
 
     >>> tuple(round(v, 6) for v in fitted([0, 1, 2], [1, 3, 5]))
     (2.0, 1.0, 1.0)
+    >>> fitted([-0.1, -0.1, -0.1 + 1e-17], [1, 2, 3])
     """
     xs, ys = np.asarray(x, float), np.asarray(y, float)
     kept = np.isfinite(xs) & np.isfinite(ys)
     xs, ys = xs[kept], ys[kept]
-    if len(xs) < 3 or not np.ptp(xs) or not np.ptp(ys):
+    if len(xs) < 3 or any(np.ptp(values) <= EQUAL * np.abs(values).max() for values in (xs, ys)):
         return None
     slope, intercept = np.polyfit(xs, ys, 1)
     return float(slope), float(intercept), float(np.corrcoef(xs, ys)[0, 1])

@@ -45,8 +45,18 @@ class Section:
     failed: bool
 
 
-def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
-    """The page of one or several runs, as UTF-8 HTML.
+@dataclass(frozen=True)
+class Tried:
+    """What was tried against a bias, as a card: a row for each system, the one before first."""
+
+    about: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    sentences: tuple[str, ...]
+
+
+def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None, helps: Tried | None = None) -> bytes:
+    """The page of one or several runs, as UTF-8 HTML; `helps` is a last card of what was tried.
 
     `comparison` has a row for each audit, quantity and pair of runs: audit, metric, k, a, b, value_a,
     value_b, difference (b - a), low, high, p, p_holm, n; other columns are keys. InputError for no run, or
@@ -86,6 +96,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None) -> bytes:
         ),
         explorers=explorers,
         readings=opening.readings(runs),
+        helps=helps,
         published=published.beside(runs),
         published_benchmarks=published.benchmarks(),
     )

@@ -1,12 +1,15 @@
 """Labelled faces, and what an encoder that harms some of them is found to do."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
-from equiview.benchmarks import Benchmark
+from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
+from equiview.subjects import load_subject
 from tests.audits.parity.worlds import FACES, Faces, audited
 
 
@@ -58,3 +61,13 @@ def harmed(faces):
 def both(captioned_faces):
     """The same encoder where there is matching as well."""
     return audited(Faces(0.25), captioned_faces)
+
+
+@pytest.fixture(scope="session")
+def things():
+    """Drawings with flags, classified by the names of what they show; their countries are two regions."""
+    read = load_benchmark("pictograms-culture")
+    region = pl.when(pl.col("country").is_in(["USA", "UK", "Kenya", "India"])).then(pl.lit("here"))
+    table = read.images.table.with_columns(region=region.otherwise(pl.lit("there")))
+    read = replace(read, images=replace(read.images, table=table))
+    return audited(load_subject("pictogram:aligned"), read, replicates=100)

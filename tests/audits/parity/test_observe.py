@@ -98,3 +98,14 @@ def test_the_pivot_is_the_most_written_language_there_is(tmp_path):
     others = estimates.by(("language", "other"), "gap to pivot", task="image-to-text").table
     assert set(others["other"]) == {"de"}
     assert set(others["language"]) == {"sw", "mi"}
+
+
+def test_names_of_things_are_no_captions_but_classes(things):
+    """An image of many that share a name is not asked to find it among its copies."""
+    observed, estimates, _ = things
+    assert not len(observed["matches"])
+    predictions = observed["predictions"]
+    assert predictions["task"].unique().to_list() == ["concept"]
+    assert predictions["language"].n_unique() == 12
+    assert len(predictions) == 1600 * 12
+    assert estimates.one("accuracy", task="concept", language="en").value > 0.5

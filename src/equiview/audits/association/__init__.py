@@ -23,7 +23,8 @@ from equiview.audits.association.pull import MEAN_PULL, PULL, TIED
 from equiview.audits.association.settings import DIRECTIONS, AssociationSettings
 from equiview.audits.association.tables import TABLES
 from equiview.audits.base import Audit, register
-from equiview.audits.power import Unit, rows_of
+from equiview.audits.power import Unit
+from equiview.benchmarks.own_trials import trials_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, points, quantity, share
 from equiview.subjects import Encoder
@@ -108,7 +109,7 @@ ASSOCIATION = register(
         packages=("umap-learn",),
         averaged=(TOGETHER,),
         tables=TABLES,
-        unit=Unit("trials", rows_of("trials")),
+        unit=Unit("trials", lambda benchmark: len(trials_of(benchmark))),
     )
 )
 

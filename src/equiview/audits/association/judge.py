@@ -5,13 +5,11 @@ from __future__ import annotations
 from equiview.audits.association import sentences as say
 from equiview.audits.association.measure import CHANCE, RATES
 from equiview.audits.association.pull import FROM_CULTURE, MEAN_PULL, PULL, TO_CULTURE
-from equiview.audits.association.settings import AssociationSettings, Direction
+from equiview.audits.association.settings import LEAST_LANGUAGES, AssociationSettings, Direction
 from equiview.audits.judging import decide, largest, shown, shows_bias, verdict
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Verdict
 
-LEAST_LANGUAGES = 6
-"""With fewer languages no pattern of signs has a probability of 5% or less, so no test could reject."""
 LEAST_TRIALS = 10
 """A language with fewer trials forbids "fair": its pull is hardly known, yet counts as much as others."""
 KNOWN = 0.5

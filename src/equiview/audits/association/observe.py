@@ -8,15 +8,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.audits.association.settings import DIRECTIONS, AssociationSettings, Direction
+from equiview.audits.association.settings import (
+    DIRECTIONS,
+    LEAST_LANGUAGES,
+    AssociationSettings,
+    Direction,
+)
 from equiview.audits.association.space import SPACE, describe_space
 from equiview.benchmarks import Benchmark
+from equiview.benchmarks.own_trials import trials_of
 from equiview.benchmarks.trials import ROLES
 from equiview.benchmarks.trials import SCHEMA as TRIALS
 from equiview.data.items import Items, blind_order
+from equiview.data.labels import known_labels
 from equiview.data.observations import Observations
 from equiview.data.vectors import Vectors, one_each
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
 from equiview.search import pair_scores, ready
@@ -54,13 +62,15 @@ def observe(
 ) -> Observations:
     """Score every trial in each direction, and describe the text and the image space.
 
-    InputError for a benchmark without trials, or trials of items that it lacks.
+    A benchmark without trials has them made (`equiview.benchmarks.own_trials`). InputError where that cannot
+    be done, and for trials of items that it lacks.
     """
-    if "trials" not in benchmark.tables:
-        raise InputError(
-            f"benchmark {benchmark.name!r} has no trials of association; use pictograms-culture or 3xcm:DIR"
+    trials = trials_of(benchmark)
+    if (spoken := trials["language"].n_unique()) < LEAST_LANGUAGES:
+        notice(
+            f"benchmark {benchmark.name!r}: its {len(trials)} trials are in {spoken} of the "
+            f"{LEAST_LANGUAGES} languages that a verdict takes; it will not decide"
         )
-    trials = benchmark.need_table("trials", TRIALS)
     images, texts = benchmark.images, _queries(benchmark.need_texts(), trials)
     # Spaces are described by raw vectors; scores are computed from comparable ones.
     image_vectors, text_vectors = subject.embed(images, progress), subject.embed(texts, progress)
@@ -133,7 +143,8 @@ def _describe_images(
     images: Items, vectors: NDArray[np.float32], trials: pl.DataFrame, settings: AssociationSettings
 ) -> pl.DataFrame:
     """Each image with its concept, country and place, and the picture of a sample."""
-    table = images.table.select("id", "concept", "country").rename({"id": "image_id"})
+    labels = (known_labels(images.attribute(name), ()) for name in ("concept", "country"))
+    table = images.table.select("id").with_columns(*labels).rename({"id": "image_id"})
     space = describe_space(vectors, table["country"], metric=settings.silhouette, seed=settings.seed)
     kept = set(_pictured(images, trials, settings.seed))
     pictures = [images.thumbnail(row) if row in kept else None for row in range(len(images))]

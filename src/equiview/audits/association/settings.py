@@ -10,6 +10,8 @@ from equiview.audits.base import Settings
 
 Direction = Literal["text-to-image", "image-to-image"]
 DIRECTIONS: tuple[Direction, ...] = ("text-to-image", "image-to-image")
+LEAST_LANGUAGES = 6
+"""With fewer languages no pattern of signs has a probability of 5% or less, so no test could reject."""
 Silhouette = Literal["euclidean", "sqeuclidean", "cosine"]
 
 

@@ -6,6 +6,7 @@ value with the most similar prompt, in each language and paraphrase of the promp
 """
 
 from equiview.audits.base import Audit, register
+from equiview.audits.parity.alike import SAME
 from equiview.audits.parity.answers import Answers
 from equiview.audits.parity.coverage import COVERAGE
 from equiview.audits.parity.draw import draw
@@ -15,7 +16,7 @@ from equiview.audits.parity.observe import SCHEMAS, observe
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.spread import spread_headline
 from equiview.audits.parity.tables import TABLES, table_1
-from equiview.audits.parity.tasks import DIRECTIONS
+from equiview.audits.parity.tasks import DIRECTIONS, NAMED
 from equiview.benchmarks.prompts import SHIPPED
 from equiview.data.headline import Headline
 from equiview.data.metric import SHARE, Metric, points, quantity, share
@@ -52,6 +53,10 @@ METRICS = (
     share("highest language", "accuracy of the language with the highest", "higher"),
     points("group gap", "accuracy of one group less that of another, within a language; 0 is equal"),
     points(
+        SAME,
+        "that gap of places as if both showed equally much of each thing; 0 is equal",
+    ),
+    points(
         "amplification",
         "size of the group gap less its size in the pivot language; above 0 the language makes it larger",
         "lower",
@@ -80,6 +85,9 @@ METRICS = (
     ),
 )
 
+CLASSES = (*SHIPPED, NAMED)
+"""The tasks of zero-shot classification that need no prompts of the user's own."""
+
 PARITY = register(
     Audit[Encoder, ParitySettings, Answers](
         name="parity",
@@ -96,17 +104,17 @@ PARITY = register(
             Headline(quantity("R", 1, task=DIRECTIONS[1])),
             *(
                 Headline(quantity(metric, task=task))
-                for task in SHIPPED
+                for task in CLASSES
                 for metric in ("accuracy", "gap to pivot")
             ),
             *(
                 spread_headline(spread, task)
-                for task in (*DIRECTIONS, *SHIPPED)
+                for task in (*DIRECTIONS, *CLASSES)
                 for spread in ("range", "sd")
             ),
         ),
         worst_by=tuple(
-            ("language", quantity("gap to pivot", task=task)) for task in (DIRECTIONS[0], *SHIPPED)
+            ("language", quantity("gap to pivot", task=task)) for task in (DIRECTIONS[0], *CLASSES)
         ),
         key_formats={
             "task": "{}",

@@ -96,6 +96,12 @@ class Answers(View[ParitySettings]):
             for language in sorted(rows["language"].unique())
         }
 
+    def labels_in(self, task: str) -> NDArray[np.object_]:
+        """The label of each image that a task of classification asks about; None for the others."""
+        asked = self.predictions.filter(task=task).unique("query_id", keep="first", maintain_order=True)
+        labels = dict(asked.select("query_id", "truth").iter_rows())
+        return np.asarray([labels.get(image) for image in self.ids], dtype=object)
+
     def pivot_of(self, task: str) -> int:
         """The column of the pivot language."""
         names: list[str] = self.tasks[task].names

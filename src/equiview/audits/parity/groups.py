@@ -10,10 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.estimating import FOR_QUANTILE, Replicates, Rows
+from equiview.audits.parity.alike import add_alike
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
 from equiview.audits.parity.balanced import DIRECTION, balanced
 from equiview.audits.parity.gaps import VERDICT, group_gaps
-from equiview.audits.parity.tasks import DIRECTIONS, PEOPLE, metric_of
+from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, PLACES, metric_of
 from equiview.data.metric import quantity
 from equiview.metrics import gap_parts
 
@@ -41,8 +42,8 @@ class Contrast:
 
     @property
     def family(self) -> str:
-        """The family of its tests; the verdict reads those of people, not those within another group."""
-        return VERDICT if self.keys["attribute"] in PEOPLE and "within" not in self.keys else "group gap"
+        """The family of its tests; the verdict reads those of people and places, but none within another."""
+        return VERDICT if self.keys["attribute"] in JUDGED and "within" not in self.keys else "group gap"
 
 
 def value_order(answers: Answers, task: str) -> dict[str, list[str]]:
@@ -78,6 +79,8 @@ def add_groups(rows: Rows, answers: Answers, able: dict[str, set[str]]) -> None:
                 _add_cell(rows, answers, task, cell, accuracy)
         changes: dict[tuple[tuple[str, str], ...], list[Replicates]] = {}
         for pair in pairs:
+            if pair.keys["attribute"] in PLACES and "within" not in pair.keys and task not in DIRECTIONS:
+                add_alike(rows, answers, task, correct, pair.keys, (pair.a, pair.b))
             change = _add_contrast(rows, answers, task, pair, accuracy, able[task])
             if change is not None and "within" in pair.keys:
                 keys = tuple((key, value) for key, value in pair.keys.items() if key != "within_group")

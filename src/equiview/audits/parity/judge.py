@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from equiview.audits.judging import decide, largest, shows_bias, verdict
 from equiview.audits.parity import sentences as say
+from equiview.audits.parity.alike import SAME
 from equiview.audits.parity.coverage import warning_of
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tasks import DIRECTIONS, PEOPLE, classified, tasks_of
+from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, PLACES, SIDES, classified, tasks_of
 from equiview.audits.saying import not_decided, too_few
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Verdict
@@ -26,11 +29,14 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     tasks = tasks_of(estimates)
     able = [task for task in tasks if any(row.judged for row in estimates.by("language", "skill", task=task))]
     gaps = [gap for task in able for gap in _language_gaps(estimates, task)]
-    people = [gap for task in able for gap in _people_gaps(estimates, task)]
+    people = [gap for task in able for gap in _people_gaps(estimates, task, settings.tolerance)]
+    # They forbid "fair" and show no bias by themselves: that is for the gaps as they are.
+    alike = [replace(row, p_holm=1.0) for task in able for row in same_things(estimates, task)]
     large, unfair = ([gap for gap in some if shows_bias(gap, settings.tolerance)] for some in (gaps, people))
-    missing = _missing(estimates, tasks, able, gaps, settings)
+    alone = all(len(estimates.by("language", "skill", task=task)) == 1 for task in able)
+    missing = _missing(estimates, tasks, able, people if alone else gaps, settings)
     unjudged = say.unjudged(estimates, able, settings)
-    finding = decide(*gaps, *people, tolerance=settings.tolerance, missing=missing, unjudged=unjudged)
+    finding = decide(*gaps, *people, *alike, tolerance=settings.tolerance, missing=missing, unjudged=unjudged)
     if missing:
         answer = not_decided(missing)
     elif finding == "biased":
@@ -41,8 +47,8 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
         finding,
         answer + warning_of(estimates, common=settings.common),
         say.evidence(estimates, tasks, able, unjudged if finding == "biased" else [], settings),
-        advice=(*((say.ALIGN,) if large else ()), *((say.DO_NOT_SORT,) if unfair else ())),
-        limits=say.LIMITS + (say.LABELS if classified(tasks) else ()),
+        advice=(*((say.ALIGN,) if large else ()), *say.advice_on(unfair)),
+        limits=(*say.LIMITS, *say.limits_of(classified(tasks), people)),
         effect=largest([*gaps, *people], settings.tolerance),
         able=not missing,
     )
@@ -62,11 +68,33 @@ def _language_gaps(estimates: Estimates, task: str) -> list[Estimate]:
     return gaps
 
 
-def _people_gaps(estimates: Estimates, task: str) -> list[Estimate]:
-    """Gaps of groups of people within a language that are over enough images."""
+def _people_gaps(estimates: Estimates, task: str, tolerance: float) -> list[Estimate]:
+    """Gaps of groups of people and places within a language that are over enough images.
+
+    One of places that is not beyond the tolerance over the same things, on the same side, shows nothing.
+    """
     metric = "balanced group gap" if task in DIRECTIONS else "group gap"
-    gaps = estimates.by(("language", "attribute", "group", "against"), metric, task=task)
-    return [gap for gap in gaps if gap.judged and gap.keys["attribute"] in PEOPLE]
+    alike = {_sides(row): row for row in same_things(estimates, task)}
+    gaps = []
+    for gap in estimates.by(SIDES, metric, task=task):
+        if not gap.judged or gap.keys["attribute"] not in JUDGED:
+            continue
+        if gap.keys["attribute"] in PLACES and task not in DIRECTIONS:
+            same = alike.get(_sides(gap))
+            kept = same is not None and same.value * np.sign(gap.value) > tolerance
+            gaps.append(gap if kept else replace(gap, p_holm=1.0))
+        else:
+            gaps.append(gap)
+    return gaps
+
+
+def same_things(estimates: Estimates, task: str) -> list[Estimate]:
+    """Gaps of places over the same things, of a task, that are over enough images."""
+    return [row for row in estimates.by(SIDES, SAME, task=task) if row.judged]
+
+
+def _sides(gap: Estimate) -> tuple[str, ...]:
+    return tuple(gap.keys[name] for name in SIDES)
 
 
 def _missing(
@@ -82,5 +110,5 @@ def _missing(
     if not able:
         return say.unskilled(tasks, settings)
     if not gaps:
-        return f"no language shares {settings.least} images with {say.pivots(able, estimates)}"
+        return say.nothing_compared(estimates, able, settings)
     return ""

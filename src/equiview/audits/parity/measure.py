@@ -35,9 +35,10 @@ def values(answers: Answers, settings: ParitySettings) -> Values:
                 columns.append(
                     column(metric, mean_known(table, axis=1), k=k, chance=chance, task=task, **keys)
                 )
-        pivot = answers.pivot_of(task)
-        gap = correct.matrix[:, pivot] - mean_known(np.delete(correct.matrix, pivot, axis=1), axis=1)
-        columns.append(column("gap to pivot", gap, chance=0.0, task=task))
+        if len(correct.names) > 1:
+            pivot = answers.pivot_of(task)
+            gap = correct.matrix[:, pivot] - mean_known(np.delete(correct.matrix, pivot, axis=1), axis=1)
+            columns.append(column("gap to pivot", gap, chance=0.0, task=task))
     return Values.of(answers.ids, columns)
 
 
@@ -71,7 +72,8 @@ def measure(answers: Answers, settings: ParitySettings) -> Estimates:
     for task, correct in answers.tasks.items():
         accuracy = answers.replicates(correct.matrix)
         able[task] = _add_skill(rows, answers, task)
-        add_spread(rows, task, correct, accuracy, settings)
+        if len(correct.names) > 1:
+            add_spread(rows, task, correct, accuracy, settings)
         _add_gaps(rows, answers, task, judged=bool(able[task]))
         if task not in DIRECTIONS:
             _add_paraphrases(rows, answers, task)

@@ -13,8 +13,9 @@ from equiview.audits.parity.answers import check_pivot
 from equiview.audits.parity.coverage import SCHEMA as COVERAGE_SCHEMA
 from equiview.audits.parity.coverage import coverage_of
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tasks import DIRECTIONS
+from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, NAMED
 from equiview.benchmarks import Benchmark
+from equiview.benchmarks.names import are_names, prompts_of_names
 from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
@@ -27,7 +28,7 @@ from equiview.io.tables import Column, schemas
 from equiview.search import comparable, score_blocks
 from equiview.subjects import Encoder
 
-GROUPED = ("gender", "race", "age", "skin", "group")
+GROUPED = (*JUDGED, "group")
 """Attributes of images by which accuracy is broken down by default."""
 MANY_VALUES = 40
 
@@ -77,9 +78,10 @@ def observe(
     subject: Encoder, benchmark: Benchmark, settings: ParitySettings, progress: Progress
 ) -> Observations:
     """Match images and captions within each language, and classify images where prompts fit their labels."""
-    prompts = _prompts(settings)
+    prompts = _prompts(benchmark, settings)
     tasks = _tasks(benchmark.images, prompts) if settings.zero_shot else {}
-    languages = set() if benchmark.texts is None else set(benchmark.texts.table["language"])
+    captioned = benchmark.texts is not None and not are_names(benchmark.texts)
+    languages = set(benchmark.need_texts().table["language"]) if captioned else set()
     if settings.languages:
         languages &= set(settings.languages)
     if len(languages) < 2 and not tasks:
@@ -89,9 +91,13 @@ def observe(
             "or more"
         )
     captions = _captions(benchmark, settings) if len(languages) > 1 else None
-    for task, task_prompts in tasks.items():
-        check_pivot(settings.pivot, sorted(set(_in_languages(task_prompts, settings)["language"])), task)
     groups = _groups(benchmark.images, prompts, settings)
+    asked = {
+        task: _in_languages(task_prompts, settings, least=_least_languages(task, groups))
+        for task, task_prompts in tasks.items()
+    }
+    for task, table in asked.items():
+        check_pivot(settings.pivot, sorted(set(table["language"])), task)
     image_vectors = comparable(subject, benchmark.images, progress)
     tables = {name: schema.table() for name, schema in SCHEMAS.items()} | {"groups": groups}
     if captions is not None:
@@ -99,19 +105,20 @@ def observe(
             subject, benchmark, settings, captions, groups, image_vectors, progress
         )
         tables["coverage"] = coverage_of(captions, common=settings.common)
-    for done, task_prompts in enumerate(tasks.values(), start=1):
-        predicted = _classify(subject, benchmark.images, task_prompts, settings, image_vectors)
-        asked = _in_languages(task_prompts, settings).select(tables["prompts"].columns)
+    for done, (task, task_prompts) in enumerate(tasks.items(), start=1):
+        predicted = _classify(subject, benchmark.images, task_prompts, asked[task], settings, image_vectors)
         tables["predictions"] = pl.concat([tables["predictions"], predicted])
-        tables["prompts"] = pl.concat([tables["prompts"], asked])
+        tables["prompts"] = pl.concat([tables["prompts"], asked[task].select(tables["prompts"].columns)])
         progress("classifying", done, len(tasks))
     return Observations(tables)
 
 
-def _prompts(settings: ParitySettings) -> dict[str, Prompts]:
-    """The shipped prompts, and those of the user, which replace the shipped ones of the same attribute."""
+def _prompts(benchmark: Benchmark, settings: ParitySettings) -> dict[str, Prompts]:
+    """The shipped prompts and the benchmark's names of concepts, or those of the user in their place."""
     read = [read_prompts(Path(path)) for path in settings.prompts]
-    return dict(shipped_prompts()) | {prompts.attribute: prompts for prompts in read}
+    named = prompts_of_names(benchmark) if settings.zero_shot else None
+    names = {} if named is None else {named.attribute: named}
+    return dict(shipped_prompts()) | names | {prompts.attribute: prompts for prompts in read}
 
 
 def _tasks(images: Items, prompts: Mapping[str, Prompts]) -> dict[str, Prompts]:
@@ -256,24 +263,33 @@ def _ranked_before(scores: NDArray[np.float32], start: int, places: NDArray[np.i
     return np.asarray(before)
 
 
-def _in_languages(prompts: Prompts, settings: ParitySettings) -> pl.DataFrame:
-    """The prompts of one attribute in the languages compared; InputError when these are fewer than two."""
+def _least_languages(task: str, groups: pl.DataFrame) -> int:
+    """How many languages a task takes: two to compare them, one to compare people or places by things."""
+    return 1 if task == NAMED and groups["attribute"].is_in(JUDGED).any() else 2
+
+
+def _in_languages(prompts: Prompts, settings: ParitySettings, *, least: int) -> pl.DataFrame:
+    """The prompts of one attribute in the languages compared; InputError for fewer than `least`."""
     table = prompts.table.with_columns(task=pl.lit(prompts.attribute))
     if settings.languages:
         table = table.filter(pl.col("language").is_in(settings.languages))
-    if table["language"].n_unique() < 2:
+    if table["language"].n_unique() < least:
         raise InputError(
-            f"{prompts.source}: has prompts in {', '.join(prompts.languages)}; parity needs two of the "
-            "languages asked for, or parity.zero_shot=false"
+            f"{prompts.source}: has prompts in {', '.join(prompts.languages)}; parity needs "
+            f"{'one' if least == 1 else 'two'} of the languages asked for, or parity.zero_shot=false"
         )
     return table
 
 
 def _classify(
-    subject: Encoder, images: Items, prompts: Prompts, settings: ParitySettings, image_vectors: Vectors
+    subject: Encoder,
+    images: Items,
+    prompts: Prompts,
+    asked: pl.DataFrame,
+    settings: ParitySettings,
+    image_vectors: Vectors,
 ) -> pl.DataFrame:
     """The value of one attribute predicted for each labelled image, by language and paraphrase."""
-    asked = _in_languages(prompts, settings)
     ids = pl.concat_str(pl.lit("prompt"), "task", "language", "paraphrase", "value", separator=":")
     texts = Items("text", asked.select(ids.alias("id"), "text", "language"), prompts.source)
     # In a blind order, so that ties do not always go to the first value.
@@ -285,13 +301,18 @@ def _classify(
     truth = _labels(images, prompts.attribute, prompts, settings)
     labelled = truth.is_not_null().arg_true().to_numpy().astype(np.int64)
     image_ids, labels = images.ids[labelled], truth[labelled]
-    scores = np.concatenate([block for _, block in score_blocks(taken(image_vectors, labelled), vectors)])
+    shuffled = asked[order].with_row_index("column")
+    groups = dict(shuffled.group_by(["language", "paraphrase"], maintain_order=True))
+    columns = [part["column"].to_numpy() for part in groups.values()]
+    blocks = [  # all scores at once are images times prompts
+        np.stack([block[:, of].argmax(axis=1) for of in columns], axis=1)
+        for _, block in score_blocks(taken(image_vectors, labelled), vectors)
+    ]
+    best = np.concatenate(blocks)
     parts = []
-    groups = asked[order].with_row_index("column").group_by(["language", "paraphrase"], maintain_order=True)
-    for (language, paraphrase), part in groups:
-        best = scores[:, part["column"].to_numpy()].argmax(axis=1)
+    for column, ((language, paraphrase), part) in enumerate(groups.items()):
         asked_as = {"task": prompts.attribute, "language": language, "paraphrase": paraphrase}
-        answers = {"truth": labels, "predicted": part["value"][best]}
+        answers = {"truth": labels, "predicted": part["value"][best[:, column]]}
         parts.append(pl.DataFrame({"query_id": image_ids, **asked_as, **answers}))
     return pl.concat(parts)
 

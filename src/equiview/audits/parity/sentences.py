@@ -7,11 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from equiview.audits.judging import excludes_bias
+from equiview.audits.parity.alike import SAME
 from equiview.audits.parity.coverage import COVERAGE, about_coverage
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
     DIRECTIONS,
+    JUDGED,
+    NAMED,
     PEOPLE,
+    PLACES,
+    SIDES,
     accuracy_name,
     classified,
     metric_of,
@@ -40,14 +45,22 @@ LIMITS = (
 )
 LABELS = (
     "Labels of gender, race and age were given by onlookers; they are not what the people pictured say of "
-    "themselves.",
-    "The prompts that come with equiview were not checked by native speakers of their languages.",
+    "themselves."
 )
+OTHER_THINGS = (
+    "A gap of places counts where it remains over the same things by name; things of one name may still be "
+    "harder to tell in one place than in another."
+)
+UNCHECKED = "The prompts that come with equiview were not checked by native speakers of their languages."
 ALIGN = (
     "Align the texts of the worst languages to the pivot's (distillation on parallel captions), and "
     "measure again on captions that were not used for it."
 )
 DO_NOT_SORT = "Do not use the system to sort images of people by these labels."
+SHOW_PLACES = (
+    "Train on pictures of these things from the places that are served worse, and measure again on others of "
+    "them; look first whether the names mean the same things there."
+)
 WORST = 4
 
 
@@ -96,9 +109,33 @@ def otherwise(
         open_gaps = not all(excludes_bias(gap, settings.tolerance) for gap in (*gaps, *people))
         reasons = [*(["not all of them are shown to be within it"] if open_gaps else []), *unjudged]
         return not_decided(f"no gap is shown to exceed {within}, but {'; '.join(reasons)}")
-    groups = ", and all between groups of people," if people else ""
+    attributes = {gap.keys["attribute"] for gap in people}
+    kinds = " and ".join(
+        kind for kind, of in (("people", PEOPLE), ("places", PLACES)) if attributes.intersection(of)
+    )
     pivots = _names(gap.keys["other"] for gap in gaps)
-    return f"No: all gaps to {pivots}{groups} are within {within}, intervals included ({_titles(able)})."
+    compared = [f"all gaps to {pivots}"] * bool(gaps) + [f"all between groups of {kinds}"] * bool(kinds)
+    claim = ", and ".join(compared) + "," * (len(compared) - 1)
+    return f"No: {claim} are within {within}, intervals included ({_titles(able)})."
+
+
+def advice_on(unfair: Sequence[Estimate]) -> Iterator[str]:
+    """What to do about the gaps of groups that show bias."""
+    attributes = {gap.keys["attribute"] for gap in unfair}
+    if attributes.intersection(PEOPLE):
+        yield DO_NOT_SORT
+    if attributes.intersection(PLACES):
+        yield SHOW_PLACES
+
+
+def limits_of(tasks: Sequence[str], groups: Sequence[Estimate]) -> Iterator[str]:
+    """What limits the answers of these zero-shot tasks, and what these gaps of groups say."""
+    if set(tasks) - {NAMED}:
+        yield LABELS
+    if any(gap.keys["attribute"] in PLACES for gap in groups):
+        yield OTHER_THINGS
+    if tasks:
+        yield UNCHECKED
 
 
 def unskilled(tasks: Sequence[str], settings: ParitySettings) -> str:
@@ -109,9 +146,12 @@ def unskilled(tasks: Sequence[str], settings: ParitySettings) -> str:
     )
 
 
-def pivots(tasks: Sequence[str], estimates: Estimates) -> str:
-    """The languages that the others are compared with."""
-    return _names(pivot for task in tasks if (pivot := pivot_of(estimates, task))) or "the pivot"
+def nothing_compared(estimates: Estimates, tasks: Sequence[str], settings: ParitySettings) -> str:
+    """That there are neither two languages nor two groups with enough images."""
+    if all(len(estimates.by("language", "skill", task=task)) == 1 for task in tasks):
+        return f"there is one language, and no two groups of people or places have {settings.least} images"
+    pivots = _names(pivot for task in tasks if (pivot := pivot_of(estimates, task))) or "the pivot"
+    return f"no language shares {settings.least} images with {pivots}"
 
 
 def unjudged(estimates: Estimates, able: Sequence[str], settings: ParitySettings) -> list[str]:
@@ -127,7 +167,7 @@ def _unjudged_people(estimates: Estimates, task: str, settings: ParitySettings) 
     few: dict[str, int] = {}
     for row in estimates.by(("attribute", "group"), COVERAGE, task=task):
         attribute, group, compared = row.keys["attribute"], row.keys["group"], round(row.value * row.n)
-        if row.judged or attribute not in PEOPLE:
+        if row.judged or attribute not in JUDGED:
             continue
         if attribute == task and not compared:
             yield f"no prompt asks for {task} {group!r}, the label of {row.n} images"
@@ -140,6 +180,8 @@ def _unjudged_people(estimates: Estimates, task: str, settings: ParitySettings) 
 def _lone(estimates: Estimates, task: str, settings: ParitySettings) -> str:
     """Languages that share too few images with the pivot."""
     pivot = pivot_of(estimates, task)
+    if len(estimates.by("language", "skill", task=task)) == 1:
+        return ""
     shared = {
         row.keys["language"]: row.n for row in estimates.by(("language", "other"), "gap to pivot", task=task)
     }
@@ -164,6 +206,7 @@ def evidence(
     for task in tasks:
         if task in DIRECTIONS:
             yield _worst_served(estimates, task)
+    yield from (_same_things(estimates, task) for task in classified(tasks))
     yield from (_paraphrases(estimates, task) for task in classified(tasks))
     if able:
         yield filled(
@@ -188,6 +231,19 @@ def evidence(
                 )
 
 
+def _same_things(estimates: Estimates, task: str) -> str:
+    """The largest gap of places over the same things; "" where there is none."""
+    rows = [row for row in estimates.by(SIDES, SAME, task=task) if row.judged]
+    if not rows:
+        return ""
+    gap = _largest(rows, "language", "group")
+    return (
+        f"As if all places showed equally much of each thing, the largest of {len(rows)} gaps is that of "
+        f"{gap.keys['group']} against {gap.keys['against']} in {language_of(gap)}: "
+        f"{with_interval(gap, '+.1f')}."
+    )
+
+
 def _names(codes: Iterable[str]) -> str:
     return " and ".join(language_name(code) for code in dict.fromkeys(codes))
 
@@ -202,7 +258,10 @@ def _largest(gaps: Sequence[Estimate], *ties: str) -> Estimate:
 
 
 def _spread(estimates: Estimates, task: str) -> str:
-    spread = estimates.one("range over languages", task=task)
+    spread = estimates.maybe("range over languages", task=task)
+    if spread is None:
+        (row,) = estimates.by("language", *metric_of(task), task=task)
+        return f"{accuracy_name(task)}, {title_of(task)}: {row:.1%} in {language_of(row)}, the only language."
     n = len(estimates.by("language", *metric_of(task), task=task))
     low, high = (_end_of(estimates, task, which, n) for which in ("lowest", "highest"))
     alike = ""

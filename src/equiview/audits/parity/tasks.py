@@ -8,9 +8,17 @@ from equiview.data.estimates import Estimates
 from equiview.data.languages import web_shares
 from equiview.data.metric import quantity
 
+NAMED = "concept"
+"""The task of classifying images by the names of their concepts."""
+SIDES = ("language", "attribute", "group", "against")
+"""The keys of a gap of two groups, beside its task."""
 DIRECTIONS = ("image-to-text", "text-to-image")
 PEOPLE = ("gender", "race", "age", "skin")
-"""Attributes of people: unequal accuracy among them is bias, while among kinds of things it need not be."""
+"""Attributes of people."""
+PLACES = ("region", "income_quartile")
+"""Attributes of where a picture is from."""
+JUDGED = (*PEOPLE, *PLACES)
+"""Unequal accuracy among people and places is bias, while among kinds of things it need not be."""
 
 
 def most_written(names: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from equiview.build.decisions import read_decisions
 from equiview.build.history import History
 from equiview.build.knowrecall.candidates import Candidate, Wording
 from equiview.build.knowrecall.prompts import lettered
@@ -15,19 +16,9 @@ from equiview.build.knowrecall.translate import Translations
 from equiview.data.items import Items, blind_order
 from equiview.data.languages import language_name
 from equiview.errors import InputError
-from equiview.io.tables import Column, Schema, read_table, without_apostrophe
 from equiview.review import Question, ReviewItem, ReviewSettings, ReviewText, write_review
 from equiview.review.unchanged import content_keys
 
-DECISIONS = Schema(
-    "decisions",
-    (
-        Column("item", pl.String, "the question and its language, as CANDIDATE:LANGUAGE"),
-        Column("question", pl.String, "what people were asked of it"),
-        Column("value", pl.String, "what they decided, empty where nothing is decided", nullable=True),
-        Column("fingerprint", pl.String, "of the item that they judged", nullable=True, optional=True),
-    ),
-)
 SETTINGS = ReviewSettings(
     title="Translated questions",
     instructions="Each item is a question about the place in the picture, in English and translated. "
@@ -81,9 +72,7 @@ class Rejected:
 
 def rejected_by_people(path: Path, languages: Sequence[str]) -> Rejected:
     """The candidates of which a translation into one of `languages` was rejected, by a review's export."""
-    table = read_table(path, DECISIONS).filter(value="no")
-    if path.suffix == ".csv":
-        table = table.with_columns(without_apostrophe(table["item"]))
+    table = read_decisions(path).filter(value="no")
     said: dict[str, list[str]] = {}
     judged: dict[str, str] = {}
     for row in table.iter_rows(named=True):

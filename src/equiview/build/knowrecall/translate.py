@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from equiview.build.knowrecall import prompts
 from equiview.build.knowrecall.candidates import OPTIONS, Candidate, Wording, read_question
 from equiview.build.knowrecall.rules import plain
+from equiview.build.spoken import language_fault
 from equiview.build.step import Step, fault_in
-from equiview.data.languages import language_name
 from equiview.data.requests import Request
-from equiview.subjects.chat.spoken import Detector, same_language
+from equiview.subjects.chat.spoken import Detector
 from equiview.text.replies import json_in
-from equiview.text.scripts import foreign_letter, lacks_script
 
 SAME = {
     "same_question": (True, "the question means something else"),
@@ -126,13 +125,6 @@ def _fault(candidate: Candidate, language: str, wording: Wording, detector: Dete
         return "two of its options are the same"
     if plain(wording.answer) != plain(wording.options[candidate.truth]):
         return "the answer is not the option in its place"
-    if lacks_script(wording.question, language):
-        return "the question is not in the script of the language"
     originals = (candidate.question, *candidate.options)
-    for text, original in zip((wording.question, *wording.options), originals, strict=True):
-        if letter := foreign_letter(text, language, original):
-            return f"{text!r} holds {letter!r}, of a script that the language does not use"
-    detected = detector.detect(wording.question) if detector.knows(language) else None
-    if detected is not None and not same_language(detected, language):
-        return f"the question reads as {language_name(detected)}"
-    return ""
+    texts = dict(zip((wording.question, *wording.options), originals, strict=True))
+    return language_fault("question", texts, language, detector)

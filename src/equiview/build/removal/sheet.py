@@ -29,7 +29,7 @@ def write_sheet(
     seen, rejected = (counts.filter(kind=kind).drop("kind").rows() for kind in ("seen", "rejected"))
     write_page(
         remover.out / "index.html",
-        *("equiview.build.removal", "sheet.html"),
+        *("equiview.build", "removal.html"),
         shown=_sample(remover, made),
         made=len(made),
         still_seen=_sample(remover, still_seen),

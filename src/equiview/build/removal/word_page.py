@@ -58,7 +58,7 @@ def write_words(out: Path, sources: Sources, words: Things, progress: Progress) 
     nouns = sorted(seen.nouns.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
     write_page(
         out / "words.html",
-        *("equiview.build.removal", "words.html"),
+        *("equiview.build", "words.html"),
         classes=[(name, f"{seen.images[name]:,}", *_named(seen, name)) for name in named],
         nouns=[
             (noun, f"{count:,}", _seen_with(seen, noun, count, len(sources)), seen.example[noun])

@@ -20,15 +20,11 @@ Services of another shape are reached through mteb, which knows several: `mteb:C
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import re
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -39,6 +35,7 @@ from numpy.typing import NDArray
 from equiview.data.arguments import count_option, number_option, split_argument, url_option
 from equiview.errors import InputError
 from equiview.extras import require
+from equiview.io.again import PASSING, TRIES, BusyError, Clock, ask_again, retry_after
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.io.pictures import data_uri, encoded
@@ -49,10 +46,6 @@ from equiview.subjects.encoders.torch_encoder import readable
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-TRIES = 6
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
-PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""HTTP statuses after which the same request may succeed."""
 SIDE = 1024
 """Longer side, in pixels, to which pictures are made smaller before they are sent."""
 PICTURES = 8
@@ -60,17 +53,6 @@ PICTURES = 8
 KEYS = ("EQUIVIEW_API_KEY", "OPENAI_API_KEY")
 OTHER_SHAPES = {"cohere": "mteb:Cohere/Cohere-embed-v4.0", "voyageai": "mteb:voyageai/voyage-multimodal-3"}
 """Services with another protocol, and how they are named instead."""
-
-log = logging.getLogger(__name__)
-
-
-@dataclass
-class Clock:
-    """Time, so that tests need not wait for it: `now` since any moment, `wall` since 1970."""
-
-    now: Callable[[], float] = time.monotonic
-    wall: Callable[[], float] = time.time
-    sleep: Callable[[float], None] = time.sleep
 
 
 @register(
@@ -163,25 +145,9 @@ class EmbeddingService(EmbeddingModel):
 
     def _asked(self, body: dict[str, Any]) -> dict[str, Any]:
         """The answer to one request, asked again while the service is busy, each time after twice as long."""
-        tenacity = require("tenacity", "services")
-        longer = tenacity.wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
-
-        def say(state: Any) -> None:
-            message = "%s: no answer (%s); asking again in %g s, try %d of %d"
-            reason, wait = state.outcome.exception(), state.next_action.sleep
-            log.warning(message, self.url, reason, wait, state.attempt_number + 1, TRIES)
-
-        tries = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(_BusyError),
-            stop=tenacity.stop_after_attempt(TRIES),
-            wait=lambda state: max(longer(state), state.outcome.exception().wait),
-            before_sleep=say,
-            sleep=self.clock.sleep,
-            reraise=True,
-        )
         try:
-            return tries(self._tried, body)  # type: ignore[no-any-return]
-        except _BusyError as reason:
+            return ask_again(lambda: self._tried(body), self.url, self.clock)
+        except BusyError as reason:
             raise InputError(
                 f"{self.url}: no answer after {TRIES} tries ({reason}); run again to go on"
             ) from None
@@ -192,9 +158,9 @@ class EmbeddingService(EmbeddingModel):
         try:
             answer = self.client.post(f"{self.url}/embeddings", json=body)
         except httpx.TimeoutException:
-            raise _BusyError(f"silent for {self.timeout:g} s") from None
+            raise BusyError(f"silent for {self.timeout:g} s") from None
         except httpx.TransportError as error:
-            raise _BusyError(_without_key(f"{type(error).__name__}: {error}")) from None
+            raise BusyError(_without_key(f"{type(error).__name__}: {error}")) from None
         if answer.status_code == 200:
             with contextlib.suppress(ValueError):
                 if isinstance(content := answer.json(), dict):
@@ -203,7 +169,7 @@ class EmbeddingService(EmbeddingModel):
         reason = f"{answer.status_code}: {_message(answer)}"
         if answer.status_code not in PASSING:
             raise InputError(f"{self.url}: refused model {self.model!r} ({reason})")
-        raise _BusyError(reason, _retry_after(answer.headers.get("retry-after", "0"), self.clock.wall()))
+        raise BusyError(reason, retry_after(answer.headers.get("retry-after", "0"), self.clock.wall()))
 
     def _keep_rate(self) -> None:
         if self.rate:
@@ -212,14 +178,6 @@ class EmbeddingService(EmbeddingModel):
                 if now < self._next:
                     self.clock.sleep(self._next - now)
                 self._next = max(now, self._next) + 60 / self.rate
-
-
-class _BusyError(Exception):
-    """No answer now; `wait` is how many seconds the service asks to wait before the next request."""
-
-    def __init__(self, reason: str, wait: float = 0.0) -> None:
-        super().__init__(reason)
-        self.wait = wait
 
 
 def _key() -> str:
@@ -254,13 +212,3 @@ def _message(answer: Any) -> str:
     except (ValueError, KeyError, TypeError):
         text = str(answer.text)
     return _without_key(" ".join(text.split()))[:200]
-
-
-def _retry_after(value: str, now: float) -> float:
-    """The seconds that a header Retry-After asks for, as a number or as a date; 0 where it is neither."""
-    try:
-        number = re.fullmatch(r"[\d.]+", value.strip())
-        wait = float(value) if number else parsedate_to_datetime(value).timestamp() - now
-    except ValueError:
-        return 0.0
-    return min(LONGEST_WAIT, max(0.0, wait))

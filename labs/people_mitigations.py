@@ -11,6 +11,7 @@ tables of docs/mitigation/.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -79,8 +80,8 @@ BIASES = {
     "association": "mean pull of languages (M_cul - M_non)",
 }
 SKILLS = {"social": "zero-shot accuracy of roles", "association": "M_sem"}
-SLIGHT = {"social": 0.05, "association": 0.01}
-"""Bias below which an encoder is not one to try methods on."""
+SLIGHT = {"social": math.log(1.1), "association": 0.02}
+"""The audits' tolerances: bias below which an encoder is not one to try methods on."""
 RESULTS = Path(__file__).parent / "results"
 OUT, WORTH = RESULTS / "people_mitigations.csv", RESULTS / "people_worth.csv"
 PAGES = Path(__file__).parents[1] / "docs" / "mitigation"

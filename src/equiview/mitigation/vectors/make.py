@@ -254,7 +254,9 @@ def _changed(correction: Correction) -> str:
     if correction.shifts.any():
         of, unit = correction.shifts[:-1].astype(float), "in score"
     elif not correction.by_group:
-        return "all languages or groups alike"
+        erased = np.eye(correction.width) - correction.maps[:1].sum(axis=0)
+        rank = int(np.linalg.matrix_rank(erased, tol=1e-3)) if len(correction.maps) else 0
+        return f"{rank} of {correction.width} dimensions, of all alike"
     else:
         of, unit = np.linalg.norm(correction.moves[:-1], axis=1), "in length"
     order = np.argsort(-np.abs(of), kind="stable")[:NAMED]

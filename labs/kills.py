@@ -84,6 +84,7 @@ class Guesser(Answerer):
             yield place, Reply("ABCD"[place % 4])
 """
 TUNING = "forward = 4\nsave_every = 2\n[adapter]\nbatch = 4\nsteps = 12\nhidden = 4\n"
+TEACHING = "save_every = 2\n[ngrams]\nbatch = 8\nsteps = 12\n"
 JOINING = """
 tokens = 2
 template = "{image}{prompt} ="
@@ -111,6 +112,13 @@ def _places(data: Path) -> None:
 
     _models(data)
     landmarks(data / "places")
+
+
+def _words(data: Path) -> None:
+    from tests.mitigation.distill.worlds import files
+
+    files(data / "words")
+    (data / "teaching.toml").write_text(TEACHING)
 
 
 def _pool(data: Path) -> None:
@@ -208,6 +216,12 @@ CASES = {
                               "--config", "tuning.toml", "--device", "cpu", "--out", str(out)),
         needs=_pairs,
     ),
+    "distill": Case(
+        lambda out: _equiview("mitigate", "distill", "pictogram:english", "--student", "ngrams",
+                              "--parallel", "en=words/w.en,de=words/w.de", "--config", "teaching.toml",
+                              "--device", "cpu", "--out", str(out)),
+        needs=_words,
+    ),
     "connector": Case(
         lambda out: _equiview("train", "connector", "--encoder", "embeddings:colours",
                               "--language-model", "speaker", "--captions", "folder:colours",
@@ -217,8 +231,8 @@ CASES = {
     ),
     "embedded-demo": Case(lambda out: _equiview("demo", "--out", str(out))),
 }  # fmt: skip
-SHARES = {"observe": 50, "store": 50, "report": 35, "demo": 35, "ask": 20, "removal": 25, "knowrecall": 10,
-          "visrecall": 15, "xm3600": 10, "xcm": 15, "review": 15, "finetune": 10,
+SHARES = {"observe": 50, "store": 40, "report": 35, "demo": 35, "ask": 20, "removal": 25, "knowrecall": 10,
+          "visrecall": 15, "xm3600": 10, "xcm": 15, "review": 15, "finetune": 10, "distill": 10,
           "connector": 10}  # fmt: skip
 """How many kills of each, of 300."""
 

@@ -36,7 +36,7 @@ LISTS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 }
 """Methods that re-rank lists, by which groups, and what they are given besides."""
 OUT = Path(__file__).parent / "results" / "mitigations.csv"
-WORTH = Path(advise.__file__).with_name("worth.csv")
+WORTH = Path(advise.__file__).parent / "worth" / "mitigations.csv"
 BIASED = 1.5
 """From which farthest exposure on an encoder is one to try methods on."""
 PAGES = Path(__file__).parents[1] / "docs" / "mitigation"

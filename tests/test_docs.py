@@ -59,7 +59,7 @@ def test_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> N
     environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
     given = blocks(page)
     for block in given:
-        if block.title.endswith(".toml"):
+        if block.title == "pyproject.toml":
             install_entry_points(tomllib.loads(block.content), tmp_path)
     for block in given:
         if block.title:

@@ -162,6 +162,15 @@ def trained(place: Path) -> None:
     make("finetune", given, Path("tuned"))
 
 
+def distilled(place: Path) -> None:
+    """`taught`: an embedded encoder with a student of its texts; `w.en` and `w.de`, which taught it."""
+    photos(place)
+    for code in ("en", "de"):
+        (place / f"w.{code}").write_text("".join(f"word {row} {code}\n" for row in range(IMAGES)))
+    given = {"subject": "pictogram:english", "student": "ngrams", "parallel": ("en=w.en,de=w.de",)}
+    make("distill", given | {"device": "cpu", "recipe": {"ngrams": {"batch": 8, "steps": 1}}}, Path("taught"))
+
+
 def mitigated(place: Path) -> None:
     """`world`: stored vectors; `corrected` and `ordered`: what was made of their encoder."""
     write_world(place / "world", images=60)
@@ -225,6 +234,7 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "begun": begun,
     "mitigated": mitigated,
     "people": people,
+    "distilled": distilled,
     "geode-names": geode_names,
     "culture": culture,
     "captioned": captioned,

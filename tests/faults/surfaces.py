@@ -35,6 +35,8 @@ TRIPLETS = ("build", "xcm", "--images", "folder:shown", "--labeller", "pictogram
 DECIDED = (*TRIPLETS, "--decisions", "said.csv")
 TUNED = ("audit", "finetuned:tuned", "--benchmark", "folder:photos", *AUDIT)
 CORRECTED = ("audit", "mitigated:corrected", "--benchmark", "folder:world", *AUDIT)
+TAUGHT = ("audit", "distilled:taught", "--benchmark", "folder:photos", *AUDIT)
+TEACH = ("mitigate", "distill", "pictogram:english", "--parallel", "en=w.en,de=w.de", *MADE)
 ORDERED = ("audit", "reranked:ordered", "--benchmark", "folder:world", *AUDIT)
 PROJECTED = ("mitigate", "project", "pictogram:english", "--benchmark", "folder:world", *MADE)
 HELD_OUT = ("audit", "embeddings:world", "--benchmark", "held-out:corrected", *AUDIT)
@@ -71,6 +73,9 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
     ("captioned", "said.csv", (*POOL, "--decisions", "said.csv")),
     ("trained", "tuned/finetune.json", TUNED),
     ("trained", "tuned/model/heads.safetensors", TUNED),
+    ("distilled", "taught/distill.json", TAUGHT),
+    ("distilled", "taught/model/student.safetensors", TAUGHT),
+    ("distilled", "w.de", TEACH),
     ("mitigated", "corrected/mitigation.json", CORRECTED),
     ("mitigated", "corrected/correction.npz", CORRECTED),
     ("mitigated", "corrected/held-out.json", HELD_OUT),
@@ -119,7 +124,13 @@ def of_surfaces() -> Iterator[Case]:
         ):
             yield Case(f"{' '.join(command)} {name}", "photos", nothing, (*command, *more), said=said)
     data = ("--data", "folder:photos", *MADE)
+    distill = ("mitigate", "distill", "pictogram:english", *MADE)
     for words in (
+        distill,
+        (*distill, "--benchmark", "folder:photos", "--student", "nowhere"),
+        (*distill, "--benchmark", "folder:photos", "--source", "xx"),
+        (*distill, "--parallel", "en=nowhere,de=nowhere"),
+        (*distill, "--parallel", "en"),
         ("train", "connector", "--encoder", "pictogram:english", "--language-model", "nowhere/none", *MADE),
         ("train", "finetune", "embeddings:nowhere", *data),
         ("train", "finetune", "pictogram:english", *data, "--synthetic", "nowhere"),

@@ -216,7 +216,7 @@ REPORTED = (
 def of_runs() -> Iterator[Case]:
     """Damaged runs, in the hands of the commands that read runs."""
     for fault in FAULTS:
-        for command in ("report", "figures", "export"):
+        for command in ("report", "figures", "export", "advise"):
             spoil = partial(spoiled, "out/manifest.json", fault)
             yield Case(f"{command}, manifest.json: {fault}", "finished", spoil, (command, "out"), said="out")
         for file in ("items", "rankings"):

@@ -35,13 +35,20 @@ def rows(*entries: tuple[str, float, float]) -> pl.DataFrame:
 
 
 def test_what_leaves_least_comes_first_unless_another_beats_it_in_both():
-    found = ranked(rows(("dear", 1.0, 0.2), ("cheap", 4.0, 0.5), ("beaten", 2.0, 0.1), ("useless", 9.5, 0.5)))
+    found = ranked(
+        rows(("dear", 1.0, 0.2), ("cheap", 4.0, 0.5), ("beaten", 2.0, 0.19), ("useless", 9.5, 0.5))
+    )
     assert [row["method"] for row in found] == ["dear", "cheap", "beaten"]
 
 
 def test_what_helps_one_encoder_and_not_another_is_not_advised():
     known = rows(("here", 1.0, 0.5), ("here", 12.0, 0.5), ("both", 5.0, 0.5), ("both", 8.0, 0.5))
     assert [row["method"] for row in ranked(known)] == ["both", "both"]
+
+
+def test_what_takes_the_bias_away_with_nearly_all_skill_is_not_advised():
+    known = rows(("ruin", 0.0, 0.1), ("dear", 5.0, 0.2))
+    assert [row["method"] for row in ranked(known)] == ["dear"]
 
 
 def test_ratios_are_compared_as_ratios():

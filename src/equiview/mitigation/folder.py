@@ -1,20 +1,28 @@
-"""Shared by trainings: names with absolute paths, versions, and the figure of losses."""
+"""Shared by trainings: names with absolute paths, versions, precision, and the figure of losses."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from equiview.data.figures import Chart, write_figure
 from equiview.data.run import versions
+from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.tables import write_bytes
 from equiview.making.card import Input
 from equiview.subjects import Subject
+from equiview.subjects.encoders.checkpoint import Checkpoint
+from equiview.subjects.encoders.loading import library_bars_off
 from equiview.subjects.known import in_full, licence_of
+
+if TYPE_CHECKING:
+    import torch
 
 
 def whole_path(place: str) -> str:
@@ -43,6 +51,17 @@ def versions_with(subject: Subject) -> dict[str, str]:
     return versions("torch", "transformers", "accelerate", "tokenizers") | dict(subject.versions)
 
 
+def save_checkpoint(checkpoint: Checkpoint, model: Any, folder: Path) -> None:
+    """Write a model of transformers: the weights as they are now, all else as in its checkpoint."""
+    for path in checkpoint.files:
+        if path not in checkpoint.weights and not path.name.endswith(".index.json"):
+            copy = folder / path.relative_to(checkpoint.folder)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+    with library_bars_off():
+        model.save_pretrained(folder)
+
+
 def save_losses(out: Path, losses: Mapping[str, list[dict[str, float]]], unit: str) -> None:
     """Write each step's `step`, `loss` and `rate` by stage, and the figure; `unit` is that of the loss."""
     write_bytes(json.dumps(losses, indent=1).encode(), out / "loss.json")
@@ -63,3 +82,18 @@ def save_losses(out: Path, losses: Mapping[str, list[dict[str, float]]], unit: s
         domain=tuple(losses),
     )
     write_figure(chart, out / "figures" / "loss.json")
+
+
+def precision_of(name: str, device: torch.device) -> str:
+    """The precision of forward passes: the given one, or for auto the best of the device."""
+    if name == "fp16" and device.type != "cuda":
+        raise InputError(
+            f"setting 'precision': fp16 needs CUDA, and the device is {device}; say bf16 or fp32"
+        )
+    if name != "auto":
+        return name
+    if device.type == "cuda":
+        import torch
+
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
+    return "fp32"

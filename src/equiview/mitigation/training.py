@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, TrainerState
-from transformers.utils import logging
 
 from equiview.errors import InputError
 from equiview.io.files import content_of, read_json
 from equiview.io.progress import Progress
 from equiview.io.tables import checksum, write_bytes
 from equiview.mitigation.settings import Stage, TrainingSettings
+from equiview.subjects.encoders.loading import library_notes_off
 
 WHOLE = "whole"
 """A file that marks a checkpoint as complete: the checksum of each of its files, as JSON."""
@@ -57,17 +57,13 @@ def trained(trainer: Trainer, folder: Path) -> list[dict[str, float]]:
     trainer.remove_callback(PrinterCallback)
     last = _last_whole(folder)
     state = TrainerState.load_from_json(str(last / STATE)) if last else None
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()  # no notes about file systems and tokenizers; errors are raised
-    try:
+    with library_notes_off():  # about file systems and tokenizers
         if state is not None and state.global_step >= state.max_steps:
             # Resumed at its last step, the trainer would do one more where that is amid an epoch.
             trainer._load_from_checkpoint(str(last))
             trainer.state = state
         else:
             trainer.train(resume_from_checkpoint=str(last) if last else None)
-    finally:
-        logging.set_verbosity(before)
     return [
         {"step": entry["step"], "loss": entry["loss"], "rate": entry["learning_rate"]}
         for entry in trainer.state.log_history

@@ -115,8 +115,9 @@ def stored(
     so; an encoder with its own `embed` has its vectors already. Of a subject around an encoder that one's
     vectors are kept.
     """
-    if isinstance(encoder, Derived) and isinstance(encoder.inner, Encoder):
-        encoder.inner = stored(encoder.inner, store, precision=precision)
+    for part in encoder.parts if isinstance(encoder, Derived) else ():
+        if isinstance(inner := getattr(encoder, part), Encoder):
+            setattr(encoder, part, stored(inner, store, precision=precision))
     if not isinstance(encoder, EmbeddingModel) or not encoder.looks:
         return encoder
     if not encoder.declares_fingerprint:

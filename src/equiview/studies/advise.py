@@ -1,7 +1,7 @@
 """From what was found to what to do: methods worth trying on a system, in order, with what each was worth.
 
-What a method was worth stands in `worth.csv`, which `python -m labs.mitigations` measures on the embedded
-encoders, on images that nothing was fitted on.
+What a method was worth stands in `worth/*.csv`, which `python -m labs.mitigations` and the labs beside it
+measure on the embedded encoders, on images that nothing was fitted on.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from equiview.subjects.load import kind_of
 
 HELPS = 0.1
 """Part of a bias that a method must have taken away on each encoder to be advised."""
+KEEPS = 1 / 3
+"""Part of a skill that such a method must have left on each of them."""
 MOST = 4
 """Methods that are advised for an audit."""
 ADVICE = pl.Schema(
@@ -40,8 +42,9 @@ def worth() -> pl.DataFrame:
     Columns: audit, method, command (with SUBJECT and BENCHMARK), needs (vectors or lists), system; bias, its
     value before and after and the value without bias (`even`); skill, before and after.
     """
-    content = files("equiview.studies").joinpath("worth.csv").read_bytes()
-    return pl.read_csv(io.BytesIO(content), schema_overrides={"even": pl.Float64})
+    tables = sorted(files("equiview.studies").joinpath("worth").iterdir(), key=lambda path: path.name)
+    types = {"even": pl.Float64, "bias_before": pl.Float64, "bias_after": pl.Float64}
+    return pl.concat([pl.read_csv(io.BytesIO(path.read_bytes()), schema_overrides=types) for path in tables])
 
 
 def advise(run: Run) -> pl.DataFrame:
@@ -49,8 +52,8 @@ def advise(run: Run) -> pl.DataFrame:
 
     A row for each method and encoder on which it was measured. Methods are in order of how much of the bias
     was left, those first beside which no other left less of it and cost less skill; those that took away less
-    than `HELPS` of it on one of the encoders are not among them. An audit that found a bias and has no such
-    method has a row without one; audits that found none have no row.
+    than `HELPS` of it on one of the encoders, or left less than `KEEPS` of its skill, are not among them. An
+    audit that found a bias and has no such method has a row without one; audits that found none have no row.
     """
     rows: list[dict[str, Any]] = []
     for verdict in run.verdicts:
@@ -71,7 +74,7 @@ def ranked(known: pl.DataFrame) -> list[dict[str, Any]]:
     for (name,), rows in known.group_by("method", maintain_order=True):
         costs = [row["skill_before"] - row["skill_after"] for row in rows.iter_rows(named=True)]
         left = [_left(row) for row in rows.iter_rows(named=True)]
-        if max(left) <= 1 - HELPS:
+        if all(map(_helps, rows.iter_rows(named=True))):
             methods.append((name, mean(left), mean(costs), rows))
 
     def beaten(entry: tuple[Any, ...]) -> bool:
@@ -82,9 +85,13 @@ def ranked(known: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def useless(run: Run, audit: str) -> list[str]:
-    """The methods that were measured against an audit's bias, and took away too little somewhere."""
+    """The methods that were measured against an audit's bias, and took away too little, or cost too much."""
     rows = _for(run, audit).iter_rows(named=True)
-    return list(dict.fromkeys(row["method"] for row in rows if _left(row) > 1 - HELPS))
+    return list(dict.fromkeys(row["method"] for row in rows if not _helps(row)))
+
+
+def _helps(row: dict[str, Any]) -> bool:
+    return _left(row) <= 1 - HELPS and row["skill_after"] >= KEEPS * row["skill_before"]
 
 
 def _left(row: dict[str, Any]) -> float:

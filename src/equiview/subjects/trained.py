@@ -79,6 +79,8 @@ class Derived(Subject):
 
     inner: Subject
     card: DerivedCard
+    parts: ClassVar[tuple[str, ...]] = ("inner",)
+    """Attributes with the subjects it is made of; vectors of encoders among them are kept in the store."""
 
     @property
     def parent(self) -> str:

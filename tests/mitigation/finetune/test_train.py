@@ -15,7 +15,8 @@ from equiview.errors import InputError
 from equiview.mitigation.finetune.encoders import Dual
 from equiview.mitigation.finetune.pairs import load_synthetic, mixed
 from equiview.mitigation.finetune.settings import FineTuneSettings
-from equiview.mitigation.finetune.train import finetune, precision_of
+from equiview.mitigation.finetune.train import finetune
+from equiview.mitigation.folder import precision_of
 from equiview.subjects import load_subject
 from tests.mitigation.finetune import worlds
 from tests.subjects.encoders import tiny

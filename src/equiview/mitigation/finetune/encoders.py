@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import json
 import math
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +19,8 @@ from equiview.mitigation.finetune.losses import contrastive, sigmoid, triplet
 from equiview.mitigation.finetune.pairs import Mixture
 from equiview.mitigation.finetune.recipes import BlipRecipe, Recipe, VseppRecipe
 from equiview.mitigation.finetune.trainee import Batch, Inputs, Trainee
+from equiview.mitigation.folder import save_checkpoint
 from equiview.subjects.encoders.huggingface import HuggingFace
-from equiview.subjects.encoders.loading import library_bars_off
 from equiview.subjects.encoders.torch_encoder import TorchEncoder, readable
 from equiview.subjects.encoders.vsepp import VsePlusPlus
 
@@ -58,14 +57,7 @@ class EncoderTrainee(Trainee):
 
     def save(self, folder: Path) -> None:
         """A checkpoint of transformers: the weights as they are now, all else as it was."""
-        checkpoint, model = self.subject.checkpoint, cast("Any", self.model)
-        for path in checkpoint.files:
-            if path not in checkpoint.weights and not path.name.endswith(".index.json"):
-                copy = folder / path.relative_to(checkpoint.folder)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, copy)
-        with library_bars_off():
-            model.save_pretrained(folder)
+        save_checkpoint(self.subject.checkpoint, self.model, folder)
 
 
 class Dual(EncoderTrainee):

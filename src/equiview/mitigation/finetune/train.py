@@ -6,7 +6,6 @@ import pkgutil
 import shutil
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from equiview.data.seeds import seed_for
 from equiview.errors import InputError
@@ -19,14 +18,11 @@ from equiview.mitigation.finetune import FINETUNE
 from equiview.mitigation.finetune.kinds import KINDS, kind_of, tunable
 from equiview.mitigation.finetune.pairs import Mixture, load_pairs, load_synthetic, mixed
 from equiview.mitigation.finetune.settings import FineTuneMaking, FineTuneSettings
-from equiview.mitigation.folder import encoder_input, save_losses, versions_with
+from equiview.mitigation.folder import encoder_input, precision_of, save_losses, versions_with
 from equiview.store import Store, stored
 from equiview.subjects import Encoder, Subject, load_subject
 from equiview.subjects.encoders.torch_encoder import TorchEncoder, chosen_device
 from equiview.subjects.finetuned import MODEL, FineTuning
-
-if TYPE_CHECKING:
-    import torch
 
 CHECKPOINTS = ".checkpoints"
 
@@ -136,18 +132,3 @@ class Training(Job):
             settings=settings | self.recipe.model_dump(mode="json"),
             versions=work.card.versions,
         ).save(part, of=work.folder)
-
-
-def precision_of(name: str, device: torch.device) -> str:
-    """The precision of forward passes: the given one, or for auto the best of the device."""
-    if name == "fp16" and device.type != "cuda":
-        raise InputError(
-            f"setting 'precision': fp16 needs CUDA, and the device is {device}; say bf16 or fp32"
-        )
-    if name != "auto":
-        return name
-    if device.type == "cuda":
-        import torch
-
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
-    return "fp32"

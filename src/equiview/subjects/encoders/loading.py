@@ -124,6 +124,18 @@ def failures(what: str) -> Iterator[None]:
 
 
 @contextmanager
+def library_notes_off() -> Iterator[None]:
+    """Silence the notes and warnings of transformers; errors are raised."""
+    logging = require("transformers.utils.logging", "hf")
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+@contextmanager
 def library_bars_off() -> Iterator[None]:
     """Silence the progress bars of transformers, which would overwrite ours."""
     logging = require("transformers.utils.logging", "hf")

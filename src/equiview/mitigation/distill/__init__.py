@@ -1,0 +1,19 @@
+"""Distillation: a text tower learns to say in every language what the encoder says of the English.
+
+M-CLIP's way (Carlsson et al., "Cross-lingual and Multilingual CLIP", LREC 2022): the teacher is the encoder's
+own English text tower, images stay as they are. What was measured: docs/mitigation/distill.md.
+"""
+
+from equiview.making import Maker, job_in, register
+from equiview.mitigation.distill.settings import DistillMaking
+
+DISTILL = register(
+    Maker(
+        name="distill",
+        kind="mitigate",
+        about="Teach a text tower to say in every language what the encoder says of English.",
+        settings=DistillMaking,
+        job=job_in("equiview.mitigation.distill.train:Distilling.named"),
+        yields="distilled:{out}",
+    )
+)

@@ -179,6 +179,19 @@ def mitigated(place: Path) -> None:
     make("fair-topk", {"subject": "embeddings:world"}, Path("ordered"))
 
 
+def people(place: Path) -> None:
+    """`world`: images of people whose gender is known; `words.toml`: prompts that name it."""
+    write_world(place / "world", images=60)
+    table = pl.read_csv(place / "world" / "images.csv").with_row_index("row")
+    gender = pl.when(pl.col("row") % 2 == 0).then(pl.lit("woman")).otherwise(pl.lit("man"))
+    table.select("id", gender=gender).write_csv(place / "world" / "images.csv")
+    (place / "words.toml").write_text(
+        'attribute = "gender"\n[values]\nwoman = ["woman"]\nman = ["man"]\n'
+        '[[prompts]]\nlanguage = "en"\nparaphrase = "bare"\nchecked = "no"\n'
+        '[prompts.text]\nwoman = "a woman"\nman = "a man"\n'
+    )
+
+
 def begun(place: Path) -> None:
     """`made`: pictures without an object and their records; the tables are not written."""
     coco(place / "data", {1: [DOG, PERSON]})
@@ -220,6 +233,7 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "trained": trained,
     "begun": begun,
     "mitigated": mitigated,
+    "people": people,
     "distilled": distilled,
     "geode-names": geode_names,
     "culture": culture,

@@ -38,6 +38,7 @@ CORRECTED = ("audit", "mitigated:corrected", "--benchmark", "folder:world", *AUD
 TAUGHT = ("audit", "distilled:taught", "--benchmark", "folder:photos", *AUDIT)
 TEACH = ("mitigate", "distill", "pictogram:english", "--parallel", "en=w.en,de=w.de", *MADE)
 ORDERED = ("audit", "reranked:ordered", "--benchmark", "folder:world", *AUDIT)
+PROJECTED = ("mitigate", "project", "pictogram:english", "--benchmark", "folder:world", *MADE)
 HELD_OUT = ("audit", "embeddings:world", "--benchmark", "held-out:corrected", *AUDIT)
 REVIEW = ("review", "asked", "--export", "said.csv")
 
@@ -78,6 +79,7 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
     ("mitigated", "corrected/mitigation.json", CORRECTED),
     ("mitigated", "corrected/correction.npz", CORRECTED),
     ("mitigated", "corrected/held-out.json", HELD_OUT),
+    ("people", "words.toml", (*PROJECTED, "--prompts", "words.toml")),
     ("mitigated", "ordered/reranking.json", ORDERED),
     ("mitigated", "ordered/rule.json", ORDERED),
     ("finished", "out/manifest.json", ("study", "transfer", "--before", "out", "--after", "other", *MADE)),

@@ -58,3 +58,13 @@ def test_where_all_hang_together_there_are_no_parts():
     whole = benchmark([(row, row) for row in range(4)], 4, ["hat"] * 4)
     with pytest.raises(InputError, match="a value of concept; set --apart or --share"):
         parts(whole, 0.5, ["concept"])
+
+
+def test_people_without_captions_are_split_too():
+    images = pl.DataFrame(
+        {"id": [f"i{row}" for row in range(40)], "role": [f"r{row % 8}" for row in range(40)]}
+    )
+    fit, kept = parts(Benchmark("b", Items("image", images)), 0.5, ["role"])
+    assert sorted([*fit, *kept]) == list(range(40))
+    assert not {row % 8 for row in fit} & {row % 8 for row in kept}
+    assert len(fit) == 20

@@ -22,8 +22,10 @@ def parts(
     Images that have a relevant text in common, or a value of an attribute of `apart`, are in one part.
     InputError where all of them hang together, so that there are no two parts.
     """
-    relevance, n = benchmark.need_relevance(), len(benchmark.images)
-    links = [(relevance.queries, relevance.items)]
+    relevance, n = benchmark.relevance, len(benchmark.images)
+    links = [(np.arange(n), np.arange(n))]  # each with itself: no text or attribute need be there
+    if relevance is not None:
+        links.append((relevance.queries, relevance.items))
     for name in apart:
         if name in benchmark.images.table.columns:
             values = benchmark.images.table[name]

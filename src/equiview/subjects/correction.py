@@ -1,4 +1,4 @@
-"""A correction of vectors of texts by language: what `mitigated:DIR` applies, as arrays in one file.
+"""A correction of vectors, such as of texts by language: what `mitigated:DIR` applies, as arrays in one file.
 
 With `x` a text's vector, `l` its language, `h(x)` its mean similarity with the images nearest to it among
 those kept, and `q` an image's vector, the corrected similarity is
@@ -31,7 +31,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Correction:
-    """What to do with vectors of `width` numbers of texts in `languages`.
+    """What to do with vectors of `width` numbers of texts in `languages`, or of items of other groups.
 
     Arrays by language have a row for each of `languages`, then one for every other language. `maps`
     `(0 | 1 | n + 1, width, width)`, one for all or one a language, none for no map; `moves` `(n + 1, width)`;
@@ -75,12 +75,17 @@ class Correction:
         return int(self.moves.shape[1])
 
     @property
+    def by_group(self) -> bool:
+        """Whether languages or groups are treated differently, so that those of items must be known."""
+        return len(self.maps) > 1 or self.adds or bool((self.moves != self.moves[0]).any())
+
+    @property
     def adds(self) -> bool:
         """Whether a corrected vector has one number more, and is compared by dot product."""
         return bool(self.hub or self.shifts.any() or (self.scales != 1).any())
 
-    def texts(self, vectors: Floats, languages: Sequence[str]) -> Floats:
-        """Corrected vectors of texts `(n, width)`, or `(n, width + 1)` if it `adds`."""
+    def texts(self, vectors: Floats, languages: Sequence[str | None]) -> Floats:
+        """Corrected vectors of texts, or items of groups `(n, width)`; `(n, width + 1)` if it `adds`."""
         rows = self.rows_of(languages)
         moved = self.moved(self._unit(vectors), rows)
         if not self.adds:
@@ -93,9 +98,9 @@ class Correction:
         unit = self._unit(vectors)
         return np.column_stack([unit, np.ones(len(unit), np.float32)]) if self.adds else unit
 
-    def rows_of(self, languages: Sequence[str]) -> NDArray[np.int64]:
+    def rows_of(self, languages: Sequence[str | None]) -> NDArray[np.int64]:
         """The row of each text's language."""
-        row_of = {language: row for row, language in enumerate(self.languages)}
+        row_of: dict[str | None, int] = {language: row for row, language in enumerate(self.languages)}
         return np.array([row_of.get(language, len(row_of)) for language in languages], dtype=np.int64)
 
     def moved(self, unit: Floats, rows: NDArray[np.int64]) -> Floats:

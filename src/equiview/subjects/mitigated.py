@@ -1,4 +1,4 @@
-"""`mitigated:DIR`: an encoder whose vectors are corrected by language; its parent is the encoder before.
+"""`mitigated:DIR`: an encoder whose vectors are corrected; its parent is the encoder before.
 
 The folder is made by `equiview mitigate METHOD`. The encoder is loaded by its name; `encoder=NAME` gives
 another place of the same one.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from equiview.data.arguments import split_argument
@@ -24,6 +25,7 @@ from equiview.subjects.load import load_encoder
 from equiview.subjects.trained import Derived, DerivedCard, Part, check_same
 
 OPTIONS = ("encoder",)
+Sides = tuple[Literal["image", "text"], ...]
 
 
 class Mitigation(DerivedCard):
@@ -36,13 +38,19 @@ class Mitigation(DerivedCard):
     method: str
     strength: float
     data: Part
+    by: str = "language"
+    """The attribute whose values the correction tells apart."""
+    sides: Sides = ("text",)
+    """What is corrected; the rest stays as it is."""
 
 
 @register(
-    "mitigated", usage=("mitigated:DIR",), about="an encoder corrected by language, by `equiview mitigate`"
+    "mitigated",
+    usage=("mitigated:DIR",),
+    about="an encoder whose vectors are corrected, by `equiview mitigate`",
 )
 class Mitigated(Derived, Encoder):
-    """An encoder whose vectors are corrected by language."""
+    """An encoder whose vectors are corrected."""
 
     inner: Encoder
     card: Mitigation
@@ -74,7 +82,9 @@ class Mitigated(Derived, Encoder):
         width = self.correction.width
         if vectors.shape[1] != width:
             raise InputError(f"{self.folder}: corrects vectors of {width} numbers, not of {vectors.shape[1]}")
-        if items.kind == "image":
+        if items.kind not in self.card.sides:
             return checked_vectors(self.correction.queries(vectors), items, self.name)
-        languages: Sequence[str] = items.table["language"].to_list()
-        return checked_vectors(self.correction.texts(vectors, languages), items, self.name)
+        groups: Sequence[str | None] = [None] * len(items)
+        if self.correction.by_group:
+            groups = items.attribute(self.card.by).cast(pl.String).to_list()
+        return checked_vectors(self.correction.texts(vectors, groups), items, self.name)

@@ -16,6 +16,8 @@ from equiview.data.verdict import Finding
 
 WORST = 4
 ADVICE = (
+    "With its vectors: `equiview mitigate leace SUBJECT --benchmark BENCHMARK --by country --share 0.3 --out "
+    "DIR` takes what tells the country out of images, and keeps others to judge it by.",
     "Train on pairs that show each concept in many countries, so that no language predicts a place.",
     "Align the text embeddings of the worst languages with those of a language that the encoder knows well, "
     "and measure again. Alignment corrects missing knowledge of a language; it does not remove associations "

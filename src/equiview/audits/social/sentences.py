@@ -22,7 +22,10 @@ NO_CAPTIONS = (
 ADVICE = (
     "Look at the prompts named here with their pictures, and at which of them matter where the encoder is "
     "used.",
-    "Re-rank results for such prompts, or correct their vectors, and audit again.",
+    "With its vectors: `equiview mitigate project SUBJECT --benchmark BENCHMARK --by gender --directions "
+    "images --out DIR` takes what tells the groups out of queries, or `equiview mitigate leace SUBJECT "
+    "--benchmark BENCHMARK --by gender --out DIR` out of images; both keep images to judge it by. Queries "
+    "that name a group find it less well then.",
 )
 MOST_SMALL, MOST_GROUPS = 8, 4
 

@@ -1,4 +1,4 @@
-"""Corrections at query time: vectors of texts are changed by language, by what one part of a benchmark shows.
+"""Corrections at query time: vectors are changed by language, or by what else one part of a benchmark shows.
 
 Each method is a maker of its own, `equiview mitigate METHOD`; what it fits is a `Correction` of
 `subjects.correction`, and what it makes is `mitigated:DIR`. What each was worth: docs/mitigation/vectors.md.
@@ -14,7 +14,7 @@ MITIGATIONS = [
             kind="mitigate",
             about=method.about,
             settings=method.settings,
-            job=job_in("equiview.mitigation.vectors.make:Fitting.named"),
+            job=job_in("equiview.mitigation.vectors.make:fitting"),
             yields="mitigated:{out}",
         )
     )

@@ -27,6 +27,15 @@ class VectorMaking(Parts):
     )
 
 
+class GroupMaking(VectorMaking):
+    """Settings of methods that treat groups alike in the space of vectors."""
+
+    by: str = Field(
+        default="language",
+        description="language, of texts; or an attribute of images, such as country, to correct images.",
+    )
+
+
 class HubMaking(VectorMaking):
     """Settings of methods that lower texts which are near to many images."""
 
@@ -49,9 +58,9 @@ def _method(name: str, about: str, base: type[VectorMaking] = VectorMaking) -> M
 METHODS = {
     name: _method(name, about, base)
     for name, about, base in (
-        ("center", "Take the mean vector of each language's texts away.", VectorMaking),
-        ("whiten", "Give the texts of each language the mean and covariance of all.", VectorMaking),
-        ("leace", "Take away what linearly tells the language of a text (LEACE).", VectorMaking),
+        ("center", "Take the mean vector of each language's texts away.", GroupMaking),
+        ("whiten", "Give the texts of each language the mean and covariance of all.", GroupMaking),
+        ("leace", "Take away what linearly tells the language of a text (LEACE).", GroupMaking),
         ("standardize", "Give the scores of each language one mean and standard deviation.", VectorMaking),
         ("normalize", "Give the scores of each language one mean and one typical best.", VectorMaking),
         ("csls", "Lower texts that are near to many images (CSLS).", HubMaking),

@@ -4,7 +4,7 @@
 the others by the social audit, and by how often the role of a drawing is told from its picture. Countries:
 fitted on a share of the concepts of `pictograms-culture`, judged on the others by the association audit.
 Every number is the mean of several such parts, and so are the ends of its interval. Writes
-labs/results/people_mitigations.csv, the rows for `equiview advise` to labs/results/people_worth.csv, and the
+labs/results/people_mitigations.csv, what `equiview advise` reads, and the
 tables of docs/mitigation/.
 """
 
@@ -31,6 +31,7 @@ from equiview.data.run import Run
 from equiview.io.tables import write_bytes
 from equiview.search import comparable
 from equiview.stats import mean_interval
+from equiview.studies import advise
 from equiview.subjects.load import load_encoder
 
 Given = dict[str, Any]
@@ -79,11 +80,14 @@ BIASES = {
     "social": "largest MaxSkew beyond chance of gender and skin, nats",
     "association": "mean pull of languages (M_cul - M_non)",
 }
-SKILLS = {"social": "zero-shot accuracy of roles", "association": "M_sem"}
+ROLES = "zero-shot accuracy of roles"
+SKILLS = {"social": "R@5 of captions that name the group", "association": "M_sem"}
+"""What a method costs: of people it is that who asks for a group finds it."""
 SLIGHT = {"social": math.log(1.1), "association": 0.02}
 """The audits' tolerances: bias below which an encoder is not one to try methods on."""
 RESULTS = Path(__file__).parent / "results"
-OUT, WORTH = RESULTS / "people_mitigations.csv", RESULTS / "people_worth.csv"
+OUT = RESULTS / "people_mitigations.csv"
+WORTH = Path(advise.__file__).parent / "worth" / "people.csv"
 PAGES = Path(__file__).parents[1] / "docs" / "mitigation"
 MARKS = ("<!-- measured: python -m labs.people_mitigations -->", "<!-- end of measured -->")
 
@@ -152,7 +156,7 @@ def people(run: Run, judged: Benchmark, name: str) -> Iterator[dict[str, Any]]:
             if row.chance is not None and metric != "MaxSkew beyond chance":
                 yield _row(f"{metric} of {attribute} by chance", row.chance, row.chance, row.chance, row.n)
     row = found.one("R", 5, direction="text-to-image")
-    yield _row("R@5 of captions that name the group", row.value, row.low, row.high, row.n)
+    yield _row(SKILLS["social"], row.value, row.low, row.high, row.n)
     encoder, images = load_encoder(name), judged.images
     names = judged.tables["neutral_prompts"].rename({"prompt_id": "id"})
     names = names.filter(pl.col("concept").is_in(images.table["role"].to_list()))
@@ -160,7 +164,7 @@ def people(run: Run, judged: Benchmark, name: str) -> Iterator[dict[str, Any]]:
     told = names["concept"].to_numpy()[np.argmax(pictures @ texts.T, axis=1)]
     roles = images.table["role"].to_numpy()
     shown = mean_interval((told == roles).astype(float), clusters=np.unique(roles, return_inverse=True)[1])
-    yield _row(SKILLS["social"], float(shown.value), float(shown.low), float(shown.high), len(roles))
+    yield _row(ROLES, float(shown.value), float(shown.low), float(shown.high), len(roles))
 
 
 def culture(run: Run) -> Iterator[dict[str, Any]]:
@@ -249,8 +253,8 @@ def worth(mean: pl.DataFrame) -> pl.DataFrame:
 COLUMNS = {
     "social": (
         *(f"{metric} of {name}" for name in GROUPS for metric in ("MaxSkew", "NDKL")),
+        ROLES,
         SKILLS["social"],
-        "R@5 of captions that name the group",
     ),
     "association": tuple(
         f"{metric}, text-to-image" for metric in ("mean pull of languages", "M_cul - M_non", "SP", "M_sem")

@@ -43,7 +43,8 @@ def worth() -> pl.DataFrame:
     value before and after and the value without bias (`even`); skill, before and after.
     """
     tables = sorted(files("equiview.studies").joinpath("worth").iterdir(), key=lambda path: path.name)
-    types = {"even": pl.Float64, "bias_before": pl.Float64, "bias_after": pl.Float64}
+    numbers = ("even", "bias_before", "bias_after", "skill_before", "skill_after")
+    types = dict.fromkeys(numbers, pl.Float64)
     return pl.concat([pl.read_csv(io.BytesIO(path.read_bytes()), schema_overrides=types) for path in tables])
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -84,6 +87,74 @@ def test_a_row_that_is_wrong_is_named(row: str, said: str, tmp_path: Path) -> No
     (tmp_path / "images.csv").write_text(f"concept,country,url,path\n{row}\n")
     with pytest.raises(InputError, match=said):
         load_provider(f"table:{tmp_path / 'images.csv'}", web())
+
+
+def shard(path: Path, files: dict[str, bytes]) -> None:
+    with tarfile.open(path, "w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+
+
+ABOUT = {"concept": "pizza", "country": "Japan", "licence": "CC0", "width": 64}
+
+
+def test_shards_hold_images_beside_their_origin_and_are_read_in_order(tmp_path: Path) -> None:
+    about = json.dumps(ABOUT).encode()
+    shard(tmp_path / "1.tar", {"x/b.jpg": b"third", "x/b.json": about})
+    there = json.dumps(ABOUT | {"url": "https://example.org/d.png"}).encode()
+    first = {"a.json": about, "a.cls": b"7", "a.PNG": b"first", "d.json": there}
+    shard(tmp_path / "0.tar", first)
+    provider = load_provider(f"webdataset:{tmp_path}", web())
+    found = provider.search(PIZZA, 9)
+    assert [entry.url for entry in found] == ["0.tar/a.png", "https://example.org/d.png", "1.tar/x/b.jpg"]
+    assert {entry.licence for entry in found} == {"CC0"}
+    assert [provider.content(entry) for entry in (found[0], found[2])] == [b"first", b"third"]
+    before = provider.fingerprint(silent)
+    assert load_provider(f"webdataset:{tmp_path}", web()).fingerprint(silent) == before
+    shard(tmp_path / "0.tar", first | {"a.PNG": b"other"})
+    assert load_provider(f"webdataset:{tmp_path}", web()).fingerprint(silent) != before
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a.png": b""}, r"0\.tar, a\.json: is not there"),
+        ({"a.json": b"{"}, r"0\.tar, a\.json: is not JSON"),
+        ({"a.json": b"[]"}, "is no object"),
+        ({"a.json": b"{}"}, "column 'concept'"),
+        ({"a.json": json.dumps(ABOUT).encode()}, "needs a url or a path"),
+        ({"a.json": json.dumps(ABOUT | {"country": 1}).encode()}, "country is 1; expected a text"),
+        ({"a.json": json.dumps(ABOUT | {"country": "Japon"}).encode(), "a.png": b""}, "no country 'Japon'"),
+        ({"a.json": json.dumps(ABOUT).encode(), "a.png": b"", "a.jpg": b""}, "stands beside 2 images"),
+        ({"a.json": b" " * 1_000_001}, "at most 1,000,000 are read"),
+        ({"readme": b""}, "holds no sample"),
+    ],
+)
+def test_a_sample_that_is_wrong_is_named(files: dict[str, bytes], said: str, tmp_path: Path) -> None:
+    shard(tmp_path / "0.tar", files)
+    with pytest.raises(InputError, match=said):
+        load_provider(f"webdataset:{tmp_path}", web())
+
+
+def first_of(place: Path) -> bytes:
+    provider = load_provider(f"webdataset:{place}", web())
+    return provider.content(provider.search(PIZZA, 1)[0])
+
+
+def test_what_is_no_shard_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no \.tar file"):
+        load_provider(f"webdataset:{tmp_path}", web())
+    shard(tmp_path / "0.tar", {"a.json": json.dumps(ABOUT).encode(), "a.png": bytes(2_000)})
+    whole = (tmp_path / "0.tar").read_bytes()
+    for content in (b"no tar", gzip.compress(whole)):
+        (tmp_path / "0.tar").write_bytes(content)
+        with pytest.raises(InputError, match="is no tar file"):
+            load_provider(f"webdataset:{tmp_path}", web())
+    (tmp_path / "0.tar").write_bytes(whole[:2_000])
+    with pytest.raises(InputError, match="cut off"):
+        first_of(tmp_path)
 
 
 COMMONS = {

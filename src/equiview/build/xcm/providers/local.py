@@ -116,28 +116,29 @@ class Table(Local):
 
     def _listed(self) -> Listed:
         table = read_table(self.place, IMAGES)
-        if not len(table):
-            raise InputError(f"{self.place}: holds no image; at least one is needed")
-        listed: Listed = defaultdict(list)
-        known = set(countries()["country"])
-        for number, row in enumerate(table.iter_rows(named=True), start=1):
-            where = f"{self.place}, row {number}"
-            address, path, kind = row.get("url"), row.get("path"), row.get("query") or ENGLISH
-            if address is None and path is None:
-                raise InputError(f"{where}: needs a url or a path")
-            if row["country"] not in known:
-                raise InputError(
-                    f"{where}: no country {row['country']!r} is known; {', '.join(sorted(known))} are"
-                )
-            if kind not in (ENGLISH, NATIVE):
-                raise InputError(f"{where}: query is {kind!r}; expected {ENGLISH} or {NATIVE}")
-            origin = {
-                name: row.get(name) or "" for name in ("title", "page", "author", "licence", "licence_url")
-            }
-            file = plain_name(path, where) if path else ""
-            found = Found(address or file, path=file, **origin)
-            listed[row["concept"], row["country"], kind].append(found)
-        return dict(listed)
+        return listed(table, [f"{self.place}, row {row + 1}" for row in range(len(table))], str(self.place))
+
+
+def listed(table: pl.DataFrame, places: Sequence[str], source: str) -> Listed:
+    """The images of rows in the layout `IMAGES`; InputError names the place of a row that is wrong."""
+    if not len(table):
+        raise InputError(f"{source}: holds no image; at least one is needed")
+    found: Listed = defaultdict(list)
+    known = set(countries()["country"])
+    for where, row in zip(places, table.iter_rows(named=True), strict=True):
+        address, path, kind = row.get("url"), row.get("path"), row.get("query") or ENGLISH
+        if address is None and path is None:
+            raise InputError(f"{where}: needs a url or a path")
+        if row["country"] not in known:
+            raise InputError(
+                f"{where}: no country {row['country']!r} is known; {', '.join(sorted(known))} are"
+            )
+        if kind not in (ENGLISH, NATIVE):
+            raise InputError(f"{where}: query is {kind!r}; expected {ENGLISH} or {NATIVE}")
+        file = plain_name(path, where) if path else ""
+        origin = {name: row.get(name) or "" for name in ORIGIN}
+        found[row["concept"], row["country"], kind].append(Found(address or file, path=file, **origin))
+    return dict(found)
 
 
 @register("collected", usage=("collected:DIR",), about="what an earlier `build xcm` in a folder collected")

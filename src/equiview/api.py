@@ -342,11 +342,13 @@ def check_no_run(out: Path) -> None:
 
 
 def catalogue(kind: str = "") -> dict[str, pl.DataFrame]:
-    """What there is, a table for each of subjects, models, benchmarks, audits and makers, or for `kind`.
+    """What there is, a table for each kind of thing, or for `kind`: subjects, models, benchmarks, audits, ...
 
     A benchmark that comes along is ready; of a published one it says where its files are, or where to get
     them. InputError for another kind.
     """
+    from equiview.build.xcm.providers import PROVIDERS
+
     kinds: dict[str, Callable[[], pl.DataFrame]] = {
         "subjects": lambda: _entries(SUBJECTS),
         "models": known_models,
@@ -355,6 +357,7 @@ def catalogue(kind: str = "") -> dict[str, pl.DataFrame]:
         ),
         "audits": lambda: _entries(AUDITS),
         "makers": lambda: _entries(MAKERS),
+        "providers": lambda: _entries(PROVIDERS),
     }
     if kind and kind not in kinds:
         raise unknown_name("list", kind, kinds)

@@ -341,11 +341,11 @@ def cache(
 @app.command("list")
 def list_(
     kind: Annotated[
-        str, typer.Argument(help="subjects, models, benchmarks, audits or makers; all by default.")
+        str, typer.Argument(help="subjects, models, benchmarks, audits, makers or providers.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List subjects, models known by name, benchmarks and whether they are ready, audits and makers."""
+    """List subjects, models, benchmarks and whether they are ready, audits, makers, providers of images."""
     from equiview import api
 
     tables = api.catalogue(kind)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +19,15 @@ DECISIONS = Schema(
         Column("fingerprint", pl.String, "of the item that they judged", nullable=True, optional=True),
     ),
 )
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """What people rejected: the reasons by what was made, and fingerprints of it where known."""
+
+    path: Path
+    reasons: Mapping[str, str]
+    judged: Mapping[str, str]
 
 
 def read_decisions(path: Path) -> pl.DataFrame:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
+from equiview.build.decisions import Rejected
 from equiview.build.history import History, history_tables
 from equiview.build.knowrecall.candidates import Candidate
 from equiview.build.knowrecall.check import judged, without_options, without_picture, write
 from equiview.build.knowrecall.export import export
 from equiview.build.knowrecall.people import (
-    Rejected,
     check_known,
     check_same_build,
     rejected_by_people,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from equiview.build.decisions import read_decisions
+from equiview.build.decisions import Rejected, read_decisions
 from equiview.build.history import History
 from equiview.build.knowrecall.candidates import Candidate, Wording
 from equiview.build.knowrecall.prompts import lettered
@@ -59,15 +58,6 @@ def _item(candidate: Candidate, translated: Wording, language: str, images: Item
     )
     picture = images.encoded(candidate.picture)
     return ReviewItem(id=f"{candidate.id}:{language}", group=name, picture=picture, fields=fields)
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """What people rejected: the reasons by candidate, and fingerprints of the items, where known."""
-
-    path: Path
-    reasons: Mapping[str, str]
-    judged: Mapping[str, str]
 
 
 def rejected_by_people(path: Path, languages: Sequence[str]) -> Rejected:

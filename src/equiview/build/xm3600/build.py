@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from equiview.build.decisions import Rejected
 from equiview.build.history import History, history_tables
 from equiview.build.step import Step
 from equiview.build.xm3600.captions import captions_in, missing_in, read_pool
 from equiview.build.xm3600.export import lines
 from equiview.build.xm3600.people import (
-    Rejected,
     check_known,
     rejected_by_people,
     review_items,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from equiview.build.decisions import read_decisions
+from equiview.build.decisions import Rejected, read_decisions
 from equiview.build.xm3600.captions import Missing
 from equiview.data.items import blind_order
 from equiview.data.languages import language_name
@@ -26,15 +25,6 @@ SETTINGS = ReviewSettings(
         Question(id="relevance", text="Does it say of the picture what the original says?"),
     ),
 )
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """What people rejected: the reasons by caption, and fingerprints of what they judged, where known."""
-
-    path: Path
-    reasons: Mapping[str, str]
-    judged: Mapping[str, str]
 
 
 def rejected_by_people(path: Path, languages: Sequence[str]) -> Rejected:

@@ -18,7 +18,8 @@ LIMITS = (
 )
 ADVICE = (
     "Fine-tune on images without the object and captions without its name beside the real ones, as the paper "
-    "does; in training data, look at the pairs of objects listed here.",
+    "does: `equiview build removal` makes them, `equiview train finetune` learns from them. In training "
+    "data, look at the pairs of objects listed here.",
 )
 
 

@@ -29,8 +29,9 @@ ONE_CAPTION = (
     "told apart: part of every gap is what they say."
 )
 ADVICE = (
-    "Align texts of other languages to the encoder's strongest one, with the distance of parallel "
-    "captions as the loss: the chord bounds the gap.",
+    "Align texts of other languages to the encoder's strongest one: `equiview mitigate distill SUBJECT "
+    "--benchmark BENCHMARK --out DIR`. Its loss is the distance of parallel captions, and the chord bounds "
+    "the gap.",
 )
 
 

@@ -53,8 +53,8 @@ OTHER_THINGS = (
 )
 UNCHECKED = "The prompts that come with equiview were not checked by native speakers of their languages."
 ALIGN = (
-    "Align the texts of the worst languages to the pivot's (distillation on parallel captions), and "
-    "measure again on captions that were not used for it."
+    "Align the texts of the worst languages to the pivot's: `equiview mitigate distill SUBJECT --benchmark "
+    "BENCHMARK --out DIR` learns from parallel captions, and keeps others to judge it by."
 )
 DO_NOT_SORT = "Do not use the system to sort images of people by these labels."
 SHOW_PLACES = (

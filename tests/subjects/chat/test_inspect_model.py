@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import itertools
 import os
 import signal
 import subprocess
@@ -449,7 +450,8 @@ def test_an_interrupted_process_ends_although_requests_are_under_way(tmp_path):
 
 def test_an_interrupted_audit_says_so_and_nothing_else(tmp_path):
     LAYOUTS["knowrecall"](tmp_path / "quiz")
-    with chat_server(lambda prompt, pictures, model: Fault("silence")) as server:
+    turns = itertools.count()
+    with chat_server(lambda prompt, pictures, model: Fault("silence") if next(turns) else "A") as server:
         environ = os.environ | environment(server.url) | {"EQUIVIEW_CACHE": str(tmp_path)}
         process = subprocess.Popen(
             [sys.executable, "-m", "equiview", "audit", server.subject(options="connections=2"),

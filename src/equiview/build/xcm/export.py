@@ -40,9 +40,8 @@ KEPT = (
 def with_triplets(table: pl.DataFrame, names: pl.DataFrame, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The step, which rejects images that are no query, and the trials as `choose_trials` gives them."""
     columns = table.select(pl.col("item_id").alias("id"), "concept", "country")
-    same = table.group_by("sha256", maintain_order=True).agg(
-        also="concept"
-    )  # a file of several shows them all
+    # One file that several concepts found shows them all.
+    same = table.group_by("sha256", maintain_order=True).agg(also="concept")
     shown = table.join(same, on="sha256", how="left", maintain_order="left")
     labels = shown.select(pl.concat_list("labels", "also"))["labels"].to_list()
     asked = with_native(table, names).select("concept", "country", "concept_in_native").iter_rows()

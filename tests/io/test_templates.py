@@ -7,7 +7,7 @@ from jinja2 import UndefinedError
 
 from equiview.io.templates import templates
 
-PACKAGES = ("equiview.build.removal", "equiview.report", "equiview.review")
+PACKAGES = ("equiview.build", "equiview.report", "equiview.review")
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -171,7 +171,7 @@ def test_a_student_that_is_no_text_model_is_refused(tmp_path):
     [
         ({"benchmark": ""}, "name a --benchmark"),
         ({"student": "no/where/at/all"}, "no such folder"),
-        ({"benchmark": "pictograms-quiz"}, "has no relevance judgements"),
+        ({"benchmark": "pictograms-quiz"}, "has no texts"),
         ({"source": "xx"}, "has no captions in 'xx'"),
         ({"subject": "run:none.txt"}, "none.txt"),
         ({"recipe": {"model": {"batch": 3}, "forward": 2}}, "no multiple of forward"),

@@ -1,4 +1,4 @@
-"""A real process killed at random moments ends with the bytes of an undisturbed one: 20 kills of 300."""
+"""A real process killed at random moments ends with the bytes of an undisturbed one: 19 kills of 300."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ KILLS = {
     "knowrecall": 1,
     "visrecall": 1,
     "xm3600": 1,
-    "xcm": 2,
+    "xcm": 1,
     "review": 1,
 }
 TRAININGS = {"finetune", "distill", "connector"}

@@ -6,7 +6,7 @@ import json
 import math
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from transformers import Trainer, TrainerCallback, TrainingArguments
@@ -105,6 +105,32 @@ def arguments_for(
             f"training is on {arguments.device} and not on {device}; choose another by CUDA_VISIBLE_DEVICES"
         )
     return arguments
+
+
+class Scheduled(Protocol):
+    """What settings say of a schedule and of the size of a step."""
+
+    @property
+    def schedule(self) -> str: ...
+    @property
+    def warmup(self) -> float: ...
+    @property
+    def weight_decay(self) -> float: ...
+    @property
+    def max_grad_norm(self) -> float: ...
+
+
+def in_passes(settings: Scheduled, batch: int, forward: int) -> dict[str, Any]:
+    """Arguments of a training whose batches go through in passes of `forward`, by the settings' schedule."""
+    return {
+        "per_device_train_batch_size": forward,
+        "gradient_accumulation_steps": batch // forward,
+        "lr_scheduler_type": settings.schedule if settings.schedule != "constant" else "constant_with_warmup",
+        "warmup_steps": settings.warmup,
+        "weight_decay": settings.weight_decay,
+        "max_grad_norm": settings.max_grad_norm,
+        "label_names": ["labels"],
+    }
 
 
 def _last_whole(folder: Path) -> Path | None:

@@ -120,19 +120,23 @@ def _part(query: str) -> float:
     return int(fingerprint("order", query), 16) / 2**64
 
 
-def first_lists(subject: Subject, benchmark: Benchmark, depth: int) -> pl.DataFrame:
-    """The first results of a system for each image, of as many as there are; a row a result.
+def first_lists(
+    subject: Subject, benchmark: Benchmark, depth: int, chosen: Rows | None = None
+) -> pl.DataFrame:
+    """The first results of a system for each image, or for the rows `chosen` of them; a row a result.
 
     InputError for a subject that gives neither lists nor vectors, and as for its lists.
     """
+    queries = benchmark.images if chosen is None else benchmark.images.take(chosen)
     if isinstance(subject, ResultLists):
-        return subject.lists(benchmark, depth)
+        lists = subject.lists(benchmark, depth)
+        return lists if chosen is None else lists.filter(pl.col("query_id").is_in(queries.ids.implode()))
     if not isinstance(subject, Encoder):
         raise InputError(f"{subject.name!r} is {subject.kind}; re-ranking needs result lists or vectors")
     texts = benchmark.need_texts()
-    images, vectors = (comparable(subject, items) for items in (benchmark.images, texts))
+    images, vectors = (comparable(subject, items) for items in (queries, texts))
     found = top_k(images, vectors, min(depth, len(texts)))
-    table = found.table(benchmark.images.ids, texts.ids)
+    table = found.table(queries.ids, texts.ids)
     return table.with_columns(row=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
 
 

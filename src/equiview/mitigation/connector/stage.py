@@ -18,7 +18,7 @@ from transformers import Trainer
 
 from equiview.io.progress import Progress
 from equiview.mitigation.connector.settings import ConnectorSettings
-from equiview.mitigation.training import Watcher, arguments_for, trained
+from equiview.mitigation.training import Watcher, arguments_for, in_passes, trained
 from equiview.subjects.chat.soft_tokens import Batch, LanguageModel, Row, soft_tokens
 
 
@@ -65,14 +65,8 @@ def train_stage(
         language_model.device,
         settings,
         stage,
-        per_device_train_batch_size=forward,
-        gradient_accumulation_steps=stage.batch // forward,
-        lr_scheduler_type=settings.schedule if settings.schedule != "constant" else "constant_with_warmup",
-        warmup_steps=settings.warmup,
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.max_grad_norm,
+        **in_passes(settings, stage.batch, forward),
         bf16=language_model.model.dtype == torch.bfloat16,
-        label_names=["labels"],
     )
 
     def collate(places: Sequence[int]) -> Batch:

@@ -15,7 +15,7 @@ from equiview.io.progress import Progress
 from equiview.mitigation.distill.parallel import Parallel
 from equiview.mitigation.distill.settings import DistillSettings
 from equiview.mitigation.distill.students import Student
-from equiview.mitigation.training import Watcher, arguments_for, trained
+from equiview.mitigation.training import Watcher, arguments_for, in_passes, trained
 
 
 def teach(
@@ -40,15 +40,9 @@ def teach(
         device,
         settings,
         stage,
-        per_device_train_batch_size=forward,
-        gradient_accumulation_steps=stage.batch // forward,
-        lr_scheduler_type=settings.schedule if settings.schedule != "constant" else "constant_with_warmup",
-        warmup_steps=settings.warmup,
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.max_grad_norm,
+        **in_passes(settings, stage.batch, forward),
         bf16=precision == "bf16",
         fp16=precision == "fp16",
-        label_names=["labels"],
     )
 
     def collate(rows: Sequence[int]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark, load_benchmark
@@ -124,15 +123,12 @@ class Ordering(Job):
 
     def _lists(self, benchmark: Benchmark, known: Groups) -> Lists:
         """The lists of the part that is read, as arrays."""
-        wanted = benchmark.images.ids[self.fit]
         system = stored(self.subject) if isinstance(self.subject, Encoder) else self.subject
-        table = first_lists(system, benchmark, self.settings.depth).filter(
-            pl.col("query_id").is_in(wanted.implode())
-        )
+        table = first_lists(system, benchmark, self.settings.depth, self.fit)
         rows = benchmark.need_texts().rows_of(table["item_id"]).to_numpy()
         lists = table["query_id"].rle_id().to_numpy()
         places = table["rank"].to_numpy() - 1
-        shape = (len(wanted), int(places.max()) + 1)
+        shape = (len(self.fit), int(places.max()) + 1)
         groups, scores = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
         groups[lists, places] = known.rows[rows]
         scores[lists, places] = table["score"].to_numpy()

@@ -8,6 +8,7 @@ earlier build collected is a table too.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,8 +62,9 @@ class Local(Provider):
         self.place = Path(argument).expanduser()
         self.listed = self._listed()
 
+    @abstractmethod
     def _listed(self) -> Listed:
-        raise NotImplementedError
+        """The images by concept, country and kind of search."""
 
     def search(self, query: Query, count: int) -> Sequence[Found]:
         """The first images listed for the concept, the country and the kind of search."""

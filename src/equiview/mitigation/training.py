@@ -111,13 +111,20 @@ class Scheduled(Protocol):
     """What settings say of a schedule and of the size of a step."""
 
     @property
-    def schedule(self) -> str: ...
+    def schedule(self) -> str:
+        """How the learning rate goes on: linear, cosine or constant."""
+
     @property
-    def warmup(self) -> float: ...
+    def warmup(self) -> float:
+        """Steps, or their share, over which it rises."""
+
     @property
-    def weight_decay(self) -> float: ...
+    def weight_decay(self) -> float:
+        """Of AdamW."""
+
     @property
-    def max_grad_norm(self) -> float: ...
+    def max_grad_norm(self) -> float:
+        """Gradients are clipped to it; 0: they are not."""
 
 
 def in_passes(settings: Scheduled, batch: int, forward: int) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from equiview.audits import AUDITS
 from equiview.data.observations import Observations
 from equiview.io.tables import write_bytes
-from equiview.studies.compare import difference
+from equiview.studies.differences import difference
 
 Two = tuple[Observations, Observations]
 Floats = NDArray[np.float64]

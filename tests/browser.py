@@ -56,8 +56,16 @@ class Page:
 
     driver: webdriver.Chrome
 
-    def open(self, place: Path | str, *, width: int = 1280, height: int = 900, dark: bool = False) -> float:
-        """Open a file or an address and wait until it is ready; seconds that took."""
+    def open(
+        self,
+        place: Path | str,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        unfold: bool = True,
+    ) -> float:
+        """Open a file or an address and wait until it is ready, its parts unfolded; seconds that took."""
         self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                      mobile=width < 600)  # fmt: skip
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -66,6 +74,12 @@ class Page:
         began = time.perf_counter()
         self.driver.get(place.as_uri() if isinstance(place, Path) else place)
         self.until("return document.documentElement?.dataset.ready !== undefined")
+        if unfold:
+            self.run("document.querySelectorAll('details.part').forEach((part) => { part.open = true; })")
+            self.until(
+                """return [...document.querySelectorAll("details.part .figure[data-kind=chart]")]
+                     .every((figure) => ["yes", "failed"].includes(figure.dataset.drawn))"""
+            )
         return time.perf_counter() - began
 
     def run(self, script: str, *arguments: Any) -> Any:

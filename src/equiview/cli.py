@@ -37,6 +37,10 @@ app = typer.Typer(
 add_groups(app)
 app.add_typer(study_app)
 
+Everything = Annotated[
+    bool, typer.Option("--all", help="Print every answer, every paired difference and every mean.")
+]
+
 INTERRUPTED = 130
 """What typer returns for Ctrl-C."""
 
@@ -105,6 +109,7 @@ def _check_words(words: list[str]) -> None:
 def demo_(
     out: Annotated[Path, typer.Option(help="Folder for the runs and the report.")] = Path("equiview-demo"),
     seed: Seed = 0,
+    everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
     """Audit the embedded encoders on real pictures named in 36 languages; offline, under a minute."""
@@ -113,9 +118,9 @@ def demo_(
 
     with progress_bars(as_json) as progress:
         runs, table = demo.demo(out, seed=seed, progress=progress)
-    _show(runs, table, out / "report.html", as_json)
+    _show(runs, table, out / "report.html", as_json, everything=everything)
     if not as_json:
-        print(f"\n{demo.AFTER}")
+        print(demo.AFTER)
 
 
 @app.command()
@@ -211,6 +216,7 @@ def compare(
     against: Annotated[
         Path | None, typer.Option(help="Compare each run only with the one in this folder.")
     ] = None,
+    everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare runs side by side, with paired tests of their differences."""
@@ -221,7 +227,7 @@ def compare(
     first = opened([against])[0] if against else None
     with progress_bars(as_json) as progress:
         compared, table = api.write_comparison(opened(runs), out, progress, against=first)
-    _show(compared, table, out / "report.html", as_json, averages(compared))
+    _show(compared, table, out / "report.html", as_json, averages(compared), everything=everything)
 
 
 @app.command()
@@ -400,11 +406,13 @@ def _show(
     path: Path,
     as_json: bool,
     means: pl.DataFrame | None = None,
+    *,
+    everything: bool = False,
 ) -> None:
     from equiview.report.console import print_results
 
     if not as_json:
-        print_results(runs, comparison, means)
+        print_results(runs, comparison, means, everything=everything)
         return print(f"Report: {path}")
     entries = [
         {

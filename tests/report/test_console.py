@@ -17,9 +17,9 @@ WIDTHS = (60, 80, 120)
 LONG = "embeddings:/srv/models/xlm-roberta-large-vit-b-16-plus-240/vectors-of-the-second-training"
 
 
-def printed(width: int, runs: list[Run], *tables: pl.DataFrame) -> str:
+def printed(width: int, runs: list[Run], *tables: pl.DataFrame, everything: bool = True) -> str:
     stream = io.StringIO()
-    print_results(runs, *tables, console=Console(file=stream, width=width))
+    print_results(runs, *tables, console=Console(file=stream, width=width), everything=everything)
     return stream.getvalue()
 
 
@@ -48,6 +48,23 @@ def test_an_answer_stands_under_its_question(width: int, runs: list[Run]) -> Non
     one = printed(width, runs[:1])
     assert f"{runs[0].name}: biased" in one
     assert "Systems" not in one
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_several_runs_take_a_line_each_a_sentence_an_audit_and_a_count(width: int, runs: list[Run]) -> None:
+    text = printed(width, runs, comparison(runs), everything=False)
+    assert len(text.splitlines()) <= 12
+    order = [text.index(run.name) for run in runs]
+    assert order == sorted(order), "the worst first"
+    assert together(text).count(EXPOSURE.question) == 1
+    assert "2 of 3 biased, most pictogram:skewed" in together(text)
+    assert "paired differences are shown" in text
+
+
+def test_systems_stand_below_each_other_where_a_table_does_not_fit(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / name, f"{LONG}-{name}", skew) for name, skew in (("x", 0.9), ("y", 0.05))]
+    text = printed(60, runs, everything=False)
+    assert f"{LONG}-x\n   exposure biased" in text
 
 
 @pytest.mark.parametrize("width", [60, 80])

@@ -17,10 +17,11 @@ from equiview.data.metric import quantity
 from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.report import opening, page, published
+from equiview.report.pairs import compared
 
 
 def test_the_headline_is_the_audit_s_first_and_its_effect_lies_inside_the_scale(runs: list[Run]) -> None:
-    card = opening.cards(runs, comparison(runs))[0]
+    card = opening.cards(runs)[0]
     assert card.metric == "DLBKL@10, by tier"
     assert [answer.word for answer in card.answers] == ["biased", "biased", "fair"]
     for answer in card.answers:
@@ -32,15 +33,15 @@ def test_the_headline_is_the_audit_s_first_and_its_effect_lies_inside_the_scale(
             <= answer.effect["low"] + answer.effect["width"]
             <= 100
         )
-    assert {row["metric"] for row in card.comparison} == {"DLBKL@10, by tier"}
-    assert {row["better"] for row in card.comparison} == {"pictogram:english", "pictogram:aligned"}
+    rows = [row for row in compared(comparison(runs), "exposure", runs) if row["metric"] == card.metric]
+    assert {row["better"] for row in rows} == {"pictogram:english", "pictogram:aligned"}
 
 
 def test_the_worst_languages_are_the_lowest_of_a_metric_where_higher_is_better(runs: list[Run]) -> None:
     (bad,) = opening.worst("exposure", runs[1].estimates)
     assert (bad.key, bad.about) == ("language", quantity("R", k=1))
     assert [row.quantity.keys["language"] for row in bad.rows] == ["quz", "mi", "fil", "sw", "te"]
-    card = opening.cards(runs, None)[0]
+    card = opening.cards(runs)[0]
     assert card.worst_title == "R@1 by language"
     assert [entry["name"] for entry in card.answers[1].worst[0]["entries"]][:2] == ["Cusco Quechua", "Maori"]
 
@@ -50,7 +51,7 @@ def test_the_worst_are_the_highest_where_lower_is_better_and_too_few_do_not_coun
     with_floor = Estimates(run.estimates.table.with_columns(chance=pl.lit(0.2)))
     (bad,) = opening.worst("preference", with_floor)
     assert [row.quantity.keys["country"] for row in bad.rows] == ["Kenya", "Thailand"]
-    (card,) = opening.cards([run], None)
+    (card,) = opening.cards([run])
     assert (card.metric, card.worst_title) == ("SP, text to image", "SP, text to image by country")
     assert card.answers[0].worst[0]["title"] == "by country"
 
@@ -59,7 +60,7 @@ def test_an_audit_that_is_not_installed_is_shown_under_plain_names(tmp_path: Pat
     run = make_run(tmp_path / "r", "mine", 0.5)
     del AUDITS.entries["exposure"]
     try:
-        (card,) = opening.cards([run], None)
+        (card,) = opening.cards([run])
         text = page([run]).decode()
     finally:
         AUDITS.register("exposure", about="")(EXPOSURE)
@@ -73,7 +74,7 @@ def test_an_audit_that_is_not_installed_is_shown_under_plain_names(tmp_path: Pat
 
 def test_a_failed_audit_says_why_and_costs_the_others_nothing(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", "mine", 0.5, audits=("exposure", "broken"))
-    exposure, broken = opening.cards([run], None)
+    exposure, broken = opening.cards([run])
     assert exposure.answers[0].word == "biased"
     assert (broken.question, broken.metric) == (BROKEN.question, "")
     (answer,) = broken.answers
@@ -90,7 +91,7 @@ def test_a_defect_of_an_audit_is_shown_with_its_trace(
 ) -> None:
     monkeypatch.setattr("report_runs.BROKEN", replace(BROKEN, measure=lambda *_: 1 / 0))
     run = make_run(tmp_path / "r", "mine", 0.5, audits=("exposure", "broken"))
-    answer = opening.cards([run], None)[1].answers[0]
+    answer = opening.cards([run])[1].answers[0]
     assert answer.text == "ZeroDivisionError: division by zero"
     assert answer.trace.startswith("Traceback")
     assert "Where it failed" in page([run]).decode()
@@ -107,7 +108,7 @@ def test_an_audit_of_two_runs_that_failed_in_one_has_the_answer_of_the_other(
         ),
     )
     measured = make_run(tmp_path / "b", "b", 0.5, audits=("exposure", "broken"))
-    card = opening.cards([failed, measured], None)[1]
+    card = opening.cards([failed, measured])[1]
     assert [answer.word for answer in card.answers] == ["not measured", "biased"]
     assert [answer.effect is None for answer in card.answers] == [True, False]
     assert "Why there is no answer" not in page([failed, measured]).decode()
@@ -121,7 +122,7 @@ def test_a_scale_with_values_below_zero_reaches_as_far_below_as_they_do(
     )
     run = make_run(tmp_path / "r", "mine", 0.5)
     monkeypatch.setattr(Run, "estimates", below.stamped("exposure"))
-    (card,) = opening.cards([run], None)
+    (card,) = opening.cards([run])
     assert card.ticks == ((0.0, "−0.3"), (75.0, "0"), (100.0, "0.1"))
     effect = card.answers[0].effect
     assert effect is not None
@@ -140,14 +141,13 @@ def test_readings_are_together_by_title(tmp_path: Path, runs: list[Run]) -> None
 
 
 def test_advice_is_given_once_with_whom_it_is_for(runs: list[Run]) -> None:
-    card = opening.cards(runs, None)[0]
+    card = opening.cards(runs)[0]
     assert [names for _, names in card.advice] == [("pictogram:skewed", "pictogram:english")]
 
 
 def test_a_difference_that_is_not_sure_names_nobody_better(runs: list[Run]) -> None:
-    rows = opening.compared(comparison(runs), "exposure", runs)
-    unsure = [row for about, row in rows if about == quantity("R", k=1, tier="low")]
-    assert {row["metric"] for row in unsure} == {"R@1, low tier"}
+    rows = compared(comparison(runs), "exposure", runs)
+    unsure = [row for row in rows if row["metric"] == "R@1, low tier"]
     assert unsure
     assert not any(row["better"] for row in unsure)
 
@@ -258,12 +258,12 @@ def test_of_tested_effects_only_those_shown_to_be_worse_are_worst() -> None:
 
 
 def test_an_empty_comparison_is_no_comparison(runs: list[Run]) -> None:
-    assert opening.compared(pl.DataFrame(), "exposure", runs) == []
+    assert compared(pl.DataFrame(), "exposure", runs) == []
 
 
 def test_a_card_plots_what_its_verdict_rests_on_beside_the_tolerance(tmp_path: Path) -> None:
     runs = of_world(tmp_path, ("prevalence", "parity", "individual"))
-    cards = {card.audit: card for card in opening.cards(runs, None)}
+    cards = {card.audit: card for card in opening.cards(runs)}
     assert cards["parity"].metric.startswith("gap to pivot, against English")
     assert "exposure ratio" in cards["prevalence"].metric
     for card in cards.values():
@@ -285,7 +285,7 @@ def test_a_card_plots_what_its_verdict_rests_on_beside_the_tolerance(tmp_path: P
 
 
 def test_the_pull_is_plotted_with_its_sign(tmp_path: Path) -> None:
-    (card,) = opening.cards(of_trials(tmp_path), None)
+    (card,) = opening.cards(of_trials(tmp_path))
     pulled, _ = card.answers
     assert card.metric == "mean pull of languages, text to image"
     assert pulled.finding == "biased"
@@ -318,14 +318,14 @@ def test_a_system_that_cannot_do_the_task_is_not_called_better(
     runs: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = comparison(runs).filter(metric="Accuracy")
-    named = {row["better"] for _, row in opening.compared(table, "exposure", runs)}
+    named = {row["better"] for row in compared(table, "exposure", runs)}
     assert named == {run.name for run in runs[1:]}
     unable = [verdict.model_copy(update={"able": False}) for verdict in runs[1].verdicts]
     monkeypatch.setattr(
         Run, "verdicts", property(lambda run: unable if run.name == runs[1].name else unable[:0])
     )
-    assert {row["better"] for _, row in opening.compared(table, "exposure", runs)} == {None}
-    assert all(row["sure"] for _, row in opening.compared(table, "exposure", runs))
+    assert {row["better"] for row in compared(table, "exposure", runs)} == {None}
+    assert all(row["sure"] for row in compared(table, "exposure", runs))
 
 
 def test_a_published_table_stands_beside_runs_with_its_settings_alone(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from equiview.data.values import ValueColumn, Values
 from equiview.errors import InputError
 from equiview.stats import holm
 from equiview.studies import compare
-from equiview.studies.compare import difference
+from equiview.studies.differences import difference
 from equiview.subjects import load_subject
 from tests.conftest import write_world
 

@@ -61,5 +61,18 @@ def translucent(colour: str, alpha: float) -> str:
     return f"rgba({red},{green},{blue},{alpha})"
 
 
+def ink_on(colour: str) -> str:
+    """Black or white, whichever stands out more from `colour` (relative luminance of WCAG 2).
+
+    >>> ink_on("#f5f3ee"), ink_on("#0a4a8f")
+    ('#000000', '#ffffff')
+    """
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    # Equal contrast with both: (L + .05)^2 = 1.05 * .05.
+    return "#000000" if luminance > (1.05 * 0.05) ** 0.5 - 0.05 else "#ffffff"
+
+
 def _place(name: str, order: Sequence[str]) -> int:
     return list(order).index(name) if name in order else len(order)

@@ -17,7 +17,7 @@ from equiview.audits import label_of
 from equiview.audits.saying import listed
 from equiview.data.comparison import quantity_of
 from equiview.data.run import Run
-from equiview.report import opening
+from equiview.report import board, opening, pairs
 from equiview.report.grids import as_json
 from equiview.report.words import interval, metric_of, number, probability, signed
 from equiview.studies.advise import useless
@@ -38,10 +38,18 @@ def print_results(
     comparison: pl.DataFrame | None = None,
     means: pl.DataFrame | None = None,
     console: Console | None = None,
+    *,
+    everything: bool = False,
 ) -> None:
-    """Print the answers of runs, and the differences between them and means over them where there are any."""
+    """Print the answers of runs, and the differences between them and means over them where there are any.
+
+    Of several runs the findings as a table, a sentence for each audit and how many differences are shown;
+    with `everything` each answer, each difference and each mean instead.
+    """
     console = console or _console()
     names = letters([run.name for run in runs])
+    if len(names) > 1 and not everything:
+        return _print_board(console, runs, comparison)
     if len(names) > 1:
         _print_line(console, "Systems", "bold")
         for name, letter in names.items():
@@ -53,6 +61,7 @@ def print_results(
     if means is not None and len(means):
         header = ("metric", "mean over systems [95% interval]", "systems")
         print_rows(console, "Means over systems", header, [_mean(row) for row in means.iter_rows(named=True)])
+    return None
 
 
 def print_plan(asked: pl.DataFrame, power: pl.DataFrame, console: Console | None = None) -> None:
@@ -161,9 +170,41 @@ def print_rows(console: Console, title: str, header: Cells, rows: Sequence[Cells
     console.print()
 
 
+def _print_board(console: Console, runs: Sequence[Run], comparison: pl.DataFrame | None) -> None:
+    """Findings by system, worst first, and by audit; a sentence for each audit; how many pairs differ."""
+    cards = opening.cards(runs)
+    header = ["system", *(card.audit for card in cards)]
+    rows = [[row.subject, *map(_finding, row.answers)] for row in board.board(cards)]
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    if sum(widths) + 2 * len(widths) <= console.width:
+        for style, cells in (("bold", header), *(("", row) for row in rows)):
+            padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+            _print_line(console, "  ".join(padded).rstrip(), style)
+    else:
+        for name, *found in rows:
+            told = (f"{audit} {cell}" for audit, cell in zip(header[1:], found, strict=True) if cell)
+            _print_line(console, name, "bold")
+            _print_indented(console, ", ".join(told))
+    _print_line(console, "Effects are in units of their tolerance (×); worst first.")
+    console.print()
+    for card in cards:
+        _print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
+        _print_indented(console, board.summary(card))
+    if comparison is not None and len(comparison):
+        shown = sum(map(pairs.is_sure, comparison.iter_rows(named=True)))
+        _print_line(console, f"{shown} of {len(comparison)} paired differences are shown (Holm, 5%).")
+
+
+def _finding(answer: opening.Answer | None) -> str:
+    if answer is None:
+        return ""
+    times = (answer.effect or {}).get("multiple")
+    return answer.word if times is None else f"{answer.word} {times:.1f}×"
+
+
 def _print_answers(console: Console, runs: Sequence[Run], names: Mapping[str, str]) -> None:
     """Each question once, and under it the finding and the answer of each system."""
-    for card in opening.cards(runs, None):
+    for card in opening.cards(runs):
         _print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
         for answer in card.answers:
             who = f"{names[answer.subject]:{INDENT}}" if len(names) > 1 else f"{answer.subject}: "

@@ -180,6 +180,7 @@ def _row(audit: str, entry: Plotted, about: Quantity, ends: tuple[float, float])
         "interval": interval(row.low, row.high, unit),
         "chance": None if not row.chance else number(row.chance, unit),
         "tolerance": None if tolerance is None else number(tolerance, unit),
+        "multiple": entry.times,
         "times": None if entry.times is None else f"{entry.times:.1f} × the tolerance",
         "n": number(row.n),
         "among": entry.among,

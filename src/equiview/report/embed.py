@@ -41,6 +41,7 @@ def packed_json(value: Any) -> str:
 def small(content: bytes) -> bytes:
     """A picture no larger than a page shows it, as WebP, or as it is where that is no smaller.
 
+    Transparency becomes white, on which a page shows pictures: it would take as many bytes as the picture.
     What cannot be read as a picture is returned as it is.
     """
     from PIL import Image
@@ -52,6 +53,8 @@ def small(content: bytes) -> bytes:
         with Image.open(io.BytesIO(content)) as image:
             shown = image.convert("RGBA" if image.has_transparency_data else "RGB")
             shown.thumbnail((SIDE, SIDE))
+            if shown.mode == "RGBA":
+                shown = Image.alpha_composite(Image.new("RGBA", shown.size, "white"), shown).convert("RGB")
             shown.save(stream, "WEBP", quality=QUALITY)
     except (OSError, ValueError):
         return content
@@ -116,5 +119,5 @@ def script_hash(script: str) -> str:
 @cache
 def plotly() -> tuple[str, str]:
     """Plotly's script, compressed, and the hash by which the page admits it."""
-    script = asset("vendor/plotly.min.js")
+    script = asset("vendor/plotly-cartesian.min.js")
     return packed(script.encode()), script_hash(script)

@@ -23,8 +23,13 @@ from equiview.data.lists import RankedLists
 from equiview.data.run import Run
 from equiview.report import colours
 from equiview.report.embed import Pictures, packed, packed_json
+from equiview.report.example import Example, example_of
 from equiview.report.words import shown_languages
 
+DEPTH = 50
+"""Most ranks of a list that a page shows; of many systems fewer, so that it stays small."""
+PLACES = 200
+"""Ranks that all systems have together, at most."""
 QUERIES_A_PIECE = 64
 ITEMS_A_PIECE = 2048
 ATTRIBUTES = ("language", "tier", "country")
@@ -34,12 +39,17 @@ LEVELS = 65535
 
 @dataclass(frozen=True)
 class Explorer:
-    """One audit's lists on one benchmark; `pieces` are (element id, compressed text)."""
+    """One audit's lists on one benchmark; `pieces` are (element id, compressed text).
+
+    `depth` is how many ranks of a list it shows; `example` is the query on which its systems differ most.
+    """
 
     id: str
     audit: str
     queries: int
+    depth: int
     pieces: tuple[tuple[str, str], ...]
+    example: Example | None
 
 
 def explorers_of(runs: Sequence[Run], pictures: Pictures) -> list[Explorer]:
@@ -80,7 +90,9 @@ def _explorer(
 ) -> Explorer:
     queries = runs[0][1].queries
     place = queries.select("query_id").with_row_index("query")
-    ranked = [lists.rankings.join(place, on="query_id").sort("query", "rank") for _, lists in runs]
+    depth = min(DEPTH, max(PLACES // len(runs), 10))
+    whole = [lists.rankings.join(place, on="query_id").sort("query", "rank") for _, lists in runs]
+    ranked = [rows.filter(pl.col("rank") <= depth) for rows in whole]
     items = _mentioned([lists.items for _, lists in runs], ranked)
     numbers = items.select("item_id").with_row_index("item")
     item_attributes = {name: _coded(items[name]) for name in ATTRIBUTES if name in items.columns}
@@ -88,9 +100,10 @@ def _explorer(
 
     pieces: list[tuple[str, str]] = []
     systems = []
-    for index, ((run, _), rows) in enumerate(zip(runs, ranked, strict=True)):
+    firsts = [_first_right(rows, len(queries)) for rows in whole]
+    for index, ((run, _), rows, first) in enumerate(zip(runs, ranked, firsts, strict=True)):
         lists = Lists.of(rows.join(numbers, on="item_id", maintain_order="left"), len(queries))
-        systems.append(_system(run, names, lists, item_attributes))
+        systems.append(_system(run, names, lists, first, item_attributes))
         pieces += [(f"{identity}-lists-{index}-{i}", packed(part)) for i, part in enumerate(lists.pieces())]
     for name, (_, places) in item_attributes.items():
         pieces.append((f"{identity}-{name}", packed(places.astype("<u2").tobytes())))
@@ -99,8 +112,8 @@ def _explorer(
         of: [pictures.add(content) for content in table["picture"]] if "picture" in table.columns else None
         for of, table in (("queries", queries), ("items", items))
     }
-    shown = [part["language"][0] for part in (item_attributes, query_attributes) if "language" in part]
-    codes = sorted({code for values in shown for code in values} & shown_languages().keys())
+    named = [part["language"][0] for part in (item_attributes, query_attributes) if "language" in part]
+    codes = sorted({code for values in named for code in values} & shown_languages().keys())
     meta = {
         "queries": queries["label"].to_list(),
         "asked": {
@@ -114,7 +127,17 @@ def _explorer(
         "sizes": {"queries": QUERIES_A_PIECE, "items": ITEMS_A_PIECE},
     }
     pieces.append((f"{identity}-meta", packed_json(meta)))
-    return Explorer(identity, audit, len(queries), tuple(pieces))
+    shown = {run.name: rows for (run, _), rows in zip(runs, ranked, strict=True)}
+    example = example_of(audit, shown, np.stack(firsts), queries, items)
+    return Explorer(identity, audit, len(queries), depth, tuple(pieces), example)
+
+
+def _first_right(rows: pl.DataFrame, n_queries: int) -> NDArray[np.int64]:
+    """The rank of each query's first right item, `(n_queries,)`, 0 where its list holds none."""
+    right = rows.filter(pl.col("relevant")).group_by("query").agg(pl.col("rank").min())
+    first = np.zeros(n_queries, dtype=np.int64)
+    first[right["query"].to_numpy()] = right["rank"].to_numpy()
+    return first
 
 
 def _mentioned(tables: Sequence[pl.DataFrame], ranked: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -171,12 +194,14 @@ class Lists:
             planes += [steps[rows] >> shift & 255 for shift in (0, 8)]
             yield b"".join(plane.astype(np.uint8).tobytes() for plane in (*planes, self.right[rows]))
 
-    def first_right(self) -> list[int]:
-        """The rank of each query's first right item, 0 where the list holds none."""
-        return [int(rank) for rank in np.where(self.right.any(axis=1), self.right.argmax(axis=1) + 1, 0)]
 
-
-def _system(run: Run, names: Sequence[str], lists: Lists, item_attributes: dict[str, Any]) -> dict[str, Any]:
+def _system(
+    run: Run,
+    names: Sequence[str],
+    lists: Lists,
+    first_right: NDArray[np.int64],
+    item_attributes: dict[str, Any],
+) -> dict[str, Any]:
     first = lists.items[:, 0] if lists.items.shape[1] else np.full(len(lists.items), NOTHING)
     first_language = None
     if "language" in item_attributes:
@@ -188,7 +213,7 @@ def _system(run: Run, names: Sequence[str], lists: Lists, item_attributes: dict[
         "depth": lists.items.shape[1],
         "low": lists.low,
         "high": lists.high,
-        "firstRight": lists.first_right(),
+        "firstRight": first_right.tolist(),
         "firstLanguage": first_language,
     }
 

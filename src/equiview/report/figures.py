@@ -126,11 +126,11 @@ def _stacked(figures: Sequence[tuple[str, Figure]]) -> pl.DataFrame:
 def _lists(gallery: Gallery) -> list[dict[str, Any]]:
     lists = []
     for (group,), rows in gallery.table.group_by(["group"], maintain_order=True):
-        entries = list(map(_entry, rows.sort("rank", maintain_order=True).iter_rows(named=True)))
+        entries = list(map(entry_of, rows.sort("rank", maintain_order=True).iter_rows(named=True)))
         lists.append(
             {
                 "heading": str(rows["heading"][0]) if "heading" in rows.columns else str(group),
-                "picture": _uri(gallery.pictures.get(str(group))),
+                "picture": shown_picture(gallery.pictures.get(str(group))),
                 "entries": entries,
                 "pictorial": any(entry["picture"] for entry in entries),
             }
@@ -138,11 +138,13 @@ def _lists(gallery: Gallery) -> list[dict[str, Any]]:
     return lists
 
 
-def _uri(picture: bytes | None) -> str | None:
+def shown_picture(picture: bytes | None) -> str | None:
+    """A picture as a page shows it, as a data URI."""
     return None if picture is None else data_uri(small(picture))
 
 
-def _entry(row: dict[str, Any]) -> dict[str, Any]:
+def entry_of(row: dict[str, Any]) -> dict[str, Any]:
+    """An entry of a list, of a row with rank, text, language, tier, score, correct, note and item_picture."""
     code = row.get("language")
     name, direction, tier = language(code or "")
     return {
@@ -155,6 +157,6 @@ def _entry(row: dict[str, Any]) -> dict[str, Any]:
         "score": None if row.get("score") is None else number(float(row["score"])),
         "correct": row.get("correct"),
         "note": row.get("note"),
-        "picture": _uri(row.get("item_picture")),
+        "picture": shown_picture(row.get("item_picture")),
         "winner": bool(row["winner"]) if "winner" in row else row["rank"] == 1,
     }

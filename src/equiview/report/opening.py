@@ -7,23 +7,19 @@ tolerance, and of each list that the audit names at most five that are shown to 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import polars as pl
-
 from equiview.audits import installed, label_of
-from equiview.data.comparison import quantity_of
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.metric import Better, Metric, Quantity
 from equiview.data.run import Run
 from equiview.report.effects import at_once, plotted, scale
-from equiview.report.words import interval, language, metric_of, number, probability, signed
+from equiview.report.words import interval, language, metric_of, number, signed
 
 FINDINGS = {"biased": ("▲", "biased"), "fair": ("✓", "fair"), "unclear": ("?", "not decided")}
 WORST = 5
-SURE = 0.05
 
 
 @dataclass(frozen=True)
@@ -49,16 +45,32 @@ class Answer:
 
 @dataclass(frozen=True)
 class Worst:
-    """Who is shown to be worse off: the key that tells them apart, the quantity, and the worst rows.
+    """Who is shown to be worse off than `reference`: the key that tells them apart, and the quantity.
 
-    `shown` counts them all, of the `of` that there are.
+    `all` are the rows of all of them, with intervals that hold at once; `shown_rows` those shown to be worse
+    off, worst first.
     """
 
     key: str
     about: Quantity
-    rows: tuple[Estimate, ...]
-    shown: int
-    of: int
+    reference: float
+    all: tuple[Estimate, ...]
+    shown_rows: tuple[Estimate, ...]
+
+    @property
+    def rows(self) -> tuple[Estimate, ...]:
+        """The worst of those shown to be."""
+        return self.shown_rows[:WORST]
+
+    @property
+    def shown(self) -> int:
+        """How many are shown to be."""
+        return len(self.shown_rows)
+
+    @property
+    def of(self) -> int:
+        """How many there are."""
+        return len(self.all)
 
 
 @dataclass(frozen=True)
@@ -77,16 +89,12 @@ class Card:
     ticks: tuple[tuple[float, str], ...]
     worst_title: str
     advice: tuple[tuple[str, tuple[str, ...]], ...]
-    comparison: tuple[dict[str, Any], ...]
-    differences: tuple[dict[str, Any], ...]
 
 
-def cards(runs: Sequence[Run], comparison: pl.DataFrame | None) -> list[Card]:
+def cards(runs: Sequence[Run]) -> list[Card]:
     """One card an audit, in the order in which the runs hold them."""
     audits = dict.fromkeys(audit for run in runs for audit in run.manifest.audits)
-    return [
-        _card(audit, [run for run in runs if audit in run.manifest.audits], comparison) for audit in audits
-    ]
+    return [_card(audit, [run for run in runs if audit in run.manifest.audits]) for audit in audits]
 
 
 def readings(runs: Sequence[Run]) -> dict[str, list[tuple[str, str]]]:
@@ -121,7 +129,7 @@ def worst(audit: str, estimates: Estimates, k: int | None = None) -> list[Worst]
         mean = math.fsum(row.value for row in rows) / len(rows)
         bad = [row for row in rows if _is_worse(row, better, mean)]
         bad.sort(key=lambda row: row.value, reverse=better == "lower")
-        lists[key] = Worst(key, wanted, tuple(bad[:WORST]), len(bad), len(rows))
+        lists[key] = Worst(key, wanted, _reference(rows[0], better, mean), tuple(rows), tuple(bad))
     return list(lists.values())
 
 
@@ -132,52 +140,19 @@ def _by(estimates: Estimates, key: str, wanted: Quantity) -> list[Estimate]:
     return next((list(part) for part in parts if len(part)), [])
 
 
+def _reference(row: Estimate, better: Better, mean: float) -> float:
+    """Where nobody is worse off: the floor of an effect, or of a level chance or the mean of all."""
+    level = mean if better == "higher" or row.chance is None else row.chance
+    return level if row.p is None else row.chance or 0.0
+
+
 def _is_worse(row: Estimate, better: Better, mean: float) -> bool:
     """Whether a row is shown to be on the worse side of its reference."""
-    level = mean if better == "higher" or row.chance is None else row.chance
-    reference = level if row.p is None else row.chance or 0.0
+    reference = _reference(row, better, mean)
     return row.low > reference if better == "lower" else row.high < reference
 
 
-def compared(
-    comparison: pl.DataFrame | None, audit: str, runs: Sequence[Run]
-) -> list[tuple[Quantity, dict[str, Any]]]:
-    """Rows of the comparison by what they are about, as the page writes them.
-
-    A system is called better only if its verdict says that it can do the audit's task at all.
-    """
-    if comparison is None or not len(comparison):
-        return []
-    able = {run.name for run in runs for verdict in run.verdicts if verdict.audit == audit and verdict.able}
-    rows = comparison.filter(pl.col("audit") == audit).iter_rows(named=True)
-    return [(about, _compared(audit, about, row, able)) for row in rows for about in [quantity_of(row)]]
-
-
-def _compared(audit: str, about: Quantity, row: dict[str, Any], able: Collection[str]) -> dict[str, Any]:
-    metric = metric_of(audit, about.metric)
-    unit, difference = metric.unit, row["difference"]
-    of_difference = "points" if unit in {"share", "points"} else unit
-    sure = row["p_holm"] is not None and row["p_holm"] < SURE and difference is not None
-    better = None
-    if sure and metric.better and difference:
-        better = row["b"] if (difference < 0) == (metric.better == "lower") else row["a"]
-        better = better if better in able else None
-    return {
-        "metric": label_of(audit, about),
-        "a": row["a"],
-        "b": row["b"],
-        "value_a": number(row["value_a"], unit),
-        "value_b": number(row["value_b"], unit),
-        "difference": "–" if difference is None else signed(difference, of_difference),
-        "interval": "" if difference is None else interval(row["low"], row["high"], of_difference),
-        "p": probability(row["p_holm"]),
-        "n": number(row["n"]),
-        "sure": sure,
-        "better": better,
-    }
-
-
-def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> Card:
+def _card(audit: str, runs: Sequence[Run]) -> Card:
     axis = scale(audit, plotted(runs, audit))
     bad_ends = [worst(audit, run.estimates.of(audit), _cutoff(run, audit)) for run in runs]
     given = (
@@ -188,8 +163,6 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
     titles = [f"{label_of(audit, bad.about)} by {bad.key}" for lists in bad_ends for bad in lists]
     known = installed(audit)
     questions = [verdict.question for run in runs for verdict in run.verdicts if verdict.audit == audit]
-    differences = compared(comparison, audit, runs)
-    same = tuple(row for wanted, row in differences if axis.about and wanted.metric == axis.about.metric)
     return Card(
         audit=audit,
         question=next(iter(questions), known.question if known else audit),
@@ -203,8 +176,6 @@ def _card(audit: str, runs: Sequence[Run], comparison: pl.DataFrame | None) -> C
         ticks=axis.ticks,
         worst_title="; ".join(dict.fromkeys(titles)),
         advice=_advice(answers),
-        comparison=same or tuple(row for _, row in differences[:3]),
-        differences=tuple(row for _, row in differences),
     )
 
 

@@ -21,9 +21,10 @@ from equiview.data.figures import Figure
 from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.io.templates import templates
-from equiview.report import colours, embed, figures, opening, published
+from equiview.report import board, colours, embed, figures, opening, published
 from equiview.report.domains import with_domains
 from equiview.report.explorer import explorers_of
+from equiview.report.pairs import Apart, apart, as_table, compared
 from equiview.report.tables import estimates_table
 from equiview.report.words import counted, interval, metric_of, number
 from equiview.studies.averages import averages, mean_of
@@ -33,14 +34,21 @@ SCRIPTS = ("start.js", "table.js", "figures.js", "explorer.js")
 
 @dataclass(frozen=True)
 class Section:
-    """One audit's part of the page."""
+    """One audit's part of the page.
+
+    `pairs` are the differences of two systems; of more `apart` has their letters, and `table` all pairs.
+    """
 
     card: opening.Card
+    summary: str
     figures: tuple[figures.Block, ...]
     estimates: str
     rows: int
     settings: tuple[tuple[str, str, str], ...]
-    comparison: tuple[dict[str, Any], ...]
+    pairs: tuple[dict[str, Any], ...]
+    apart: tuple[Apart, ...]
+    names: tuple[str, ...]
+    table: str
     means: tuple[tuple[str, ...], ...]
     failed: bool
 
@@ -72,7 +80,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None, helps: Tri
     pictures = embed.Pictures()
     # Before the figures, so that the pictures of a screenful of queries lie in one piece.
     explorers = explorers_of(runs, pictures)
-    cards = opening.cards(runs, comparison)
+    cards = opening.cards(runs)
     means = averages(runs)
     drawn = _figures(runs, cards)
     sections = [
@@ -81,6 +89,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None, helps: Tri
             [run for run in runs if card.audit in run.manifest.audits],
             means.filter(pl.col("audit") == card.audit),
             figures.blocks(card.audit, drawn[card.audit], pictures),
+            comparison,
         )
         for card in cards
     ]
@@ -91,6 +100,9 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None, helps: Tri
         subjects=list({run.name: run for run in runs}.values()),
         title=_title(runs),
         sections=sections,
+        board=board.board(cards),
+        strip=board.strip(runs, cards),
+        example=next((entry.example for entry in explorers if entry.example), None),
         benchmarks=list(
             {run.manifest.benchmark.fingerprint: run.manifest.benchmark for run in runs}.values()
         ),
@@ -112,13 +124,18 @@ def rendered(template: str, runs: Sequence[Run], pictures: embed.Pictures, **con
     names = list(dict.fromkeys(run.name for run in runs))
     # The style sheet shares these colours with the figures.
     tiers = "".join(f"--tier-{name}:{value};" for name, value in colours.TIERS.items())
+    half = len(colours.DIVERGING) // 2
+    strips = "".join(
+        f".worse-{place - half} {{ background: {colour}; color: {colours.ink_on(colour)}; }}\n"
+        for place, colour in enumerate(colours.DIVERGING)
+    )
     html = environment().get_template(template).render(
         **content,
         runs=runs,
         versions=versions_of(runs),
         pictures=pictures.pieces(),
         pictures_a_piece=pictures.size,
-        style=Markup(embed.asset("page.css") + f":root{{{tiers}}}\n"),
+        style=Markup(embed.asset("page.css") + f":root{{{tiers}}}\n{strips}"),
         script=Markup(script),
         policy=f"default-src 'none'; script-src '{embed.script_hash(script)}' '{plotly_hash}'; "
         "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
@@ -140,7 +157,8 @@ def environment() -> Environment:
 
 
 def _title(runs: Sequence[Run]) -> str:
-    benchmarks = listed(dict.fromkeys(run.manifest.benchmark.name for run in runs))
+    named = dict.fromkeys(run.manifest.benchmark.name for run in runs)
+    benchmarks = listed(named) if len(named) < 3 else f"{len(named)} benchmarks"
     subjects = list(dict.fromkeys(run.name for run in runs))
     return (
         f"{subjects[0]} on {benchmarks}" if len(subjects) == 1 else f"{len(subjects)} systems on {benchmarks}"
@@ -170,16 +188,24 @@ def _section(
     runs: Sequence[Run],
     means: pl.DataFrame,
     blocks: Sequence[figures.Block],
+    comparison: pl.DataFrame | None,
 ) -> Section:
     table = estimates_table(runs, card.audit)
+    names = tuple(answer.subject for answer in card.answers)
+    rows = compared(comparison, card.audit, runs)
+    letters = apart(comparison, card.audit, names) if comparison is not None and len(names) > 2 else []
     return Section(
         card=card,
+        summary=board.summary(card),
         figures=tuple(blocks),
         estimates=embed.packed_json(embed.columns(table)),
         rows=len(table),
         settings=_settings(runs, card.audit),
         means=_means(means, card.audit),
-        comparison=card.differences,
+        pairs=() if letters else tuple(rows),
+        apart=tuple(letters),
+        names=names,
+        table=embed.packed_json(embed.columns(as_table(rows))) if letters else "",
         failed=all(answer.finding == "failed" for answer in card.answers),
     )
 

@@ -22,6 +22,7 @@ from equiview.stats.correlation import (
     spearman_p,
 )
 from equiview.stats.exposure import MatchedExposure, matched_exposure
+from equiview.stats.letters import letters_of
 from equiview.stats.matched import MatchedFloor, matched_floor, rank_weights
 from equiview.stats.means import mean_interval
 from equiview.stats.normal import beyond_p, exceeds_p, normal_interval, wald_p
@@ -39,7 +40,7 @@ from equiview.stats.quantiles import QuantileInterval, maximum_interval, quantil
 from equiview.stats.ratios import LogRatio, mean_ratios, share_ratio
 from equiview.stats.signs import sign_tail
 from equiview.stats.simultaneous import joint_level, largest_deviations, widened
-from equiview.stats.spreads import spread_test
+from equiview.stats.spreads import spread_test, spread_tests
 from equiview.stats.squares import squares_interval
 from equiview.stats.student import resampled_test, student_interval
 from equiview.stats.symmetric import sign_flip_interval
@@ -71,6 +72,7 @@ __all__ = [
     "interval",
     "joint_level",
     "largest_deviations",
+    "letters_of",
     "matched_exposure",
     "matched_floor",
     "maximum_interval",
@@ -91,6 +93,7 @@ __all__ = [
     "spearman_interval",
     "spearman_p",
     "spread_test",
+    "spread_tests",
     "squares_interval",
     "student_interval",
     "tail_p",

@@ -8,7 +8,7 @@ ranges where they differ in their levels. What must be compared is the excess, e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,17 +57,56 @@ def spread_test(
     >>> bool(spread_test(high, low, width, seed=0) > 0.05 > 0.001 > spread_test(high, uneven, width, seed=0))
     True
     """
-    a, b = (as_columns(table, name) for table, name in ((first, "first"), (second, "second")))
-    if a.shape != b.shape:
-        raise StatsInputError(f"first and second must have one shape; got {a.shape} and {b.shape}")
-    whole = ~(np.isnan(a) | np.isnan(b)).any(axis=1)
-    if not whole.any():
-        raise UndefinedStatisticError("first and second share no row without nan")
-    rows, n_clusters = cluster_rows(None if clusters is None else np.asarray(clusters)[whole], whole.sum())
-    a, b = a[whole], b[whole]
-    means = (a.mean(axis=0), b.mean(axis=0))
-    noise = _noise(np.hstack([a - means[0], b - means[1]]), rows, n_clusters, replicates, seed)
-    noises = (noise[:, : a.shape[1]], noise[:, a.shape[1] :])
+    (p,) = spread_tests(
+        (first, second), [(0, 1)], statistic, clusters=clusters, replicates=replicates, seed=seed
+    )
+    return p
+
+
+def spread_tests(
+    tables: Mapping[int, ArrayLike] | Sequence[ArrayLike],
+    pairs: Sequence[tuple[int, int]],
+    statistic: Statistic,
+    *,
+    clusters: ArrayLike | None = None,
+    replicates: int = 2_000,
+    seed: int,
+) -> list[float]:
+    """As `spread_test`, for pairs of tables; each p value is that of its pair alone.
+
+    The noise of a table is drawn once for all its pairs with the same rows left out.
+
+    >>> import numpy as np
+    >>> a, b, c = np.random.default_rng(0).random((3, 50, 4))
+    >>> p = spread_tests([a, b, c], [(0, 1), (0, 2)], lambda means: np.ptp(means, axis=-1), seed=0)
+    >>> p[1] == spread_test(a, c, lambda means: np.ptp(means, axis=-1), seed=0)
+    True
+    """
+    drawn: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
+    found = []
+    for pair in pairs:
+        a, b = (as_columns(tables[place], "tables") for place in pair)
+        if a.shape != b.shape:
+            raise StatsInputError(f"the tables of a pair must have one shape; got {a.shape} and {b.shape}")
+        whole = ~(np.isnan(a) | np.isnan(b)).any(axis=1)
+        if not whole.any():
+            raise UndefinedStatisticError("the tables of a pair share no row without nan")
+        kept = np.packbits(whole).tobytes()
+        for place, table in zip(pair, (a, b), strict=True):
+            if (place, kept) not in drawn:
+                labels = None if clusters is None else np.asarray(clusters)[whole]
+                rows, n_clusters = cluster_rows(labels, whole.sum())
+                mean = table[whole].mean(axis=0)
+                noise = _noise(table[whole] - mean, rows, n_clusters, replicates, seed)
+                drawn[place, kept] = mean, noise
+        first, second = (drawn[place, kept] for place in pair)
+        found.append(_p_of(first, second, statistic))
+    return found
+
+
+def _p_of(first: tuple[Floats, Floats], second: tuple[Floats, Floats], statistic: Statistic) -> float:
+    """The p value of two tables, each given as its means and the noise of them."""
+    means, noises = zip(first, second, strict=True)
     spreads = [float(statistic(mean)) for mean in means]
 
     def p_where(spread: float) -> float:

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, TypedDict
+from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from equiview.audits import AUDITS
 from equiview.audits.execute import settings_of, view_of
 from equiview.data.comparison import AFTER, BASE, BEFORE
-from equiview.data.headline import Headline
 from equiview.data.run import Run
 from equiview.data.seeds import seed_for
 from equiview.data.values import Values
 from equiview.errors import InputError
-from equiview.stats import bootstrap_means, holm, interval, resampled_test, sign_flip_test, spread_test
-from equiview.stats.means import LEAST
+from equiview.stats import holm
 from equiview.studies.alike import alike
+from equiview.studies.differences import differences
 
 FREE = ("seed", "replicates")
 """Settings that compared runs may differ in: values of queries do not depend on them, or only by chance."""
-
-
-DRAWS = 2_000
-"""Draws behind the p value of a spread; its tail is fitted, so that more of them are not needed."""
-
-LEARNT = 2.0
-"""How much a query moves a classifier's mean confidence in all, beside what it does where it is tested: the
-mean is a product of what is learnt and what is tested, so that both move it alike."""
-
-
-class Options(TypedDict):
-    """How intervals and tests resample: clusters of queries, number of replicates, seed."""
-
-    clusters: NDArray[np.int64]
-    replicates: int
-    seed: int
 
 
 def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
@@ -71,9 +51,8 @@ def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
         tables = (
             [known.values(view_of(run, audit), settings_of(run, audit)) for run in members] if known else []
         )
-        for a, b in pairs:
-            both = (members[a], members[b])
-            rows += _pair(audit, both, *_shared(audit, both, tables[a], tables[b]))
+        if pairs:
+            rows += _pairs_of(audit, members, tables, pairs)
     if not rows:
         over = "; ".join(f"{run.folder}: {run.manifest.benchmark.name}" for run in runs)
         with_it = "" if against is None else f" with {against.folder}"
@@ -119,6 +98,71 @@ def _check_settings(audit: str, a: Run, b: Run) -> None:
             )
 
 
+def _pairs_of(
+    audit: str, runs: Sequence[Run], tables: Sequence[Values], pairs: Sequence[tuple[int, int]]
+) -> Iterator[dict[str, Any]]:
+    """A row for each headline that two runs both have, and each pair of them, pair by pair."""
+    ids = [list(table.rows["query_id"]) for table in tables]
+    together: list[tuple[Sequence[Values], list[tuple[int, int]], list[tuple[int, int]]]] = []
+    same = [pair for pair in pairs if ids[pair[0]] == ids[pair[1]]]
+    by_queries: dict[int, list[tuple[int, int]]] = {}
+    for pair in same:
+        by_queries.setdefault(ids.index(ids[pair[0]]), []).append(pair)
+    together += [(tables, some, some) for some in by_queries.values()]
+    for a, b in pairs:
+        if (a, b) not in same:
+            both = (runs[a], runs[b])
+            together.append((_shared(audit, both, tables[a], tables[b]), [(0, 1)], [(a, b)]))
+    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for systems, some, of in together:
+        found |= zip(of, _of_headlines(audit, runs, systems, some, of), strict=True)
+    for pair in pairs:
+        yield from found[pair]
+
+
+def _of_headlines(
+    audit: str,
+    runs: Sequence[Run],
+    systems: Sequence[Values],
+    pairs: Sequence[tuple[int, int]],
+    of: Sequence[tuple[int, int]],
+) -> list[list[dict[str, Any]]]:
+    """For each pair of systems its rows; `of` are the places of their runs."""
+    first = runs[of[0][0]]
+    rows: list[list[dict[str, Any]]] = [[] for _ in pairs]
+    asked = [False] * len(pairs)
+    by_setting: dict[tuple[int, int], list[int]] = {}  # replicates and seed are those of a pair's first run
+    for place, (a, _) in enumerate(of):
+        manifest = runs[a].manifest
+        by_setting.setdefault((manifest.settings[audit]["replicates"], manifest.seed), []).append(place)
+    for headline in AUDITS.get(audit).headlines:
+        share = getattr(settings_of(first, audit), headline.tested) if headline.tested else 0.0
+        for (replicates, seed), places in by_setting.items():
+            able = [place for place in places if headline.columns(*(systems[at] for at in pairs[place]))]
+            if not able:
+                continue
+            tested = differences(
+                headline,
+                systems,
+                [pairs[place] for place in able],
+                replicates=replicates,
+                seed=seed_for(seed, f"{audit}.compare"),
+                share=share,
+            )
+            about = {"metric": headline.quantity.metric, "k": headline.quantity.k} | headline.quantity.keys
+            for place, row in zip(able, tested, strict=True):
+                asked[place] = True
+                if row["n"]:
+                    first_name, second_name = (runs[at].name for at in of[place])
+                    named = {"audit": audit, "a": first_name, "b": second_name}
+                    rows[place].append(named | about | row)
+    for place, answered in enumerate(asked):
+        if not answered:
+            names = " and ".join(repr(runs[at].name) for at in of[place])
+            raise InputError(f"runs {names} share no headline of audit {audit!r}")
+    return rows
+
+
 def _shared(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> tuple[Values, Values]:
     """The values of two runs over the queries that both have, rows in the order of the first."""
     places = (
@@ -133,131 +177,3 @@ def _shared(audit: str, runs: tuple[Run, Run], first: Values, second: Values) ->
         Values(first.rows[at], first.columns, first.matrix[at], first.shared),
         Values(second.rows[other], second.columns, second.matrix[other], second.shared),
     )
-
-
-def _pair(audit: str, runs: tuple[Run, Run], first: Values, second: Values) -> Iterator[dict[str, Any]]:
-    """A row for each headline that two runs both have; their values are over the same queries."""
-    a, b = runs
-    headlines = [headline for headline in AUDITS.get(audit).headlines if headline.columns(first, second)]
-    if not headlines:
-        raise InputError(f"runs {a.name!r} and {b.name!r} share no headline of audit {audit!r}")
-    replicates = a.manifest.settings[audit]["replicates"]
-    seed = seed_for(a.manifest.seed, f"{audit}.compare")
-    for headline in headlines:
-        share = getattr(settings_of(a, audit), headline.tested) if headline.tested else 0.0
-        tested = difference(headline, first, second, replicates=replicates, seed=seed, share=share)
-        if tested["n"]:
-            about = {"metric": headline.quantity.metric, "k": headline.quantity.k} | headline.quantity.keys
-            yield {"audit": audit, "a": a.name, "b": b.name} | about | tested
-
-
-def difference(
-    headline: Headline, first: Values, second: Values, *, replicates: int, seed: int, share: float = 0.0
-) -> dict[str, Any]:
-    """A headline for two systems over the same queries, its difference, and the test of it.
-
-    Returns value_a, value_b, difference (b minus a; None where both are infinite), low, high, p and n. The
-    interval is that of the headline itself, computed again for every replicate of the queries. The p value
-    tests what each query adds to the difference, to first order at the pooled means: the differences of its
-    values weighted by the headline's slopes. For a mean that is the paired difference itself. Of a headline
-    that is not smooth, such as a range, the values are as published, low and high are None, and p tests what
-    lies beyond each system's own floor (`spread_test`). Where a column was asked of no query that both have,
-    or of such a headline no query has all, n alone is given, as 0. Of a headline whose columns come from
-    models trained on the other queries (`Headline.tested`), each column over a `share` of them, the columns
-    are what varies (`resampled_test`).
-    """
-    columns = headline.columns(first, second)
-    if headline.tested:
-        return _by_column(headline, first, second, share)
-    tables = [values.at(*columns) for values in (first, second)]
-    if not headline.smooth:
-        return _spread(headline, *tables, clusters=first.clusters, replicates=replicates, seed=seed)
-    unpaired = np.isnan(tables[0]) | np.isnan(tables[1])
-    a, b = (np.where(unpaired, np.nan, table) for table in tables)
-    asked = ~unpaired
-    if not asked.any(axis=0).all():
-        return {"n": 0}
-    slopes = headline.slopes(np.nanmean((a + b) / 2, axis=0))
-    if not np.isfinite(slopes).all():  # infinite for both: there is no difference to test
-        slopes = np.zeros_like(slopes)
-    # A column that few queries were asked of weighs more of each, so that the mean is the headline's slope.
-    weights = slopes * asked.any(axis=1).sum() / asked.sum(axis=0)
-    added = np.where(asked.any(axis=1), np.where(asked, b - a, 0.0) @ weights, np.nan)
-    options: Options = {"clusters": first.clusters, "replicates": replicates, "seed": seed}
-    draws = bootstrap_means(np.hstack([a, b]), **options)
-    of_a, of_b = (float(headline.combine(np.nanmean(table, axis=0))) for table in (a, b))
-    width = a.shape[1]
-    with np.errstate(invalid="ignore"):
-        differences = headline.combine(draws[:, width:]) - headline.combine(draws[:, :width])
-    # Infinity less infinity is undefined: where all replicates are, there is no value and no interval.
-    # Too few clusters give no interval either.
-    few = len(np.unique(first.clusters[~np.isnan(added)])) < LEAST
-    low, high = (None, None) if few or np.isnan(differences).all() else map(float, interval(differences))
-    tested = {
-        "value_a": of_a,
-        "value_b": of_b,
-        "difference": None if math.isnan(of_b - of_a) else of_b - of_a,
-        "low": low,
-        "high": high,
-        "p": float(sign_flip_test(added, **options, tail="saddlepoint")),
-        "n": int(np.count_nonzero(~np.isnan(added))),
-    }
-    return tested | _over_shared(tested, headline, first, second, replicates=replicates, seed=seed)
-
-
-def _over_shared(
-    tested: dict[str, Any], headline: Headline, first: Values, second: Values, *, replicates: int, seed: int
-) -> dict[str, Any]:
-    """The p value and ends of an interval that hold over what queries share as well, such as captions.
-
-    A difference counts as shown where it is over queries and over what they share: the larger p value, and
-    the outer ends. The same as `tested` where the values do not say what is shared.
-    """
-    combined = {name: tested[name] for name in ("low", "high", "p")}
-    for a, b in zip(first.shared, second.shared, strict=False):
-        if len(a.rows) == len(b.rows) and headline.columns(a, b):
-            other = difference(headline, a, b, replicates=replicates, seed=seed)
-            for name, outer in (("low", min), ("high", max)):
-                known = combined[name] is not None and other[name] is not None
-                combined[name] = outer(combined[name], other[name]) if known else None
-            combined["p"] = max(combined["p"], other["p"])
-    return combined
-
-
-def _by_column(headline: Headline, first: Values, second: Values, share: float) -> dict[str, Any]:
-    """The same for columns that come from models trained on the other queries."""
-    columns = headline.columns(first, second)
-    of_a, of_b = (float(np.nanmean(values.at(headline.quantity))) for values in (first, second))
-    by_column = (np.nanmean(values.at(*columns), axis=0) for values in (second, first))
-    _, low, high, p = resampled_test(np.subtract(*by_column), share, influence=LEARNT)
-    shift = of_b - of_a
-    asked = ~(np.isnan(first.at(headline.quantity)) | np.isnan(second.at(headline.quantity)))
-    return {
-        "value_a": of_a,
-        "value_b": of_b,
-        "difference": shift,
-        "low": min(low, shift),
-        "high": max(high, shift),
-        "p": p,
-        "n": int(asked.sum()),
-    }
-
-
-def _spread(
-    headline: Headline,
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    *,
-    clusters: NDArray[np.int64],
-    replicates: int,
-    seed: int,
-) -> dict[str, Any]:
-    """The same for a headline that is not smooth, over queries that have all its columns in both systems."""
-    whole = ~(np.isnan(a) | np.isnan(b)).any(axis=1)
-    if not whole.any():
-        return {"n": 0}
-    of_a, of_b = (float(headline.combine(table[whole].mean(axis=0))) for table in (a, b))
-    draws = min(replicates, DRAWS)
-    p = spread_test(a, b, headline.combine, clusters=clusters, replicates=draws, seed=seed)
-    number = {"value_a": of_a, "value_b": of_b, "difference": of_b - of_a, "low": None, "high": None}
-    return number | {"p": p, "n": int(whole.sum())}

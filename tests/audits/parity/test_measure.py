@@ -9,7 +9,7 @@ from equiview.audits.judging import shows_bias
 from equiview.audits.parity import PARITY
 from equiview.audits.parity.spread import spread_headline
 from equiview.data.metric import quantity
-from equiview.studies.compare import difference
+from equiview.studies.differences import difference
 from tests.audits import steps
 from tests.audits.parity.worlds import PROMPTS, of_world, ranked
 from tests.conftest import LANGUAGES, write_world

@@ -104,6 +104,8 @@ class Explorer {
     this.at("count").textContent = this.matches.length ? `${this.start + 1}–${last} of ${written(this.matches.length)} queries` : "No query matches.";
     this.at("back").disabled = this.start === 0;
     this.at("on").disabled = last >= this.matches.length;
+    // What is shown below is one of what was searched for.
+    if (this.chosen !== null && this.matches.length && !this.matches.includes(this.chosen)) await this.choose(this.matches[0]);
   }
 
   /** The picture of a query or an item, by row number. */

@@ -154,38 +154,53 @@ function endsOf(trace) {
   return y.flatMap((value, i) => (typeof value === "number" ? [value - trace.error_y.arrayminus[i], value + trace.error_y.array[i]] : []));
 }
 
-async function drawAll() {
-  const figures = [...document.querySelectorAll('.figure[data-kind="chart"]')];
-  if (figures.length) {
-    const code = new TextDecoder().decode(await inflate("plotly"));
+let plotly = null;
+
+/** Plotly, inflated when a figure is first drawn. */
+function needPlotly() {
+  plotly = plotly || inflate("plotly").then((bytes) => {
     const script = document.createElement("script");
-    script.textContent = code;
+    script.textContent = new TextDecoder().decode(bytes);
     document.head.append(script);
-  }
-  for (const figure of figures) {
-    try {
-      const { panels, shared } = await unpack(`${figure.id}-data`);
-      if (shared) shareScale(panels);
-      const plots = [...figure.querySelectorAll(".plot")];
-      for (const [place, plot] of plots.entries()) {
-        drawn.set(plot, panels[place]);
-        await draw(plot);
-        if (panels[place].cards.length) showCards(plot, panels[place].cards);
-        await breathe();
-      }
-    } catch (error) {
-      page.failures += 1;
-      console.error(`figure ${figure.id}:`, error);
-      figure.querySelectorAll(".plot").forEach((plot) => {
-        plot.classList.add("failed");
-        plot.textContent = "This figure could not be drawn; its numbers are in the table below.";
-      });
-    }
-  }
-  document.documentElement.dataset.ready = page.failures ? "failed" : "yes";
+  });
+  return plotly;
 }
 
-const redraw = () => { for (const plot of drawn.keys()) draw(plot); };
+async function drawFigure(figure) {
+  const plots = [...figure.querySelectorAll(".plot")];
+  try {
+    await needPlotly();
+    const { panels, shared } = await unpack(`${figure.id}-data`);
+    if (shared) shareScale(panels);
+    for (const [place, plot] of plots.entries()) {
+      drawn.set(plot, panels[place]);
+      await draw(plot);
+      if (panels[place].cards.length) showCards(plot, panels[place].cards);
+      await breathe();
+    }
+    figure.dataset.drawn = "yes";
+  } catch (error) {
+    page.failures += 1;
+    figure.dataset.drawn = "failed";
+    document.documentElement.dataset.ready = "failed";
+    console.error(`figure ${figure.id}:`, error);
+    plots.forEach((plot) => {
+      plot.classList.add("failed");
+      plot.textContent = "This figure could not be drawn; its numbers are in the table below.";
+    });
+  }
+}
+
+/** Draw those figures that stand in no closed part of the page, and that are not drawn or begun. */
+async function drawVisible() {
+  for (const figure of document.querySelectorAll('.figure[data-kind="chart"]:not([data-drawn])')) {
+    if (figure.closest("details:not([open])") || figure.dataset.drawn) continue;
+    figure.dataset.drawn = "begun";
+    await drawFigure(figure);
+  }
+}
+
+const redraw = () => { for (const plot of drawn.keys()) if (plot.clientWidth) draw(plot); };
 document.addEventListener("themechange", redraw);
 let waiting = 0;
 let lastWidth = innerWidth;
@@ -196,16 +211,26 @@ addEventListener("resize", () => {
   waiting = setTimeout(redraw, 120);
 });
 
+// A part that is opened draws its figures; those that it had are of the screen and theme of then.
+document.querySelectorAll("details.part").forEach((part) => {
+  part.addEventListener("toggle", () => {
+    if (!part.open) return;
+    part.querySelectorAll(".plot").forEach((plot) => { if (drawn.has(plot)) draw(plot); });
+    drawVisible();
+  });
+});
+
 // Paper is light and narrow whatever the screen is.
 let before = "auto";
 addEventListener("beforeprint", () => {
   before = document.documentElement.dataset.theme;
   document.documentElement.dataset.theme = "light";
   for (const plot of drawn.keys()) {
+    if (!plot.clientWidth) continue;
     const beside = Math.min(3, plot.closest(".panels").children.length);
     draw(plot, (PAPER - 16 * (beside - 1)) / beside);
   }
 });
 addEventListener("afterprint", () => setTheme(before));
 
-drawAll();
+drawVisible().then(() => { document.documentElement.dataset.ready ||= "yes"; });

@@ -86,3 +86,29 @@ function setTheme(theme) {
   setTheme(theme);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(theme));
 })();
+
+// Parts are folded; a link into one opens it, and so does the button, for all.
+(function startParts() {
+  const parts = [...document.querySelectorAll("details.part")];
+  const button = document.getElementById("unfold");
+  const open = (id) => {
+    const target = id && document.getElementById(id);
+    const part = target && target.closest("details.part");
+    if (part) { part.open = true; target.scrollIntoView(); }
+  };
+  const follow = () => open(decodeURIComponent(location.hash.slice(1)));
+  addEventListener("hashchange", follow);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (link) open(link.getAttribute("href").slice(1));
+  });
+  follow();
+  const word = () => { button.textContent = parts.every((part) => part.open) ? "Close all" : "Open all"; };
+  button.hidden = !parts.length;
+  button.addEventListener("click", () => {
+    const opened = parts.every((part) => part.open);
+    parts.forEach((part) => { part.open = !opened; });
+  });
+  parts.forEach((part) => part.addEventListener("toggle", word));
+  word();
+})();

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,17 @@ class Page:
                 .filter((e) => e.getBoundingClientRect().right > wide + 1)
                 .map((e) => `${e.tagName}.${e.className} ${Math.round(e.getBoundingClientRect().right)}`);
         """)
+
+    def barriers(self) -> list[str]:
+        """What axe finds that would keep somebody from reading the page."""
+        self.run(files("axe_core_python").joinpath("axe.min.js").read_text("utf-8"))
+        self.driver.set_script_timeout(300)
+        found: list[str] = self.driver.execute_async_script("""
+            const done = arguments[arguments.length - 1];
+            axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => done(
+                violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))));
+        """)
+        return found
 
     def picture(self, path: Path, *, whole: bool = False) -> Path:
         """Write a PNG of the screen, or of the whole page."""

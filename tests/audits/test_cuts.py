@@ -17,7 +17,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.verdict import Verdict
 from equiview.subjects import EmbeddingModel
 
-NOTHING = Verdict(finding="unclear", answer="Not decided.", evidence=("One.",))
+NOTHING = Verdict(finding="unclear", answer="Unclear.", evidence=("One.",))
 
 
 def counts(**cut: tuple[int, int]) -> pl.DataFrame:

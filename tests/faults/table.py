@@ -444,7 +444,7 @@ def of_languages() -> Iterator[Case]:
                 0,
                 said="out/report.html",
             )
-        code, said = (0, "Not decided") if name == "prevalence" else (1, "compar")
+        code, said = (0, "Unclear") if name == "prevalence" else (1, "compar")
         yield Case(f"{name}, one language only", "vectors", one_language, (*words, *by), code, said)
 
 

@@ -139,7 +139,7 @@ def judge(estimates: Estimates, settings: BrevitySettings) -> Verdict:
     row = estimates.one("preference")
     numbers = f"{row:.0%} of a language's captions are longer than the one returned, 50% without preference"
     finding = decide(row.above_chance(), tolerance=settings.tolerance)
-    begin = {"biased": "Yes", "fair": "No", "unclear": "Not decided"}[finding]
+    begin = {"biased": "Yes", "fair": "No", "unclear": "Unclear"}[finding]
     return Verdict(
         finding=finding,
         answer=f"{begin}: {numbers}.",

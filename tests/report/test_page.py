@@ -294,6 +294,41 @@ def test_landmarks_names_and_focus(window: Page, one: Path) -> None:
     assert window.run("return document.activeElement.className") == "skip"
 
 
+@pytest.mark.parametrize(("which", "width", "dark"), [("three", 1280, False), ("mixed", 390, True)])
+def test_nothing_keeps_anybody_from_reading_it(
+    window: Page, request: pytest.FixtureRequest, which: str, width: int, dark: bool
+) -> None:
+    window.open(request.getfixturevalue(which), width=width, dark=dark)
+    assert window.barriers() == []
+
+
+def test_it_opens_on_two_screens_with_every_part_folded(window: Page, three: Path) -> None:
+    window.open(three, unfold=False)
+    assert window.run("return document.querySelector('details.part').getBoundingClientRect().top") < 1800
+    assert window.run("return document.querySelectorAll('.strip').length") == 3
+    rows = window.run("return [...document.querySelectorAll('.board tbody bdi')].map((e) => e.textContent)")
+    assert rows == ["pictogram:skewed", "pictogram:english", "pictogram:aligned"]
+    if window.run("return !document.getElementById('audit-exposure').open"):
+        window.run("document.querySelector('.board td a').click()")
+    window.until("return document.getElementById('audit-exposure').open")
+    window.until("return document.querySelector('#audit-exposure .figure').dataset.drawn === 'yes'")
+    window.run("document.getElementById('unfold').click()")
+    window.until("return document.getElementById('unfold').textContent === 'Close all'")
+    assert window.run("return document.querySelectorAll('details.part:not([open])').length") == 0
+    assert window.problems() == []
+
+
+def test_a_headline_of_three_systems_has_letters_and_its_pairs_on_demand(window: Page, three: Path) -> None:
+    window.open(three)
+    rows = window.run(
+        """return [...document.querySelectorAll(".apart tbody tr")].map((row) =>
+             [...row.querySelectorAll("sup")].map((letters) => letters.textContent));"""
+    )
+    assert ["b", "c", "a"] in rows, "DLBKL: all three differ, the even system is best"
+    window.run("document.querySelector('[data-table^=pairs]').open = true")
+    window.until("return document.querySelectorAll('[data-table^=pairs] tbody tr').length >= 3")
+
+
 def test_examples_are_of_the_same_queries_for_every_system(tmp_path: Path) -> None:
     for runs in (of_world(tmp_path / "a", ("prevalence",)), of_trials(tmp_path / "b")):
         galleries = [

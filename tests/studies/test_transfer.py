@@ -141,7 +141,7 @@ def test_the_verdict_says_yes_only_of_what_is_shown(tmp_path):
     assert "have less of it after" in reverse.answer
     unclear = verdict_of(X, [3.0, 1.0, 2.0, 5.0, 4.0, 0.0, 9.0, 8.0, 7.0, 6.0], tmp_path / "c")
     assert unclear.finding == "unclear"
-    assert unclear.answer == "Not decided: no correlation is shown with 10 models."
+    assert unclear.answer == "Unclear: no correlation is shown with 10 models."
     assert any("only if it is at least 0.80" in line for line in unclear.evidence)
 
 
@@ -426,7 +426,7 @@ def test_the_command_and_its_mistakes(tmp_path, capsys, monkeypatch):
     code, output = said()
     assert code == 0, output.err
     assert f"Report: {tmp_path / 'out' / 'report.html'}" in output.out
-    assert "Not decided" in output.out or "Yes" in output.out
+    assert "Unclear" in output.out or "Yes" in output.out
     for more, wanted in {
         ("--also", "race"): "is not of the form BEFORE=AFTER",
         ("--setting", "speed=3"): "setting 'speed'",

@@ -18,16 +18,16 @@ NAMED = 3
 
 def not_decided(reason: str) -> str:
     """The answer where something is missing for a judgement, or where the numbers do not decide."""
-    return f"Not decided: {reason}."
+    return f"Unclear: {reason}."
 
 
 def opening(finding: Finding, tolerance: str = "") -> str:
     """How an answer begins.
 
     >>> opening("fair"), opening("unclear"), opening("unclear", "5 points")
-    ('No', 'Not decided', 'Not decided at 5 points')
+    ('No', 'Unclear', 'Unclear at 5 points')
     """
-    return {"biased": "Yes", "fair": "No"}.get(finding, f"Not decided at {tolerance}".removesuffix(" at "))
+    return {"biased": "Yes", "fair": "No"}.get(finding, f"Unclear at {tolerance}".removesuffix(" at "))
 
 
 def too_few(n: int, what: str, least: int) -> str:
@@ -43,7 +43,7 @@ def too_few_of(what: str, counts: Mapping[str, int], least: int) -> str:
     """Who could not be judged: what there is too little of, and how much there is of each.
 
     >>> not_decided(too_few_of("images of", {"women": 24, "men": 3}, 30))
-    'Not decided: too few images of women (24) and men (3), at least 30 are needed of each.'
+    'Unclear: too few images of women (24) and men (3), at least 30 are needed of each.'
     """
     names = [f"{name} ({n})" for name, n in counts.items()]
     more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []

@@ -312,7 +312,7 @@ def _layout(chart: Chart, coloured: list[Series], categories: list[str] | None) 
 
 def _reference_line(value: float) -> Spec:
     place = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": value, "y1": value}
-    return place | {"line": {"color": "ink", "width": 1, "dash": "dash"}}
+    return place | {"line": {"color": "ink", "width": 1, "dash": "dash"}, "layer": "below"}
 
 
 def _reference_word(label: str, value: float, log: bool) -> Spec:

@@ -14,15 +14,41 @@ from equiview.data.roles import TIER_ROLES, Role
 GROUNDS = {"light": "#ffffff", "dark": "#16191d"}
 
 ROLES: dict[Role, str] = {
-    # Okabe and Ito's blue, bluish green and vermilion.
-    **{"most": "#0072b2", "middle": "#009e73", "least": "#d55e00", "unknown": "#6f6f7f"},
+    # Okabe and Ito's blue and vermilion, and khaki between them: green is what is fair.
+    **{"most": "#0072b2", "middle": "#998855", "least": "#d55e00", "unknown": "#6f6f7f"},
     **{"right": "#ad7f00", "biased": "#8b4fc0", "wrong": "#858585"},
 }
 TIERS = {tier: ROLES[role] for tier, role in TIER_ROLES.items()}
-SUBJECTS = ("#4a6fe3", "#b8860b", "#c62863", "#2f9e8f", "#c8553d", "#7a8450", "#4f8fcc", "#6b7a8c")
+SUBJECTS = (
+    "#4a6fe3",
+    "#b8860b",
+    "#c62863",
+    "#2f9e8f",
+    "#c8553d",
+    "#7a8450",
+    "#4f8fcc",
+    "#6b7a8c",
+    "#9a3fd5",
+    "#d94fb0",
+    "#3f9142",
+    "#8d5a3b",
+)
 GROUPS = ("#3d7ea6", "#c2701c", "#8a63d2", "#4f8f4f", "#b5407e", "#7f8790", "#a67c00", "#1b8a8f")
 NO_ROLES: Mapping[str, Role] = {}
-SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star", "triangle-down", "x")
+SYMBOLS = (
+    "circle",
+    "diamond",
+    "square",
+    "triangle-up",
+    "cross",
+    "star",
+    "triangle-down",
+    "x",
+    "hexagon",
+    "pentagon",
+    "triangle-left",
+    "triangle-right",
+)
 
 # Dark to light through blue and yellow, as cividis does: readable in grey and without red or green.
 SEQUENCE = ("#00306e", "#3f4c6d", "#6b6d77", "#97907a", "#c8b46b", "#fee838")

@@ -18,7 +18,7 @@ from equiview.data.run import Run
 from equiview.report.effects import at_once, plotted, scale
 from equiview.report.words import interval, language, metric_of, number, signed
 
-FINDINGS = {"biased": ("▲", "biased"), "fair": ("✓", "fair"), "unclear": ("?", "not decided")}
+FINDINGS = {"biased": ("▲", "biased"), "fair": ("✓", "fair"), "unclear": ("?", "unclear")}
 WORST = 5
 
 

@@ -24,7 +24,9 @@ from equiview.report.words import number
 FORMATS: tuple[Literal["svg", "pdf"], ...] = ("svg", "pdf")
 COLUMN, PAGE = 3.4, 7.0  # widths of one column and of a page, in inches
 INK, PALE = "#1c2126", "#d5dadf"
-SYMBOLS = dict(zip(colours.SYMBOLS, ("o", "D", "s", "^", "P", "*", "v", "X"), strict=True))
+SYMBOLS = dict(
+    zip(colours.SYMBOLS, ("o", "D", "s", "^", "P", "*", "v", "X", "h", "p", "<", ">"), strict=True)
+)
 # DejaVu comes with matplotlib; the others are used where they are installed.
 SCRIPTS = (
     "",

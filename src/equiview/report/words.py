@@ -84,10 +84,18 @@ def number(value: object, unit: str = "") -> str:
 def signed(value: float, unit: str = "") -> str:
     """A difference, with its sign.
 
-    >>> signed(0.1234), signed(-0.5, "points")
-    ('+0.123', '−50.0 points')
+    What is 0 to three decimals has none.
+
+    >>> signed(0.1234), signed(-0.5, "points"), signed(-4e-6)
+    ('+0.123', '−50.0 points', '0.000')
     """
+    value = _visible(value)
     return ("+" if value > 0 else "") + number(value, unit)
+
+
+def _visible(value: float) -> float:
+    """A value, 0 where its first three decimals are: beside others an exponent says nothing."""
+    return 0.0 if abs(value) < 0.0005 else value
 
 
 def _decimal(value: float, unit: str) -> str:
@@ -113,7 +121,7 @@ def interval(low: float | None, high: float | None, unit: str = "") -> str:
     """
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return TOO_SMALL
-    return f"[{_decimal(low, unit)}, {_decimal(high, unit)}]"
+    return f"[{_decimal(_visible(low), unit)}, {_decimal(_visible(high), unit)}]"
 
 
 def probability(p: float | None) -> str:

@@ -56,11 +56,11 @@ def test_one_language_with_a_pull_of_its_own_is_not_fair_nor_biased():
     ("low", "high", "p", "finding", "opening"),
     [
         (0.021, 0.2, 0.001, "biased", "Yes: "),
-        (0.021, 0.2, 0.06, "unclear", "Not decided: "),  # the test does not reject
-        (0.001, 0.2, 0.001, "unclear", "Not decided: "),  # not shown to be beyond the tolerance
+        (0.021, 0.2, 0.06, "unclear", "Unclear: "),  # the test does not reject
+        (0.001, 0.2, 0.001, "unclear", "Unclear: "),  # not shown to be beyond the tolerance
         (0.001, 0.003, 0.001, "fair", "No: "),  # a pull of .002
         (-0.02, 0.02, 0.9, "fair", "No: "),
-        (-0.03, 0.01, 0.9, "unclear", "Not decided: "),
+        (-0.03, 0.01, 0.9, "unclear", "Unclear: "),
         (-0.2, -0.03, 0.001, "biased", "Yes, but away from its culture: "),
     ],
 )

@@ -35,7 +35,7 @@ def test_a_tolerance_within_the_interval_is_not_decided(world):
     tolerance = round((most.value + most.high) / 2, 3)
     verdict = INDIVIDUAL.judge(estimates, INDIVIDUAL.configure({"tolerance": tolerance}))
     assert verdict.finding == "unclear"
-    assert verdict.answer.startswith(f"Not decided at {tolerance:.0%}: ")
+    assert verdict.answer.startswith(f"Unclear at {tolerance:.0%}: ")
 
 
 def test_the_evidence_says_what_was_measured(world):
@@ -174,7 +174,7 @@ def test_a_random_encoder_is_neither_biased_nor_fair():
         texts += 2 * rng.normal(size=(1, 4, 1, 8))  # languages lie apart, which no image has a part in
         estimates, verdict = judged(observed(images, texts))
         assert verdict.finding == "unclear"
-        assert verdict.answer.startswith("Not decided: captions are ")
+        assert verdict.answer.startswith("Unclear: captions are ")
         margin = estimates.one("margin")
         assert (estimates.maybe("relative gap") is None) == (margin.low <= 0)
         assert estimates.one("similarity gap", images="matched").value > 0
@@ -187,14 +187,14 @@ def test_a_margin_that_chance_may_have_made_is_not_enough():
     assert margin.low > 0
     assert margin.p > 0.001
     assert verdict.finding == "unclear"
-    assert verdict.answer.startswith("Not decided: captions are hardly more similar to their own images")
+    assert verdict.answer.startswith("Unclear: captions are hardly more similar to their own images")
 
 
 def test_too_few_images_decide_nothing_and_the_answer_says_how_many():
     _, verdict = judged(noisy(0, 1, 4, 12, sd=0.001))
     assert verdict.finding == "unclear"
     assert verdict.answer == (
-        "Not decided: only 12 images are captioned in two languages, at least 30 are needed."
+        "Unclear: only 12 images are captioned in two languages, at least 30 are needed."
     )
 
 
@@ -225,7 +225,7 @@ def test_a_language_of_few_images_is_named_and_forbids_fair():
     assert estimates.one("relative shift", language="mi").judged is False
     assert verdict.finding == "unclear"
     assert verdict.answer.startswith(
-        "Not decided at 10%: too few images captioned in Maori (10), at least 30 are needed; "
+        "Unclear at 10%: too few images captioned in Maori (10), at least 30 are needed; "
     )
     similarities[0, 3] -= 0.2
     _, verdict = judged(similarities)

@@ -46,7 +46,7 @@ def test_the_same_answers_in_every_language_are_fair() -> None:
 def test_too_few_questions_and_mere_guesses_decide_nothing() -> None:
     few = judged(Model(weak="sw"), size=40)
     assert (few.finding, few.effect) == ("unclear", None)
-    assert few.answer == "Not decided: only 40 questions, at least 100 are needed."
+    assert few.answer == "Unclear: only 40 questions, at least 100 are needed."
     guessing = judged(Model(share=0.25, weak="sw"))
     assert guessing.finding == "unclear"
     assert "than what the same letters get right when they are dealt to other questions" in guessing.answer

@@ -75,7 +75,7 @@ def test_an_interval_around_the_tolerance_is_not_decided():
     verdict = judged(simulated(1, 200, weaker(0.1)))
     assert verdict.finding == "unclear"
     assert verdict.answer.startswith(
-        "Not decided at 10%: what differs most is that descriptions in Arabic score less"
+        "Unclear at 10%: what differs most is that descriptions in Arabic score less"
     )
 
 
@@ -84,22 +84,20 @@ def test_descriptions_of_no_place_are_not_decided():
     own = 0.5 + 0.05 * rng.normal(size=(2, 100, 3))
     verdict = judged(observed(own, np.full_like(own, 0.5)))
     assert verdict.finding == "unclear"
-    assert verdict.answer.startswith(
-        "Not decided: descriptions fit their own landmarks no better than others"
-    )
+    assert verdict.answer.startswith("Unclear: descriptions fit their own landmarks no better than others")
     assert verdict.effect is None
 
 
 def test_too_few_landmarks_are_not_decided():
     verdict = judged(simulated(0, 12, weaker(0.5)))
-    assert verdict.answer == "Not decided: only 12 landmarks have a score, at least 30 are needed."
+    assert verdict.answer == "Unclear: only 12 landmarks have a score, at least 30 are needed."
 
 
 def test_nothing_but_refusals_is_not_decided():
     own = np.full((2, 40, 3), np.nan)
     verdict = judged(observed(own, own))
     assert verdict.finding == "unclear"
-    assert verdict.answer.startswith("Not decided: no description has a score")
+    assert verdict.answer.startswith("Unclear: no description has a score")
     assert "Of all replies: 100.0% refused." in verdict.evidence
 
 

@@ -65,7 +65,7 @@ def test_a_useless_encoder_is_not_judged(seed):
     verdict = verdict_of(hits(dict.fromkeys(("en", "de", "sw", "mi"), 1 / 300), 300, seed))
     assert verdict.finding == "unclear"
     assert verdict.answer == (
-        "Not decided: in no language is the encoder shown to be more than 5 points better than chance at "
+        "Unclear: in no language is the encoder shown to be more than 5 points better than chance at "
         "image to text."
     )
 
@@ -74,7 +74,7 @@ def test_a_useless_encoder_is_not_judged(seed):
 def test_a_perfect_encoder_of_a_few_images_is_not_judged(size):
     verdict = verdict_of(hits(dict.fromkeys(("en", "sw"), 1.0), size, 0))
     assert verdict.finding == "unclear"
-    assert verdict.answer == f"Not decided: only {size} images, at least 30 are needed."
+    assert verdict.answer == f"Unclear: only {size} images, at least 30 are needed."
 
 
 def test_one_answer_to_all_and_guesses_are_not_judged():
@@ -146,4 +146,4 @@ def test_languages_that_share_too_few_images_with_the_pivot_are_not_judged():
     swahili = {f"i{at}": 1 for at in range(90, 190)}
     verdict = verdict_of(ranked({"en": english, "sw": swahili}, candidates=100))
     assert verdict.finding == "unclear"
-    assert verdict.answer == "Not decided: no language shares 30 images with English."
+    assert verdict.answer == "Unclear: no language shares 30 images with English."

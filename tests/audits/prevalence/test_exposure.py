@@ -117,7 +117,7 @@ def test_few_images_are_not_judged():
     image, codes = pool(12, CODES)
     _, verdict = audited(observed(filled(np.zeros((12, 10), dtype=bool), CODES, rng), image, codes))
     assert verdict.finding == "unclear"
-    assert verdict.answer == "Not decided: there are 12 images, and at least 30 are needed."
+    assert verdict.answer == "Unclear: there are 12 images, and at least 30 are needed."
 
 
 def test_images_of_one_language_each_leave_nothing_to_exchange():

@@ -68,7 +68,7 @@ def undecided(
     largest = max(shifts, key=lambda shift: abs(shift.value))
     side = "less" if largest.value < 0 else "more"
     return (
-        f"Not decided at {settings.tolerance:.0%}: {f'{unjudged}; ' if unjudged else ''}{_moved(estimates)}. "
+        f"Unclear at {settings.tolerance:.0%}: {f'{unjudged}; ' if unjudged else ''}{_moved(estimates)}. "
         f"The language that differs most, {language_of(largest)}, is {side} similar "
         f"{by_share(largest)}{of_many(len(shifts))}."
     )

@@ -98,7 +98,7 @@ def undecided(
     about = f"descriptions in {language_of(row)} score" if _is_shift(row) else "local languages score"
     side = "less" if row.value < 0 else "more"
     return (
-        f"Not decided at {settings.tolerance:.0%}: {f'{unjudged}; ' if unjudged else ''}what differs most is "
+        f"Unclear at {settings.tolerance:.0%}: {f'{unjudged}; ' if unjudged else ''}what differs most is "
         f"that {about} {side} than others of the same landmarks, {by_share(row)}"
         f"{of_many(len(effects))}{',' if len(effects) > 1 else ''} of {_margin(estimates)}."
     )

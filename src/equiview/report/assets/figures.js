@@ -83,6 +83,23 @@ function thinned(layout, width) {
   return { ...layout, xaxis: some(layout.xaxis, width - 190), yaxis: some(layout.yaxis, layout.height - 140) };
 }
 
+/** An axis title in two lines where one would be cut off. */
+function wrapped(axis, room) {
+  const text = axis.title && axis.title.text;
+  if (!text || text.includes("<br>") || 6.4 * text.length <= room) return axis;
+  const spaces = [...text].flatMap((letter, i) => (letter === " " ? [i] : []));
+  const middle = spaces.sort((a, b) => Math.abs(a - text.length / 2) - Math.abs(b - text.length / 2))[0];
+  if (middle === undefined) return axis;
+  return { ...axis, title: { ...axis.title, text: `${text.slice(0, middle)}<br>${text.slice(middle + 1)}` } };
+}
+
+/** Ticks at 1, 2 and 5 on a logarithmic axis of less than two decades: at powers of ten there may be one. */
+function ticked(axis, values) {
+  const shown = values.filter((value) => typeof value === "number" && value > 0);
+  if (axis.type !== "log" || !shown.length || Math.max(...shown) > 100 * Math.min(...shown)) return axis;
+  return { ...axis, dtick: "D2" };
+}
+
 function dressed(plot, spec, width) {
   const colours = theme(plot);
   const narrow = width < NARROW;
@@ -100,8 +117,8 @@ function dressed(plot, spec, width) {
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: colours.font, size: 12, color: colours.ink },
       hoverlabel: { bgcolor: colours.sheet, bordercolor: colours.ink, font: { color: colours.ink, family: colours.font }, align: "left" },
-      xaxis: { ...layout.xaxis, ...axis, fixedrange: true },
-      yaxis: { ...layout.yaxis, ...axis, fixedrange: true },
+      xaxis: { ...wrapped(ticked(layout.xaxis, data.flatMap((trace) => trace.x || [])), width - 90), ...axis, automargin: true, fixedrange: true },
+      yaxis: { ...wrapped(ticked(layout.yaxis, data.flatMap((trace) => trace.y || [])), layout.height - 120), ...axis, fixedrange: true },
     },
   };
 }

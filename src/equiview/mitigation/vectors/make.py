@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -81,8 +82,8 @@ class Making(Job):
             data = replace(data, rounds=chosen.rounds, most=chosen.most, seed=chosen.seed, tried=self.tried)
         return METHODS[self.settings.method](data, plain, self.settings.strength)
 
-    def changed(self, correction: Correction) -> str:
-        """What it changes, in a line."""
+    def changed(self, correction: Correction, tried: Sequence[Mapping[str, float]]) -> str:
+        """What it changes, in a line; `tried` is what the card says was."""
         return _changed(correction)
 
     def inputs(self, progress: Progress) -> dict[str, Input]:
@@ -102,7 +103,11 @@ class Making(Job):
         place = work.folder
         audit = f"--benchmark held-out:{place} --audit {self.audit}"
         return Outcome(
-            before={"Changed": self.changed(Correction.read(place / Mitigation.made))},
+            before={
+                "Changed": self.changed(
+                    Correction.read(place / Mitigation.made), Mitigation.read(place).tried
+                )
+            },
             after={
                 "Judge it": f"equiview audit mitigated:{place} {audit}",
                 "And what it was": f"equiview audit {self.subject.name} {audit}",

@@ -55,7 +55,7 @@ def det_greedy(groups: Rows, scores: Shares, shares: Shares) -> Rows:
     Geyik et al. (2019), Algorithm 1: the best of the groups that would fall below their least, else of those
     below their most; where none of these has a result left, the best of the others.
     """
-    return _deterministic(groups, scores, shares, lambda need: np.zeros(len(need)))
+    return _deterministic(groups, scores, shares, np.zeros_like)
 
 
 def det_cons(groups: Rows, scores: Shares, shares: Shares) -> Rows:
@@ -76,21 +76,27 @@ def _deterministic(groups: Rows, scores: Shares, shares: Shares, urgency: Callab
     taken = np.zeros(len(shares), dtype=np.int64)
     best = np.array([scores[rows[0]] if len(rows) else -np.inf for rows in waiting])
     made = np.empty(len(groups), dtype=np.int64)
-    for k in range(1, len(groups) + 1):
-        there = taken < left
-        least = np.floor(shares * k + ROUNDING)
-        below_least, below_most = there & (taken < least), there & (taken < np.ceil(shares * k - ROUNDING))
-        if below_least.any():
-            chosen = np.argmax(np.where(below_least, best, -np.inf))
-        elif below_most.any():
-            soonest = np.where(below_most, urgency((least + 1) / np.maximum(shares, ROUNDING)), np.inf)
-            chosen = np.lexsort((-best, soonest))[0]
+    fewest, most = _allowed(len(groups), tuple(shares.tolist()))
+    soonest = urgency((fewest + 1) / np.maximum(shares, ROUNDING))
+    for k in range(len(groups)):
+        below_least = np.flatnonzero(taken < np.minimum(fewest[k], left))
+        if len(below_least):
+            chosen = below_least[np.argmax(best[below_least])]
+        elif len(below_most := np.flatnonzero(taken < np.minimum(most[k], left))):
+            chosen = below_most[np.lexsort((-best[below_most], soonest[k, below_most]))[0]]
         else:
-            chosen = np.argmax(np.where(there, best, -np.inf))
-        made[k - 1] = waiting[chosen][taken[chosen]]
+            chosen = np.argmax(best)
+        made[k] = waiting[chosen][taken[chosen]]
         taken[chosen] += 1
         best[chosen] = scores[waiting[chosen][taken[chosen]]] if taken[chosen] < left[chosen] else -np.inf
     return made
+
+
+@lru_cache(maxsize=8)
+def _allowed(depth: int, shares: tuple[float, ...]) -> tuple[Shares, Shares]:
+    """Least and most results of each group among the first 1, 2, ... `depth`, each `(depth, n_groups)`."""
+    due = np.arange(1, depth + 1)[:, None] * np.array(shares)
+    return np.floor(due + ROUNDING), np.ceil(due - ROUNDING)
 
 
 def det_const_sort(groups: Rows, scores: Shares, shares: Shares) -> Rows:

@@ -2,7 +2,8 @@
 
 Each method is fitted on half of the concepts of the pictograms and judged on the others by the prevalence
 audit; so are the methods that re-rank lists, which are fitted to nothing. Writes labs/results/mitigations.csv
-and the tables of docs/mitigation/. `--seeds N` draws N halves.
+and the tables of docs/mitigation/. `--seeds N` draws N halves; `--only METHOD,METHOD` measures these anew,
+beside the encoders as they are, and keeps the other numbers.
 """
 
 from __future__ import annotations
@@ -31,10 +32,16 @@ CUTOFFS = (1, 10, 99)
 LISTS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "interleave": (("language", {}),),
     "fair-topk": (("language", {}), ("tier", {})),
+    "rrf": (("language", {}),),
+    "detgreedy": (("language", {}), ("tier", {})),
+    "detrelaxed": (("language", {}), ("tier", {})),
+    "detconstsort": (("language", {}), ("tier", {})),
     "fa-ir": (("tier", {"protected": "low"}),),
     "exposure": (("language", {}), ("tier", {})),
 }
 """Methods that re-rank lists, by which groups, and what they are given besides."""
+SAME = {"detcons": "fair-topk"}
+"""Methods that are another by name, which is measured."""
 OUT = Path(__file__).parent / "results" / "mitigations.csv"
 WORTH = Path(advise.__file__).parent / "worth" / "mitigations.csv"
 BIASED = 1.5
@@ -49,13 +56,40 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="halves to draw")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--written", action="store_true", help="from the numbers in labs/results")
+    parser.add_argument("--only", default="", help="methods to measure, between commas; default: all")
     options = parser.parse_args()
-    write(pl.read_csv(OUT) if options.written else mean_of(options.seeds, options.jobs))
+    only = tuple(filter(None, options.only.split(",")))
+    known = pl.read_csv(OUT).with_columns(pl.col("method", "by").fill_null("")) if OUT.is_file() else None
+    if options.written and known is not None:
+        write(known)
+        return
+    mean = mean_of(options.seeds, options.jobs, only)
+    write(mean if not only or known is None else merged(known, mean))
 
 
-def mean_of(seeds: int, jobs: int) -> pl.DataFrame:
-    """Measure, on so many halves."""
-    cases = [(subject, seed) for subject in SUBJECTS for seed in range(seeds)]
+def merged(known: pl.DataFrame, mean: pl.DataFrame) -> pl.DataFrame:
+    """What was measured before with what was now, in the order of a whole measurement.
+
+    ValueError where an encoder as it is has other numbers than before: rows would not compare.
+    """
+    keys = ["subject", "method", "strength", "by"]
+    plain = [part.filter(method="").sort("subject") for part in (known, mean)]
+    if not plain[0].equals(plain[1]):
+        raise ValueError(f"encoders as they are have changed: measure all anew\n{plain}")
+    rows = pl.concat([known.join(mean, on=keys, how="anti"), mean])
+    order = {"": 0} | {name: number for number, name in enumerate([*METHODS, *LISTS], start=1)}
+    ranks = [
+        pl.col("subject").replace_strict({name: number for number, name in enumerate(SUBJECTS)}),
+        pl.col("method").replace_strict(order),
+        pl.col("strength"),
+        pl.col("by"),
+    ]
+    return rows.sort(ranks)
+
+
+def mean_of(seeds: int, jobs: int, only: tuple[str, ...] = ()) -> pl.DataFrame:
+    """Measure, on so many halves; `only` these methods, if any."""
+    cases = [(subject, seed, only) for subject in SUBJECTS for seed in range(seeds)]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         rows = [
             row
@@ -119,23 +153,25 @@ def farthest(row: dict[str, Any]) -> float:
     return max(max(ratio, 1 / max(ratio, 0.01)) for ratio in ratios)
 
 
-def measured(subject: str, seed: int) -> list[dict[str, Any]]:
+def measured(subject: str, seed: int, only: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """The numbers of an encoder as it is, and by each method and strength, on the half that is held out."""
     with TemporaryDirectory() as folder:
         place = Path(folder)
         made = {("", 0.0, ""): subject}
-        for method in METHODS:
+        given: dict[str, Any] = {"subject": subject, "benchmark": "pictograms", "seed": seed}
+        parts = api.make("center", given, place / "parts").folder  # of all methods
+        for method in (name for name in METHODS if not only or name in only):
             for strength in STRENGTHS:
                 out = place / f"{method}-{strength}"
                 given = {"subject": subject, "benchmark": "pictograms", "strength": strength, "seed": seed}
                 made[method, strength, ""] = api.make(method, given, out).name
-        for method, groups in LISTS.items():
-            for by, more in groups:
+        for method in (name for name in LISTS if not only or name in only):
+            for by, more in LISTS[method]:
                 given = {"subject": subject, "by": by, "depth": 1_000} | more
                 if method == "exposure":
                     given |= {"benchmark": "pictograms", "seed": seed}
                 made[method, 1.0, by] = api.make(method, given, place / f"{method}-{by}").name
-        judged = load_benchmark(f"held-out:{out}")
+        judged = load_benchmark(f"held-out:{parts}")
         rows = []
         for number, ((method, strength, by), name) in enumerate(made.items()):
             settings = {"prevalence": {"replicates": 100}}

@@ -3,9 +3,10 @@
 `python -m labs.people_mitigations`. People: fitted on half of the roles of `pictograms-people`, judged on
 the others by the social audit, and by how often the role of a drawing is told from its picture. Countries:
 fitted on a share of the concepts of `pictograms-culture`, judged on the others by the association audit.
-Every number is the mean of several such parts, and so are the ends of its interval. Writes
-labs/results/people_mitigations.csv, what `equiview advise` reads, and the
-tables of docs/mitigation/.
+Every number is the mean of several such parts, and so are the ends of its interval. `--only WORD,WORD`
+measures anew what has one of these words in its command, beside the encoders as they are, and keeps the other
+numbers. Writes labs/results/people_mitigations.csv, what `equiview advise` reads, and the tables of
+docs/mitigation/.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ BOTH = ",".join(GROUPS)
 PEOPLE: tuple[tuple[str, Given], ...] = (
     ("project", {"by": "gender", "weight": 0}),
     ("project", {"by": "gender"}),
+    ("project", {"by": "gender", "weight_by": "ndkl"}),
     ("project", {"by": BOTH, "directions": "captions", "weight": 0}),
     ("project", {"by": BOTH, "directions": "captions"}),
     ("project", {"by": BOTH, "directions": "images"}),
@@ -49,10 +51,12 @@ PEOPLE: tuple[tuple[str, Given], ...] = (
     ("center", {"by": "gender", "apart": "role"}),
     ("leace", {"by": "gender", "apart": "role"}),
     ("leace", {"by": "skin", "apart": "role"}),
+    ("inlp", {"by": "gender", "apart": "role"}),
+    ("inlp", {"by": "skin", "apart": "role"}),
 )
 CULTURE: tuple[tuple[str, Given], ...] = tuple(
     (method, {"by": "country", "share": 0.3} | ({"strength": 0.5} if strength < 1 else {}))
-    for method in ("center", "whiten", "leace")
+    for method in ("center", "whiten", "leace", "inlp")
     for strength in (0.5, 1.0)
 )
 """A trial is judged if the concepts of all three of its images are held out, so few are fitted on."""
@@ -98,14 +102,42 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="halves to draw")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--written", action="store_true", help="from the numbers in labs/results")
+    parser.add_argument("--only", default="", help="words of commands to measure, between commas")
     options = parser.parse_args()
-    write(pl.read_csv(OUT) if options.written else mean_of(options.seeds, options.jobs))
+    only = tuple(filter(None, options.only.split(",")))
+    known = (
+        pl.read_csv(OUT).with_columns(pl.col("method", "options").fill_null("")) if OUT.is_file() else None
+    )
+    if options.written and known is not None:
+        write(known)
+        return
+    mean = mean_of(options.seeds, options.jobs, only)
+    write(mean if not only or known is None else merged(known, mean))
 
 
-def mean_of(seeds: int, jobs: int) -> pl.DataFrame:
+def merged(known: pl.DataFrame, mean: pl.DataFrame) -> pl.DataFrame:
+    """What was measured before with what was now, in the order of a whole measurement.
+
+    ValueError where an encoder as it is has other numbers than before: rows would not compare.
+    """
+    keys = ["audit", "subject", "method", "options", "metric"]
+    plain = [part.filter(method="").sort(keys) for part in (known, mean)]
+    if not plain[0].equals(plain[1]):
+        raise ValueError(f"encoders as they are have changed: measure all anew\n{plain}")
+    rows = pl.concat([known.join(mean, on=keys, how="anti", maintain_order="left"), mean])
+    order = [
+        {"audit": audit, "subject": subject, "method": method, "options": words(given)}
+        for audit, setup in SETUPS.items()
+        for subject in setup.subjects
+        for method, given in (("", {}), *setup.methods)
+    ]
+    return pl.from_dicts(order).join(rows, on=keys[:-1], maintain_order="left_right").select(known.columns)
+
+
+def mean_of(seeds: int, jobs: int, only: tuple[str, ...] = ()) -> pl.DataFrame:
     """Measure, on so many halves: audit, subject, method, options, metric, value, low, high, n."""
     cases = [
-        (audit, subject, seed)
+        (audit, subject, seed, only)
         for audit, setup in SETUPS.items()
         for subject in setup.subjects
         for seed in range(seeds)
@@ -121,16 +153,21 @@ def mean_of(seeds: int, jobs: int) -> pl.DataFrame:
     return mean.agg(pl.col("value", "low", "high").mean().round(4), pl.col("n").mean().round().cast(pl.Int64))
 
 
-def measured(audit: str, subject: str, seed: int) -> list[dict[str, Any]]:
+def measured(audit: str, subject: str, seed: int, only: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """The numbers of an encoder as it is and by each method, on the part that is held out."""
     setup = SETUPS[audit]
     with TemporaryDirectory() as folder:
         place, rows = Path(folder), []
         made: list[tuple[str, Given, str]] = [("", {}, subject)]
         for number, (method, given) in enumerate(setup.methods):
+            command = f"{method} {words(given)}"
+            if number and only and not any(word in command for word in only):
+                continue
             settings = {"subject": subject, "benchmark": setup.benchmark, "seed": seed} | typed(method, given)
             made.append((method, given, api.make(method, settings, place / f"made-{number}").name))
         judged = load_benchmark(f"held-out:{place / 'made-0'}")  # that of all
+        if only and not any(word in f"{made[1][0]} {words(made[1][1])}" for word in only):
+            del made[1]
         for number, (method, given, name) in enumerate(made):
             run = api.audit(name, judged, [audit], place / f"run-{number}")
             found = people(run, judged, name) if audit == "social" else culture(run)
@@ -183,7 +220,9 @@ def _row(metric: str, value: float, low: float | None, high: float | None, n: in
 
 def words(given: Given) -> str:
     """Options as they are typed; halves and what is held apart aside."""
-    return " ".join(f"--{key} {value}" for key, value in given.items() if key not in {"apart", "share"})
+    return " ".join(
+        f"--{key.replace('_', '-')} {value}" for key, value in given.items() if key not in {"apart", "share"}
+    )
 
 
 def write(mean: pl.DataFrame) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 HIDDEN = "***"
 NAMED = r"(?:[\w-]*[_-])?(?:api[_-]?key|key|token|secret|password|passwd|pwd|signature|sig|auth)"
@@ -41,10 +42,18 @@ def without_keys(text: str) -> str:
 
     For what models reply: words like `password=` may be their answer.
     """
-    for name, value in os.environ.items():
-        if len(value) >= LEAST and OF_ENVIRONMENT.search(name):
+    if len(text) < LEAST:  # too short to hold one
+        return text
+    for name in os.environ:
+        if _is_key(name) and len(value := os.environ.get(name, "")) >= LEAST:
             text = text.replace(value, HIDDEN)
     return text
+
+
+@lru_cache(maxsize=4_096)
+def _is_key(name: str) -> bool:
+    """Whether a variable of this name is a secret."""
+    return bool(OF_ENVIRONMENT.search(name))
 
 
 def legible(text: str) -> str:

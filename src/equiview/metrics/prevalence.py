@@ -12,6 +12,7 @@ The divergences are not 0 for a fair retriever, since k draws cannot match P exa
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -89,10 +90,17 @@ def group_exposure(
     if discount is None:
         held = np.bincount(cells, minlength=size) / k
     else:
-        weights = 1 / np.log2(np.arange(2, k + 2))
-        held = np.bincount(cells, weights=np.tile(weights, n_queries), minlength=size) / weights.sum()
+        weights, total = _rank_weights(n_queries, k)
+        held = np.bincount(cells, weights=weights, minlength=size) / total
     exposure: NDArray[np.float64] = held.reshape(n_queries, n_groups)
     return exposure
+
+
+@lru_cache(maxsize=8)
+def _rank_weights(n_queries: int, k: int) -> tuple[NDArray[np.float64], float]:
+    """What each rank of `n_queries` lists counts, list by list, and the sum of one list."""
+    weights = 1 / np.log2(np.arange(2, k + 2))
+    return np.tile(weights, n_queries), float(weights.sum())
 
 
 def single_group_share(groups: ArrayLike) -> NDArray[np.float64]:

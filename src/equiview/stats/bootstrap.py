@@ -22,6 +22,8 @@ from equiview.stats._check import add_up, as_columns, as_level, cluster_rows, ex
 
 BLOCK_BYTES = 16 * 2**20
 DRAWS_AT_ONCE = 16_384
+FEW_COLUMNS, AT_ONCE = 12, 16
+"""Columns up to which so many replicates are multiplied at once."""
 REMEMBERED_BYTES = 16 * 2**20
 """Of the draws of one sample, at most four of which are kept."""
 
@@ -82,7 +84,7 @@ def bootstrap_means(
         _remembered(n_clusters, replicates, seed) if few else _counts(n_clusters, replicates, seed)
     ):
         stop = start + len(counts)
-        totals = counts.astype(np.float64, copy=False) @ matrix
+        totals = _product(counts, matrix)
         weights = totals[:, columns.shape[1] :][:, pattern_of]
         with np.errstate(invalid="ignore"):  # 0 / 0: no query of this column was drawn
             np.divide(totals[:, : columns.shape[1]] * unit, weights, out=means[start:stop])
@@ -163,6 +165,22 @@ def _counts(n_clusters: int, replicates: int, seed: int) -> Iterator[tuple[int, 
         for first in range(0, stop - start, at_once):
             counts[first : first + at_once] = _draw_counts(rng, n_clusters, at_once)
         yield start, counts[: stop - start]
+
+
+def _product(counts: NDArray[Any], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`counts` times `matrix`, whose products are exact in any order.
+
+    A few columns take less time than it takes to write the counts out as floats: these stay in the cache.
+    """
+    if matrix.shape[1] > FEW_COLUMNS or counts.dtype == np.float64:
+        return np.asarray(counts.astype(np.float64, copy=False) @ matrix)
+    totals = np.empty((len(counts), matrix.shape[1]))
+    part = np.empty((AT_ONCE, counts.shape[1]))
+    for start in range(0, len(counts), AT_ONCE):
+        rows = counts[start : start + AT_ONCE]
+        np.copyto(part[: len(rows)], rows)
+        np.matmul(part[: len(rows)], matrix, out=totals[start : start + len(rows)])
+    return totals
 
 
 @lru_cache(maxsize=4)

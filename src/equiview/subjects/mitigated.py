@@ -42,6 +42,8 @@ class Mitigation(DerivedCard):
     """The attribute whose values the correction tells apart."""
     sides: Sides = ("text",)
     """What is corrected; the rest stays as it is."""
+    tried: tuple[dict[str, float], ...] = ()
+    """What was tried while fitting, in order: how well classifiers of INLP told groups, or weights."""
 
 
 @register(

@@ -28,7 +28,7 @@ from equiview.subjects.base import Subject, of_inner, register
 from equiview.subjects.encoders.base import Encoder
 from equiview.subjects.lists.base import ResultLists
 from equiview.subjects.load import load_subject
-from equiview.subjects.orders import Rows, Shares, boosted, fa_ir, fair_topk, interleave
+from equiview.subjects.orders import TOWARDS, Rows, Shares, boosted, fa_ir, fused
 from equiview.subjects.trained import Derived, DerivedCard, check_same
 
 
@@ -45,8 +45,9 @@ class Rule:
     """An order: `method`, by the group in the column `by` of the texts, from the first `depth` results.
 
     `shares` are what each group is to hold, of those named; empty: its share of the benchmark's texts. FA*IR
-    holds the group `protected` to its share at the level `alpha`. By exposure, a list is ordered by its
-    scores plus one of several `boosts` of its groups, each of which a part `weights` of all lists takes.
+    holds the group `protected` to its share at the level `alpha`. `constant` is that of rank fusion. By
+    exposure, a list is ordered by its scores plus one of several `boosts` of its groups, each of which a part
+    `weights` of all lists takes.
     """
 
     method: str
@@ -57,18 +58,19 @@ class Rule:
     alpha: float = 0.1
     boosts: Mapping[str, Sequence[float]] | None = None
     weights: Sequence[float] = ()
+    constant: float = 60.0
 
     def order(self, query: str, groups: Rows, scores: Shares, known: Groups) -> Rows:
         """The places of one list `(depth,)` in their new order; `groups` are rows of `known`."""
-        if self.method == "interleave":
-            return interleave(groups, scores, known.shares)
+        if self.method == "rrf":
+            return fused(groups, scores, self.constant)
         if self.method == "fa-ir":
             protected = known.names.index(self.protected)
             return fa_ir(groups, scores, protected, float(known.shares[protected]), self.alpha)
         if self.boosts is not None:
             chosen = min(int(np.searchsorted(np.cumsum(self.weights), _part(query))), len(self.weights) - 1)
             return boosted(groups, scores, np.array([self.boosts[name][chosen] for name in known.names]))
-        return fair_topk(groups, scores, known.shares)
+        return TOWARDS[self.method](groups, scores, known.shares)
 
     def groups_of(self, texts: Items) -> Groups:
         """The groups of the texts, and the share that each is to hold.

@@ -20,7 +20,20 @@ from equiview.mitigation.lists.exposure import Lists, solve
 from equiview.mitigation.lists.settings import METHODS
 from equiview.studies import mitigation
 from equiview.subjects import load_subject
-from equiview.subjects.orders import boosted, fa_ir, failing, fair_topk, interleave, least_of, table_at
+from equiview.subjects.orders import (
+    TOWARDS,
+    boosted,
+    det_cons,
+    det_const_sort,
+    det_greedy,
+    det_relaxed,
+    fa_ir,
+    failing,
+    fused,
+    interleave,
+    least_of,
+    table_at,
+)
 from equiview.subjects.reranked import Groups, Rule
 
 
@@ -32,8 +45,36 @@ def test_interleaved_lists_by_eye():
 
 def test_fair_lists_by_eye():
     groups, scores = np.array([0, 0, 0, 0, 1, 1]), np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
-    assert groups[fair_topk(groups, scores, np.array([0.5, 0.5]))].tolist() == [0, 1, 0, 1, 0, 0]
-    assert groups[fair_topk(groups, scores, np.array([0.75, 0.25]))].tolist() == [0, 0, 0, 1, 0, 1]
+    assert groups[det_cons(groups, scores, np.array([0.5, 0.5]))].tolist() == [0, 1, 0, 1, 0, 0]
+    assert groups[det_cons(groups, scores, np.array([0.75, 0.25]))].tolist() == [0, 0, 0, 1, 0, 1]
+
+
+def test_the_greedy_orders_are_those_of_another_implementation():
+    """The first 16 of this list as the package `reranking` 0.3.6 gives them, for the same shares."""
+    letters = "aababacdabcdacbdbbcacdcdaaaadbcd"
+    groups, shares = np.array([ord(letter) - ord("a") for letter in letters]), np.array([7, 4, 3, 2]) / 16
+    scores = -np.arange(len(groups), dtype=float)
+    greedy = [0, 2, 1, 6, 3, 4, 5, 7, 9, 8, 10, 11, 12, 13, 14, 19]
+    relaxed = [0, 2, 1, 6, 3, 4, 7, 5, 10, 8, 9, 12, 11, 13, 14, 19]
+    assert det_greedy(groups, scores, shares)[:16].tolist() == greedy
+    assert det_relaxed(groups, scores, shares)[:16].tolist() == relaxed
+
+
+def test_what_is_due_is_sorted_as_far_as_it_may_be():
+    """Due by rank: a 2, 4, 6; b 2, 4, 6. The worse b may wait until 2, and no longer."""
+    groups, scores = np.array([0, 0, 0, 1, 1, 1]), np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
+    order = det_const_sort(groups, scores, np.array([0.5, 0.5]))
+    assert groups[order].tolist() == [0, 1, 0, 1, 0, 1]
+    order = det_const_sort(groups, scores, np.array([0.25, 0.75]))  # due by: b 2, 3, 4; a 4, 8, 12
+    assert order.tolist() == [0, 3, 4, 5, 1, 2]
+
+
+def test_fused_lists_by_eye():
+    """Sums of 1 / (1 + rank): a .5 + .5, .33 + .33, .25 + .25; b .2 + .5."""
+    groups, scores = np.array([0, 0, 0, 1]), np.array([0.9, 0.8, 0.7, 0.6])
+    assert fused(groups, scores, 1).tolist() == [0, 3, 1, 2]
+    assert 2 / 62 > 1 / 64 + 1 / 61 > 2 / 63
+    assert fused(groups, scores, 60).tolist() == [0, 1, 3, 2]
 
 
 lists = st.integers(2, 5).flatmap(
@@ -71,8 +112,8 @@ def test_the_chance_to_fail_is_what_counting_finds():
 
 
 ORDERS = {
-    "interleave": interleave,
-    "fair-topk": fair_topk,
+    **TOWARDS,
+    "rrf": lambda groups, scores, shares: fused(groups, scores, 60),
     "fa-ir": lambda groups, scores, shares: fa_ir(groups, scores, 0, float(shares[0]), 0.1),
     "exposure": lambda groups, scores, shares: boosted(groups, scores, np.linspace(0, 1, len(shares))),
 }
@@ -102,12 +143,24 @@ def test_every_first_k_holds_the_shares_that_are_asked_for(weights, seed):
     shares, depth = np.array(weights) / sum(weights), 40
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(len(shares)), depth)  # enough of each
-    order = fair_topk(groups, rng.random(len(groups)), shares)
-    for k in range(1, depth + 1):
-        counts = np.bincount(groups[order[:k]], minlength=len(shares))
-        assert (counts <= np.ceil(shares * k - 1e-9)).all()
-        if len(shares) <= 3:  # the published guarantee of DetCons
-            assert (counts >= np.floor(shares * k + 1e-9)).all()
+    scores = rng.random(len(groups))
+    for order_of in (det_cons, det_greedy, det_relaxed, det_const_sort):
+        order = order_of(groups, scores, shares)
+        for k in range(1, depth + 1):
+            counts = np.bincount(groups[order[:k]], minlength=len(shares))
+            if order_of is det_const_sort or len(shares) <= 3:  # what Geyik et al. prove
+                assert (counts >= np.floor(shares * k + 1e-9)).all()
+            if order_of is not det_const_sort:
+                assert (counts <= np.ceil(shares * k - 1e-9)).all()
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=3), st.integers(0, 1_000))
+def test_the_greedy_order_has_the_better_scores(weights, seed):
+    """Of what may be next DetGreedy takes the best: its first result is never worse than DetCons'."""
+    shares, rng = np.array(weights) / sum(weights), np.random.default_rng(seed)
+    groups, scores = np.repeat(np.arange(len(shares)), 20), rng.random(20 * len(shares))
+    greedy, cons = (order_of(groups, scores, shares) for order_of in (det_greedy, det_cons))
+    assert scores[greedy[0]] == scores.max() >= scores[cons[0]]
 
 
 few = st.tuples(st.integers(2, 4), st.integers(0, 10_000))
@@ -263,6 +316,22 @@ def test_lists_of_a_finished_run_are_enough(judged, tmp_path):
 def test_what_cannot_be_ordered_is_said(tmp_path, given, said):
     with pytest.raises(InputError, match=said):
         made(tmp_path, "fair-topk", **given)
+
+
+def test_each_method_orders_the_lists_of_a_run(judged, tmp_path):
+    part = judged.images.ids[:3].to_list()
+    before = load_subject(made(tmp_path, "fair-topk", by="tier", depth=30).name).lists(judged)
+    named = load_subject(made(tmp_path, "detcons", by="tier", depth=30).name).lists(judged)
+    assert before["item_id"].equals(named["item_id"])  # one order, by two names
+    for method, more in (("detgreedy", {}), ("detconstsort", {}), ("rrf", {"constant": 1})):
+        subject = load_subject(made(tmp_path, method, by="tier", depth=30, **more).name)
+        found = subject.lists(judged).filter(pl.col("query_id").is_in(part))
+        assert found.group_by("query_id").len()["len"].to_list() == [30] * 3
+        assert not found["item_id"].equals(before.filter(pl.col("query_id").is_in(part))["item_id"])
+        assert subject.about.endswith(method)
+    assert json.loads((tmp_path / "rrf" / "rule.json").read_text())["constant"] == 1
+    with pytest.raises(InputError, match="constant"):
+        made(tmp_path / "none", "rrf", constant=0)
 
 
 def test_shares_of_other_groups_than_there_are_are_refused(judged, tmp_path):

@@ -101,7 +101,7 @@ def test_level_evens_exposure():
     assert np.ptp(after.mean(axis=0)) < 0.2  # it evens the cutoffs together
 
 
-@pytest.mark.parametrize("name", ["center", "whiten", "leace", "standardize", "normalize"])
+@pytest.mark.parametrize("name", ["center", "whiten", "leace", "inlp", "standardize", "normalize"])
 def test_of_no_strength_nothing_is_changed(apart, name):
     correction = fitted(name, apart, strength=0.0)
     images, texts = corrected(correction, apart)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -162,6 +163,11 @@ def _recall(lists: Lists) -> Iterator[ValueColumn]:
                 yield ValueColumn(quantity("R", k, **{key: name}), hit)
 
 
+KNOWN_FLOORS = 64
+"""Floors of divergences that are kept, a few numbers each."""
+_KNOWN_FLOORS: dict[tuple[Any, ...], dict[tuple[str, int], float]] = {}
+
+
 class _Floors:
     """What a system blind to language, or one blind to everything, would score."""
 
@@ -171,12 +177,27 @@ class _Floors:
         self.captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True).len()
         self.divergence: dict[tuple[str, str, int], float] = {}
         for grouping, groups in lists.groupings.items():
-            draws = CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"])
-            seed = lists.settings.seed_of("chance")
-            blind = blind_rankings(groups.counts, lists.cutoffs[-1], draws=draws, seed=seed)
-            for metric, function in lists.divergences(grouping).items():
-                for k in lists.cutoffs:
-                    self.divergence[metric, grouping, k] = float(function(blind[:, :k]).mean())
+            for (metric, k), floor in self._divergences(grouping, groups.counts.tolist()).items():
+                self.divergence[metric, grouping, k] = floor
+
+    def _divergences(self, grouping: str, counts: list[int]) -> dict[tuple[str, int], float]:
+        """The floors of divergences by metric and cutoff.
+
+        They are those of the pool and the settings, whatever the system: once for all systems of a process.
+        """
+        settings, cutoffs = self.lists.settings, tuple(self.lists.cutoffs)
+        draws, seed = CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"]), settings.seed_of("chance")
+        key = (grouping, tuple(counts), cutoffs, draws, seed, settings.prior, settings.eps)
+        if key not in _KNOWN_FLOORS:
+            blind = blind_rankings(counts, cutoffs[-1], draws=draws, seed=seed)
+            while len(_KNOWN_FLOORS) >= KNOWN_FLOORS:
+                _KNOWN_FLOORS.pop(next(iter(_KNOWN_FLOORS)))
+            _KNOWN_FLOORS[key] = {
+                (metric, k): float(function(blind[:, :k]).mean())
+                for metric, function in self.lists.divergences(grouping).items()
+                for k in cutoffs
+            }
+        return _KNOWN_FLOORS[key]
 
     def of(self, wanted: Quantity) -> float | None:
         """The floor of a quantity; None where its ideal is itself random."""

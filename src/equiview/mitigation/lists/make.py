@@ -21,7 +21,7 @@ from equiview.making.card import Input
 from equiview.making.work import Work
 from equiview.mitigation.folder import encoder_input, whole_name
 from equiview.mitigation.lists.exposure import Lists, solve
-from equiview.mitigation.lists.settings import ExposureMaking, ListMaking, ProtectedMaking
+from equiview.mitigation.lists.settings import ExposureMaking, FusionMaking, ListMaking, ProtectedMaking
 from equiview.mitigation.split import parts
 from equiview.store import stored
 from equiview.subjects import Encoder, ResultLists, Subject, load_subject
@@ -83,6 +83,8 @@ class Ordering(Job):
         rule = Rule(chosen.method, chosen.by, chosen.depth, chosen.share_of or None)
         if isinstance(chosen, ProtectedMaking):
             rule = replace(rule, protected=chosen.protected, alpha=chosen.alpha)
+        if isinstance(chosen, FusionMaking):
+            rule = replace(rule, constant=chosen.constant)
         if self.benchmark is not None:
             assert isinstance(chosen, ExposureMaking)
             rule = self._solved(chosen, rule, self.benchmark, work, folder)

@@ -51,6 +51,14 @@ class ListMaking(Settings):
         return self
 
 
+class FusionMaking(ListMaking):
+    """Settings of rank fusion."""
+
+    constant: float = Field(
+        default=60.0, gt=0, le=1e6, description="Added to ranks: the less, the more first places count."
+    )
+
+
 class ProtectedMaking(ListMaking):
     """Settings of FA*IR, which protects one group."""
 
@@ -93,6 +101,13 @@ METHODS = {
     for name, about, base in (
         ("interleave", "Merge lists by the rank of each result within its group.", ListMaking),
         ("fair-topk", "Give each group its share of every first k results (DetCons).", ListMaking),
+        ("rrf", "Fuse each list with those of its groups by reciprocal rank (RRF).", FusionMaking),
+        ("detgreedy", "Give groups their shares, the best of who may be next (DetGreedy).", ListMaking),
+        ("detcons", "Give groups their shares, whoever is due soonest (DetCons, as fair-topk).", ListMaking),
+        ("detrelaxed", "Give groups their shares, whoever is due at one rank by score (DetRelaxed).",
+         ListMaking),
+        ("detconstsort", "Give each of many groups its least share, and sort within that (DetConstSort).",
+         ListMaking),
         ("fa-ir", "Give one group its share of every first k results where chance would (FA*IR).",
          ProtectedMaking),
         ("exposure", "Show each group for its share over all lists, at the least cost (linear program).",

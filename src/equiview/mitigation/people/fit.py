@@ -8,16 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.errors import InputError
+from equiview.mitigation.vectors.nullspace import basis_of
 
-TELLS = 1e-5
-"""Size of a direction, over that of the largest, from which it is one."""
 Doubles = NDArray[np.float64]
-
-
-def basis_of(directions: Doubles) -> Doubles:
-    """An orthonormal basis `(width, rank)` of what `directions` `(n, width)` span."""
-    _, sizes, right = np.linalg.svd(directions, full_matrices=False)
-    return np.asarray(right[sizes > max(TELLS * sizes.max(initial=0), 1e-12)].T)
 
 
 def projection(directions: Doubles) -> Doubles:

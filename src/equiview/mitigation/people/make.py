@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from equiview.making import Task
 from equiview.making.card import Input
 from equiview.mitigation.people.fit import Doubles, calibrated, discrepancy, projection
 from equiview.mitigation.people.settings import ProjectMaking
+from equiview.mitigation.people.weight import Asked, Trial, asked_of, chosen_weight
 from equiview.mitigation.vectors.make import Making, known_groups
 from equiview.store import stored
 from equiview.subjects import Encoder
@@ -47,6 +48,9 @@ class Projecting(Making):
         super().__init__(settings, subject, benchmark)
         self.by, self.sides = ", ".join(settings.by), SIDES[settings.side]
         self.groups = {name: known_groups(self.images, name) for name in settings.by}
+        self.asked_for = (
+            asked_of(benchmark, self.fit, settings.languages) if settings.weight_by == "ndkl" else None
+        )
         self.shown = {
             source: list(getattr(self, f"_{source}")()) for source in dict.fromkeys(settings.directions)
         }
@@ -63,11 +67,17 @@ class Projecting(Making):
         }
         return super().inputs(progress) | given
 
-    def changed(self, correction: Correction) -> str:
+    def changed(self, correction: Correction, tried: Sequence[Mapping[str, float]]) -> str:
         """How many dimensions are taken away: of the calibrated projection those that mostly are."""
         sizes = np.linalg.svd(np.eye(correction.width) - correction.maps[0], compute_uv=False)
         lost = int((sizes > self.settings.strength / 2).sum())
-        return f"{lost} of {correction.width} dimensions taken away from {self.settings.side}"
+        line = f"{lost} of {correction.width} dimensions taken away from {self.settings.side}"
+        for row in (row for row in tried if row["chosen"]):
+            values = [
+                f"{name} {tried[0][name]:.3f} to {row[name]:.3f}" for name in tried[0] if name != "chosen"
+            ]
+            line += f", with weight {row['weight']:g}: {', '.join(values)} where it is fitted"
+        return line
 
     def plan(self) -> list[Task]:
         """What is encoded to find it, and what is kept."""
@@ -106,11 +116,32 @@ class Projecting(Making):
                     directions.append(means)
                     cells += _cells(vectors, shown.of)
         plain = projection(np.concatenate(directions))
-        found = calibrated(plain, discrepancy(cells), self.settings.weight) if cells else plain
-        width, strength = len(found), self.settings.strength
-        blended = strength * found.T + (1 - strength) * np.eye(width)  # for row vectors: transposed
+        width, strength = len(plain), self.settings.strength
         none = Correction.none((), width, cosine=encoder.similarity == "cosine")
-        return replace(none, maps=blended[None].astype(np.float32))
+        apart = discrepancy(cells) if cells else np.zeros_like(plain)
+
+        def of(weight: float) -> Correction:
+            found = calibrated(plain, apart, weight) if cells else plain
+            blended = strength * found.T + (1 - strength) * np.eye(width)  # for row vectors: transposed
+            return replace(none, maps=blended[None].astype(np.float32))
+
+        weight = self.settings.weight
+        if self.asked_for is not None:
+            trial = self._trial(encoder, self.asked_for, progress)
+            weight, tried = chosen_weight(trial, none, of, self.settings.weights, self.settings.price)
+            self.tried += tried
+        return of(weight)
+
+    def _trial(self, encoder: Encoder, asked: Asked, progress: Progress) -> Trial:
+        """What weights are judged by, as vectors."""
+        prompts, captions, images = (
+            self.vectors(encoder, items, progress) for items in (asked.prompts, asked.captions, self.images)
+        )
+        groups = [
+            (known.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()
+            for known in self.groups.values()
+        ]
+        return Trial(prompts, captions, images, asked.shown, groups, self.sides)
 
     def _images(self) -> Iterator[Shown]:
         for groups in self.groups.values():

@@ -43,6 +43,22 @@ class ProjectMaking(VectorMaking):
         description="How much texts that differ in the attribute alone are drawn together; 0: plain "
         "orthogonal projection.",
     )
+    weight_by: Literal["given", "ndkl"] = Field(
+        default="given",
+        description="given: --weight; ndkl: the one of --weights by which neutral prompts show people most "
+        "evenly, on the part that is fitted on.",
+    )
+    weights: tuple[float, ...] = Field(
+        default=(0.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0),
+        min_length=1,
+        description="Weights that --weight-by ndkl tries.",
+    )
+    price: float = Field(
+        default=0.05,
+        ge=0,
+        le=1,
+        description="How much R@5 of captions such a weight may cost at most, such as from 0.60 to 0.55.",
+    )
     side: Literal["texts", "images", "both"] = Field(default="texts", description="What is projected.")
     apart: tuple[str, ...] = Field(
         default=("role", "concept", "family"),
@@ -57,4 +73,11 @@ class ProjectMaking(VectorMaking):
             raise ValueError(f"alike: {both[0]!r} is projected out; a pair differs in it")
         if self.prompts and "prompts" not in self.directions:
             raise ValueError("prompts: are not asked; name prompts among the directions as well")
+        if odd := [weight for weight in self.weights if not 0 <= weight <= 1e6]:
+            raise ValueError(f"weights: {odd[0]:g} is not between 0 and 1e6")
+        if self.weight_by == "ndkl" and self.directions == ("images",):
+            raise ValueError(
+                "weight_by: directions of images have no pairs to draw together, so that no weight changes "
+                "anything; name prompts or captions among the directions"
+            )
         return self

@@ -1,19 +1,21 @@
 """Fitting a correction to vectors of images and of texts in several languages, by method.
 
 Sources: `center`, subtraction of language means (arXiv 2606.18801 for text); `whiten`, covariances shrunk by
-OAS (Chen et al. 2010); `leace`, Belrose et al. 2023, Theorem 4.3; `csls`, Conneau et al. 2018. `standardize`,
-`normalize` and `level` are ours.
+OAS (Chen et al. 2010); `leace`, Belrose et al. 2023, Theorem 4.3; `inlp`, Ravfogel et al. 2020, Algorithm 1;
+`csls`, Conneau et al. 2018. `standardize`, `normalize` and `level` are ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.relevance import Relevance
+from equiview.io.notices import notice
+from equiview.mitigation.vectors.nullspace import nulled
 from equiview.search.topk import score_blocks, top_k
 from equiview.subjects.correction import Correction
 
@@ -34,12 +36,18 @@ class Fitted:
     """What a correction is fitted to: vectors `(n_images, width)` and `(n_texts, width)`, ready to compare.
 
     `language` is the row of each text's language among the correction's, `relevance` has images as queries.
+    `rounds`, `most` texts and `seed` are those of `inlp`.
     """
 
     images: Floats
     texts: Floats
     language: NDArray[np.int64]
     relevance: Relevance
+    rounds: int = 10
+    most: int = 20_000
+    seed: int = 0
+    tried: list[dict[str, float]] = field(default_factory=list)
+    """What was tried while fitting, for the card; a method that tries things adds to it."""
 
     @property
     def means(self) -> Doubles:
@@ -94,6 +102,27 @@ def leace(data: Fitted, plain: Correction, strength: float) -> Correction:
     )
 
 
+def inlp(data: Fitted, plain: Correction, strength: float) -> Correction:
+    """What linear classifiers of the language read, one after another, is taken away."""
+    rows = np.arange(len(data.texts))
+    if len(rows) > data.most:
+        rows = np.sort(np.random.default_rng(data.seed).choice(rows, data.most, replace=False))
+    found = nulled(data.texts[rows].astype(np.float64), data.language[rows], data.rounds, data.seed)
+    for rank, accuracy in zip(found.ranks, found.accuracies, strict=True):
+        data.tried.append({"dimensions": rank, "accuracy": round(accuracy, 6)})
+    if found.told:
+        more = (
+            "raise --rounds" if len(found.accuracies) > data.rounds else "one more would take all dimensions"
+        )
+        notice(
+            f"after {len(found.accuracies) - 1} rounds, {found.basis.shape[1]} of {plain.width} dimensions, "
+            f"a linear classifier still tells {found.accuracies[-1]:.1%} of what was held out, where "
+            f"{found.majority:.1%} is by naming the largest group; {more}, or use leace"
+        )
+    maps = np.eye(plain.width) - strength * found.basis @ found.basis.T
+    return replace(plain, maps=maps[None].astype(np.float32))
+
+
 def standardize(data: Fitted, plain: Correction, strength: float) -> Correction:
     """Scores of all images with a language's texts get the mean and standard deviation that all have."""
     mean, spread = _moments(data)
@@ -122,7 +151,7 @@ def level(data: Fitted, plain: Correction, strength: float) -> Correction:
 
 
 METHODS: dict[str, Callable[[Fitted, Correction, float], Correction]] = {
-    method.__name__: method for method in (center, whiten, leace, standardize, normalize, csls, level)
+    method.__name__: method for method in (center, whiten, leace, inlp, standardize, normalize, csls, level)
 }
 """The methods by name; each takes the data, a correction that changes nothing, and the strength."""
 

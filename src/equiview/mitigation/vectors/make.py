@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,7 @@ from equiview.making.work import Work
 from equiview.mitigation.folder import encoder_input, whole_name
 from equiview.mitigation.split import parts
 from equiview.mitigation.vectors.fit import METHODS, Fitted
-from equiview.mitigation.vectors.settings import GroupMaking, HubMaking, VectorMaking
+from equiview.mitigation.vectors.settings import GroupMaking, HubMaking, NullMaking, VectorMaking
 from equiview.search.scaling import comparable
 from equiview.store import stored
 from equiview.subjects import Encoder
@@ -55,6 +56,7 @@ class Making(Job):
     def __init__(self, settings: VectorMaking, subject: Encoder, benchmark: Benchmark) -> None:
         self.settings, self.benchmark = settings, benchmark
         self.subject = subject
+        self.tried: list[dict[str, float]] = []
         if subject.similarity == "maxsim":
             raise InputError(f"{subject.name}: has a vector a token; corrections need one vector a text")
         self.fit, self.kept = parts(benchmark, settings.share, settings.apart, settings.seed)
@@ -73,8 +75,15 @@ class Making(Job):
     def fitted(self, progress: Progress) -> Correction:
         """Fit it, to vectors ready to compare."""
 
-    def changed(self, correction: Correction) -> str:
-        """What it changes, in a line."""
+    def by_method(self, data: Fitted, plain: Correction) -> Correction:
+        """Fit by the method of the settings."""
+        if isinstance(self.settings, NullMaking):
+            chosen = self.settings
+            data = replace(data, rounds=chosen.rounds, most=chosen.most, seed=chosen.seed, tried=self.tried)
+        return METHODS[self.settings.method](data, plain, self.settings.strength)
+
+    def changed(self, correction: Correction, tried: Sequence[Mapping[str, float]]) -> str:
+        """What it changes, in a line; `tried` is what the card says was."""
         return _changed(correction)
 
     def inputs(self, progress: Progress) -> dict[str, Input]:
@@ -94,7 +103,11 @@ class Making(Job):
         place = work.folder
         audit = f"--benchmark held-out:{place} --audit {self.audit}"
         return Outcome(
-            before={"Changed": self.changed(Correction.read(place / Mitigation.made))},
+            before={
+                "Changed": self.changed(
+                    Correction.read(place / Mitigation.made), Mitigation.read(place).tried
+                )
+            },
             after={
                 "Judge it": f"equiview audit mitigated:{place} {audit}",
                 "And what it was": f"equiview audit {self.subject.name} {audit}",
@@ -113,6 +126,7 @@ class Making(Job):
             data=Part(name=self.benchmark.name, fingerprint=self.benchmark.fingerprint),
             settings=self.settings.model_dump(mode="json", exclude={"subject", "benchmark"}),
             versions=dict(self.subject.versions),
+            tried=tuple(self.tried),
         )
         card.save(folder, folder)
         write_held_out(folder, whole_name(self.settings.benchmark), self.benchmark, self.kept.tolist())
@@ -187,7 +201,7 @@ class Fitting(Making):
         data = Fitted(
             images, vectors, plain.rows_of(texts.table["language"].to_list()), self.part.need_relevance()
         )
-        return METHODS[self.settings.method](data, plain, self.settings.strength)
+        return self.by_method(data, plain)
 
 
 class ImageFitting(Making):
@@ -210,8 +224,7 @@ class ImageFitting(Making):
             sorted(groups.unique()), vectors.shape[1], cosine=self.subject.similarity == "cosine"
         )
         unmatched = Relevance.from_pairs([], [], n_queries=len(rows), n_items=len(rows))
-        data = Fitted(vectors, vectors, plain.rows_of(groups.to_list()), unmatched)
-        return METHODS[self.settings.method](data, plain, self.settings.strength)
+        return self.by_method(Fitted(vectors, vectors, plain.rows_of(groups.to_list()), unmatched), plain)
 
 
 def fitting(settings: VectorMaking) -> Making:

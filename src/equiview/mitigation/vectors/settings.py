@@ -36,6 +36,20 @@ class GroupMaking(VectorMaking):
     )
 
 
+class NullMaking(GroupMaking):
+    """Settings of a method that takes away what classifiers read, one after another."""
+
+    rounds: PositiveInt = Field(
+        default=10,
+        le=1_000,
+        description="Most classifiers; it ends before when one tells held-out items no better than by naming "
+        "the largest group.",
+    )
+    most: PositiveInt = Field(
+        default=20_000, description="Most texts or images that classifiers are fitted on, drawn by --seed."
+    )
+
+
 class HubMaking(VectorMaking):
     """Settings of methods that lower texts which are near to many images."""
 
@@ -61,10 +75,12 @@ METHODS = {
         ("center", "Take the mean vector of each language's texts away.", GroupMaking),
         ("whiten", "Give the texts of each language the mean and covariance of all.", GroupMaking),
         ("leace", "Take away what linearly tells the language of a text (LEACE).", GroupMaking),
+        ("inlp", "Take away what linear classifiers of the language read, one after another (INLP).",
+         NullMaking),
         ("standardize", "Give the scores of each language one mean and standard deviation.", VectorMaking),
         ("normalize", "Give the scores of each language one mean and one typical best.", VectorMaking),
         ("csls", "Lower texts that are near to many images (CSLS).", HubMaking),
         ("level", "Lower such texts wholly, and give each language its share of the first ranks.", HubMaking),
     )
-}
+}  # fmt: skip
 """The methods by name."""

@@ -1,6 +1,6 @@
 """The command line: commands for the functions of `equiview.api`. It holds no logic.
 
-Exit codes: 0 success, 1 wrong input, 2 a defect of equiview.
+Exit codes: 0 success, 1 wrong input, 2 a defect of equiview, 3 a gate that failed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equiview import __version__
+from equiview.cli_gate import add_gate
 from equiview.cli_make import add_groups
 from equiview.cli_study import AsJson, Seed, opened
 from equiview.cli_study import app as study_app
@@ -36,6 +37,7 @@ app = typer.Typer(
 
 add_groups(app)
 app.add_typer(study_app)
+add_gate(app)
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C."""

@@ -44,7 +44,8 @@ def execute(
 ) -> Run:
     """Observe, measure, draw and report, doing only what is not done yet.
 
-    `settings` overrides defaults by audit; without `report` no page is written. Raises InputError for an
+    `name` is what to call the run, by default its subject's name, and no part of what it is. `settings`
+    overrides defaults by audit; without `report` no page is written. Raises InputError for an
     unknown audit or setting, for a subject of a kind that an audit does not take, and for a folder that holds
     another run. An audit that cannot be measured is named in `Run.failures`; the others are kept.
     """
@@ -54,7 +55,7 @@ def execute(
     chosen = {key: audit for key, audit, _ in ready}
     configured = {key: given for key, _, given in ready}
     benchmark.images.hash_pictures(progress)
-    manifest = _manifest(name or subject.name, subject, benchmark, chosen, configured, seed)
+    manifest = _manifest(name or "", subject, benchmark, chosen, configured, seed)
     check_usable(folder)
     with locked(folder):
         run = Run.start(folder, manifest)
@@ -199,8 +200,9 @@ def _manifest(
 ) -> Manifest:
     packages = sorted({package for audit in audits.values() for package in audit.packages})
     return Manifest(
+        name=name,
         subject=SubjectCard(
-            name=name, fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
+            name=subject.name, fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
         ),
         benchmark=BenchmarkCard(
             name=benchmark.name,

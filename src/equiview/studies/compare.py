@@ -22,7 +22,7 @@ from equiview.data.values import Values
 from equiview.errors import InputError
 from equiview.stats import bootstrap_means, holm, interval, resampled_test, sign_flip_test, spread_test
 from equiview.stats.means import LEAST
-from equiview.studies.alike import alike
+from equiview.studies.alike import alike, told_apart
 
 FREE = ("seed", "replicates")
 """Settings that compared runs may differ in: values of queries do not depend on them, or only by chance."""
@@ -86,10 +86,10 @@ def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
 
 
 def runs_against(runs: Sequence[Run], against: Run | None) -> list[Run]:
-    """The runs, `against` first and each folder once; without `against` unchanged."""
+    """The runs, `against` first and each folder once; those of one name are told apart by their folders."""
     if against is None:
-        return list(runs)
-    return list({run.folder.resolve(): run for run in (against, *runs)}.values())
+        return told_apart(runs)
+    return told_apart(list({run.folder.resolve(): run for run in (against, *runs)}.values()))
 
 
 def _pairs(runs: Sequence[Run], against: Run | None) -> list[tuple[int, int]]:

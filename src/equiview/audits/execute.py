@@ -50,16 +50,14 @@ def execute(
     another run. An audit that cannot be measured is named in `Run.failures`; the others are kept.
     """
     ready = configure(audits, settings, seed)
-    for _, audit, _ in ready:
-        audit.check_subject(subject)
-    chosen = {key: audit for key, audit, _ in ready}
+    manifest = manifest_of(
+        subject, benchmark, audits, name=name, seed=seed, settings=settings, progress=progress
+    )
     configured = {key: given for key, _, given in ready}
-    benchmark.images.hash_pictures(progress)
-    manifest = _manifest(name or "", subject, benchmark, chosen, configured, seed)
     check_usable(folder)
     with locked(folder):
         run = Run.start(folder, manifest)
-        for key, audit in chosen.items():
+        for key, audit, _ in ready:
 
             def observe(work: Path, audit: AnyAudit = audit, key: str = key) -> None:
                 settings = configured[key]
@@ -70,6 +68,25 @@ def execute(
             run.stage(f"observe.{key}", observe)
         finish(run, progress, report)
     return run
+
+
+def manifest_of(
+    subject: Subject,
+    benchmark: Benchmark,
+    audits: Sequence[str],
+    *,
+    name: str | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    progress: Progress = silent,
+) -> Manifest:
+    """What a run of these would be, before anything is observed; InputError as for `execute`."""
+    ready = configure(audits, settings, seed)
+    for _, audit, _ in ready:
+        audit.check_subject(subject)
+    benchmark.images.hash_pictures(progress)
+    chosen = {key: audit for key, audit, _ in ready}
+    return _manifest(name or "", subject, benchmark, chosen, {key: given for key, _, given in ready}, seed)
 
 
 def configure(

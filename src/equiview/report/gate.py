@@ -6,6 +6,8 @@ import xml.etree.ElementTree as Xml
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from equiview.audits import label_of
 from equiview.data.estimates import TOO_SMALL
 from equiview.data.run import SCHEMA_VERSION
@@ -48,18 +50,27 @@ def result_of(gate: Gate, entry: Checked) -> str:
 def print_gate(gate: Gate, console: Console | None = None) -> None:
     """Print each condition with its result, and beneath it the rows of numbers that it rests on."""
     from rich.console import Console
-    from rich.padding import Padding
     from rich.text import Text
 
     console = console or Console()
+    for line in gate_text(gate).splitlines():
+        console.print(Text(line, style="" if line.startswith(" ") else "bold"), soft_wrap=True)
+
+
+def gate_text(gate: Gate) -> str:
+    """The result in plain text: a line for each condition, and beneath it the rows that it rests on."""
     several = len({entry.run.folder for entry in gate.checked}) > 1
+    lines = []
     for entry in gate.checked:
         of = f" ({entry.run.name})" if several else ""
-        line = f"{_result(gate, entry)}: {entry.rule} {entry.condition.text}{of}"
-        console.print(Text(line, style="bold"), soft_wrap=True)
-        for found in _found(gate, entry, SHOWN):
-            console.print(Padding(Text(found, overflow="fold"), (0, 0, 0, 3), expand=False))
-    console.print(Text(said(gate), style="bold"), soft_wrap=True)
+        lines.append(f"{_result(gate, entry)}: {entry.rule} {entry.condition.text}{of}")
+        lines += [f"   {found}" for found in _found(gate, entry, SHOWN)]
+    return "\n".join([*lines, said(gate)])
+
+
+def gate_html(gate: Gate) -> str:
+    """The result as HTML for a notebook."""
+    return str(Markup("<pre>{}</pre>").format(gate_text(gate)))
 
 
 def gate_markdown(gate: Gate) -> str:

@@ -95,6 +95,18 @@ you mean 'biased'? (known: biased, fair, unclear)
     return _Reader(text).condition()
 
 
+def parse_rows(text: str) -> Condition:
+    """Read `METRIC@K[KEY=VALUE]` alone, as in a condition; InputError as for `parse`.
+
+    >>> parse_rows("R@1[language=sw]").rows
+    Wanted(metric='R', k=1, keys=(('language', 'sw'),))
+    """
+    reader = _Reader(text)
+    rows = reader.rows()
+    reader.end()
+    return Condition(text, rows=rows, places=reader.places)
+
+
 def _wrong(text: str, place: int, said: object) -> InputError:
     place += len(text[place:]) - len(text[place:].lstrip())
     rest = text[place:].strip()

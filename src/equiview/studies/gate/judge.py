@@ -19,7 +19,7 @@ from equiview.data.verdict import Verdict
 from equiview.errors import InputError, unknown_name
 from equiview.stats import holm
 from equiview.studies.compare import paired
-from equiview.studies.gate.grammar import ANY, CHANGES, EFFECT, WORSE, Condition, Wanted, parse
+from equiview.studies.gate.grammar import ANY, CHANGES, EFFECT, WORSE, Condition, Wanted, parse, parse_rows
 
 Rule = Literal["fail if", "require"]
 Outcome = Literal["pass", "fail", "unclear"]
@@ -198,6 +198,19 @@ def _matching(condition: Condition, rows: Sequence[Estimate], metrics: Sequence[
     quantities = [row.quantity for row in rows]
     places = _chosen(condition, wanted, quantities, metrics)
     return [rows[place] for place in places]
+
+
+def rows_of(run: Run, text: str, audit: str = "") -> pl.DataFrame:
+    """The rows of a run's numbers that `METRIC@K[KEY=VALUE]` means, of one audit or of all that have it.
+
+    InputError where no row is meant.
+    """
+    condition = parse_rows(text)
+    wanted = condition.rows or Wanted("")
+    estimates = run.estimates.of(audit) if audit else run.estimates
+    metrics = list(dict.fromkeys(estimates.table["metric"]))
+    meant = replace(condition, audit=audit or run.name)
+    return estimates.table[_chosen(meant, wanted, [row.quantity for row in estimates], metrics)]
 
 
 def _chosen(

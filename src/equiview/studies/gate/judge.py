@@ -110,9 +110,6 @@ class Gate:
         ]
         return pl.DataFrame(rows, schema=CHECKED, orient="row")
 
-    def __bool__(self) -> bool:
-        return self.passed
-
 
 def check(
     runs: Sequence[Run],

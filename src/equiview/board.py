@@ -90,7 +90,14 @@ def run_board(plan: AuditFile, place: Path, progress: Progress = silent) -> Boar
     if any(len(members) > 1 for members in _by_benchmark(runs).values()):
         runs, comparison = api.write_comparison(runs, out / "comparison", progress)
         page = out / "comparison" / "report.html"
-    gate = _gate(plan, runs, place) if plan.gate is not None else None
+    gate = None
+    if plan.gate is not None:
+        try:
+            gate = _gate(plan, runs, place)
+        except InputError as error:
+            if not failed:
+                raise
+            failed.append(("gate", str(error)))
     return Board(tuple(runs), comparison, page, tuple(failed), gate)
 
 

@@ -129,6 +129,9 @@ def audit(
     setting: Annotated[
         list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. AUDIT.replicates=2000; may be repeated.")
     ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What to call it on pages and in tables; no part of what the run is.")
+    ] = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Encode and ask everything again; store nothing.")
     ] = False,
@@ -163,6 +166,7 @@ def audit(
             benchmark,
             audits,
             out,
+            name=name,
             seed=seed,
             settings=settings,
             cache=not no_cache,

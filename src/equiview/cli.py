@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equiview import __version__
+from equiview.cli_export import add_exports
 from equiview.cli_gate import add_gate
 from equiview.cli_make import add_groups
 from equiview.cli_study import AsJson, Seed, opened
@@ -37,6 +38,7 @@ app = typer.Typer(
 
 add_groups(app)
 app.add_typer(study_app)
+add_exports(app)
 add_gate(app)
 
 INTERRUPTED = 130
@@ -256,30 +258,6 @@ def advise(
 
 
 @app.command()
-def export(
-    runs: Annotated[list[Path], typer.Argument(help="Folder of a run; of several for a table of a paper.")],
-    table: Annotated[
-        str, typer.Option(help="A table in the layout of its paper; `list` prints their names.")
-    ] = "",
-    format_: Annotated[str, typer.Option("--format", help="csv, latex, markdown or json.")] = "csv",
-) -> None:
-    """Print a run's numbers, or a table of a paper filled with them, to paste."""
-    from equiview.errors import InputError
-    from equiview.report import export as estimates_of
-    from equiview.report import export_layout, list_layouts
-
-    found = opened(runs)
-    if table == "list":
-        _print_table(list_layouts(found), "Tables")
-    elif table:
-        print(export_layout(found, table, format_), end="")
-    elif len(found) == 1:
-        print(estimates_of(found[0], format_), end="")
-    else:
-        raise InputError("export several runs one run at a time, or with --table")
-
-
-@app.command()
 def review(
     folder: Annotated[Path, typer.Argument(help="Folder of the review: review.json and the items.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 for any free port.")] = 8000,
@@ -424,7 +402,9 @@ def _show(
     ]
     tables = {"comparison": comparison, "averages": means}
     rows = {name: None if table is None else table.to_dicts() for name, table in tables.items()}
-    return _print_json({"report": str(path), "runs": entries} | rows)
+    from equiview.data.run import SCHEMA_VERSION
+
+    return _print_json({"schema_version": SCHEMA_VERSION, "report": str(path), "runs": entries} | rows)
 
 
 def _show_paths(name: str, paths: list[Path], as_json: bool) -> None:

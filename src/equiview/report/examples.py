@@ -26,7 +26,7 @@ def examples_of(run: Run, n: int, k: int, audit: str = "") -> pl.DataFrame:
     if lists is None:
         raise InputError(f"{run.folder}: {audit or 'no audit of this run'} kept no lists to show")
     ranks = lists.rankings.filter(pl.col("relevant").fill_null(False))
-    answered = ranks.group_by("query_id").agg(answered=pl.col("rank").min())
+    answered = ranks.group_by("query_id", maintain_order=True).agg(answered=pl.col("rank").min())
     queries = lists.queries.join(answered, on="query_id", how="left", maintain_order="left")
     queries = queries.sort("answered", nulls_last=True, maintain_order=True)
     n = min(n, len(queries))

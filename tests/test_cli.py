@@ -130,8 +130,10 @@ def test_export_prints_a_table_of_the_paper_over_runs(finished, tmp_path):
     assert "as in P's Table 5" in listed
     code, _, errors = equiview("export", runs[0], "--table", "table-11")
     assert (code, "known: prevalence.table-1, prevalence.table-3, prevalence.table-5" in errors) == (1, True)
-    code, _, errors = equiview("export", *runs)
-    assert (code, "one run at a time, or with --table" in errors) == (1, True)
+    code, output, errors = equiview("export", *runs)
+    assert code == 0, errors
+    assert output.startswith("subject,audit,metric,k,value")
+    assert {line.split(",")[0].rpartition(" ")[2] for line in output.splitlines()[1:]} == {"(run)", "(again)"}
 
 
 def test_figures_are_written_for_print(finished, tmp_path):

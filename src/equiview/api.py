@@ -34,7 +34,17 @@ from equiview.report.neighbourhoods import neighbourhoods_page
 from equiview.report.page import Tried
 from equiview.report.paper import FORMATS, render
 from equiview.store import StoredAnswerer, readable_part, stored, stored_answers
-from equiview.studies import Changed, Neighbourhoods, mitigation, neighbourhoods, paired, runs_against
+from equiview.studies import (
+    Changed,
+    Neighbourhoods,
+    mitigation,
+    neighbourhoods,
+    paired,
+    runs_against,
+    told_apart,
+)
+from equiview.studies.gate import Gate, Unclear
+from equiview.studies.gate import check as check_gate
 from equiview.subjects import SUBJECTS, Answerer, Subject, load_subject
 from equiview.subjects.chat.base import Budget
 from equiview.subjects.known import known_models
@@ -231,6 +241,24 @@ def write_comparison(
     return runs, table
 
 
+def check(
+    runs: Sequence[Run],
+    *,
+    fail_if: Sequence[str] = (),
+    require: Sequence[str] = (),
+    baseline: Run | None = None,
+    unclear: Unclear = "fail",
+    progress: Progress = silent,
+) -> Gate:
+    """Judge runs by conditions over verdicts, numbers and differences to `baseline`; see docs/gate.md.
+
+    InputError as for `equiview.studies.gate.check`.
+    """
+    for run in (*runs, *([baseline] if baseline else [])):
+        finish(run, progress)
+    return check_gate(runs, fail_if=fail_if, require=require, baseline=baseline, unclear=unclear)
+
+
 def write_neighbourhoods(
     runs: Sequence[Run],
     out: Path,
@@ -246,6 +274,7 @@ def write_neighbourhoods(
     is a run: its page would be lost.
     """
     check_no_run(out)
+    runs = told_apart(runs)
     for run in runs:
         finish(run, progress)
     found = neighbourhoods(runs, clusters=clusters, least=least, seed=seed, progress=progress)

@@ -1,6 +1,6 @@
 """The command line: commands for the functions of `equiview.api`. It holds no logic.
 
-Exit codes: 0 success, 1 wrong input, 2 a defect of equiview.
+Exit codes: 0 success, 1 wrong input, 2 a defect of equiview, 3 a gate that failed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equiview import __version__
+from equiview.cli_export import add_exports
+from equiview.cli_gate import add_gate
 from equiview.cli_make import add_groups
 from equiview.cli_study import AsJson, Seed, opened
 from equiview.cli_study import app as study_app
@@ -36,6 +38,8 @@ app = typer.Typer(
 
 add_groups(app)
 app.add_typer(study_app)
+add_exports(app)
+add_gate(app)
 
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every answer, every paired difference and every mean.")
@@ -132,6 +136,9 @@ def audit(
     setting: Annotated[
         list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. AUDIT.replicates=2000; may be repeated.")
     ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What to call it on pages and in tables; no part of what the run is.")
+    ] = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Encode and ask everything again; store nothing.")
     ] = False,
@@ -166,6 +173,7 @@ def audit(
             benchmark,
             audits,
             out,
+            name=name,
             seed=seed,
             settings=settings,
             cache=not no_cache,
@@ -253,30 +261,6 @@ def advise(
     (found,) = opened([run])
     table = api.advise(found)
     _print_json(table.to_dicts()) if as_json else print_advice(found, table)
-
-
-@app.command()
-def export(
-    runs: Annotated[list[Path], typer.Argument(help="Folder of a run; of several for a table of a paper.")],
-    table: Annotated[
-        str, typer.Option(help="A table in the layout of its paper; `list` prints their names.")
-    ] = "",
-    format_: Annotated[str, typer.Option("--format", help="csv, latex, markdown or json.")] = "csv",
-) -> None:
-    """Print a run's numbers, or a table of a paper filled with them, to paste."""
-    from equiview.errors import InputError
-    from equiview.report import export as estimates_of
-    from equiview.report import export_layout, list_layouts
-
-    found = opened(runs)
-    if table == "list":
-        _print_table(list_layouts(found), "Tables")
-    elif table:
-        print(export_layout(found, table, format_), end="")
-    elif len(found) == 1:
-        print(estimates_of(found[0], format_), end="")
-    else:
-        raise InputError("export several runs one run at a time, or with --table")
 
 
 @app.command()
@@ -426,7 +410,9 @@ def _show(
     ]
     tables = {"comparison": comparison, "averages": means}
     rows = {name: None if table is None else table.to_dicts() for name, table in tables.items()}
-    return _print_json({"report": str(path), "runs": entries} | rows)
+    from equiview.data.run import SCHEMA_VERSION
+
+    return _print_json({"schema_version": SCHEMA_VERSION, "report": str(path), "runs": entries} | rows)
 
 
 def _show_paths(name: str, paths: list[Path], as_json: bool) -> None:

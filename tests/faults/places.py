@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 from PIL import Image
 
-from equiview.api import audit, make, write_figures
+from equiview.api import audit, make, write_comparison, write_figures
 from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
 from tests.benchmarks.layouts import LAYOUTS
@@ -80,13 +80,17 @@ def lists(place: Path) -> None:
 
 
 def finished(place: Path) -> None:
-    """`out`: a run of `vectors` from beginning to end; `other`: another one, of the same items."""
+    """`out`: a run of `vectors` from beginning to end; `other`: another, of the same items; `compared`."""
     vectors(place)
     write_world(place / "other-world", images=IMAGES, skew=3)
     settings = {"prevalence": {"replicates": 100}}
     for world, out in (("world", "out"), ("other-world", "other")):
         audit(f"embeddings:{world}", "folder:world", ["prevalence"], Path(out), settings=settings)
     write_figures(Run.open(Path("out")))
+    write_comparison([Run.open(Path("out")), Run.open(Path("other"))], Path("compared"))
+    Path("audit.toml").write_text(
+        'subjects = ["embeddings:world"]\n[[benchmarks]]\nuse = "folder:world"\naudits = ["prevalence"]\n'
+    )
 
 
 def stored(place: Path) -> None:

@@ -85,6 +85,10 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
     ("finished", "out/manifest.json", ("study", "transfer", "--before", "out", "--after", "other", *MADE)),
     ("finished", "out/manifest.json", ("study", "neighbourhoods", "out", "other", *MADE)),
     ("finished", "out/manifest.json", ("study", "mitigation", "out", "other", *MADE)),
+    ("finished", "out/manifest.json", ("check", "out", "--fail-if", "prevalence: R@1.n < 1")),
+    ("finished", "out/manifest.json", ("check", "other", "--fail-if", "worse", "--baseline", "out")),
+    ("finished", "audit.toml", ("run", "audit.toml")),
+    ("finished", "compared/comparison.parquet", ("export", "compared")),
 ]
 """Further files, each of which meets every fault."""
 

@@ -149,7 +149,16 @@ def of_words() -> Iterator[Case]:
         ("a comparison with itself", ("compare", *run, *run, "--out", "both"), ""),
         ("a format that is none", ("export", *run, "--format", "cvs"), "did you mean 'csv'"),
         ("a table that is none", ("export", *run, "--table", "table-99"), "no table is named"),
-        ("several runs exported", ("export", "out", "other"), "one run at a time"),
+        ("several runs as a card", ("export", "out", "other", "--format", "factsheet"), "of one run"),
+        ("a metric that is none", ("export", *run, "--metric", "RR@1"), "no metric of"),
+        ("a table and a metric", ("export", *run, "--table", "table-1", "--metric", "R"), "rows of its own"),
+        ("a schema that is none", ("schema", "manifets"), "did you mean 'manifest'"),
+        ("a gate without a condition", ("check", *run), "at least one condition"),
+        ("a condition that is none", ("check", *run, "--fail-if", "prevalence"), "at its end"),
+        ("a gate without its baseline", ("check", *run, "--fail-if", "worse"), "as baseline"),
+        ("a gate over itself", ("check", *run, "--fail-if", "worse", "--baseline", "out"), "baseline itself"),
+        ("--unclear otherwise", ("check", *run, "--require", "a=fair", "--unclear", "x"), "is named 'x'"),
+        ("a file of systems that is none", ("run", "nowhere.toml"), "no such file"),
     ):
         yield Case(f"words: {name}", "finished", nothing, words, said=said)
     for name, words, code, said in (

@@ -44,21 +44,20 @@ def execute(
 ) -> Run:
     """Observe, measure, draw and report, doing only what is not done yet.
 
-    `settings` overrides defaults by audit; without `report` no page is written. Raises InputError for an
+    `name` is what to call the run, by default its subject's name, and no part of what it is. `settings`
+    overrides defaults by audit; without `report` no page is written. Raises InputError for an
     unknown audit or setting, for a subject of a kind that an audit does not take, and for a folder that holds
     another run. An audit that cannot be measured is named in `Run.failures`; the others are kept.
     """
     ready = configure(audits, settings, seed)
-    for _, audit, _ in ready:
-        audit.check_subject(subject)
-    chosen = {key: audit for key, audit, _ in ready}
+    manifest = manifest_of(
+        subject, benchmark, audits, name=name, seed=seed, settings=settings, progress=progress
+    )
     configured = {key: given for key, _, given in ready}
-    benchmark.images.hash_pictures(progress)
-    manifest = _manifest(name or subject.name, subject, benchmark, chosen, configured, seed)
     check_usable(folder)
     with locked(folder):
         run = Run.start(folder, manifest)
-        for key, audit in chosen.items():
+        for key, audit, _ in ready:
 
             def observe(work: Path, audit: AnyAudit = audit, key: str = key) -> None:
                 settings = configured[key]
@@ -69,6 +68,25 @@ def execute(
             run.stage(f"observe.{key}", observe)
         finish(run, progress, report)
     return run
+
+
+def manifest_of(
+    subject: Subject,
+    benchmark: Benchmark,
+    audits: Sequence[str],
+    *,
+    name: str | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    progress: Progress = silent,
+) -> Manifest:
+    """What a run of these would be, before anything is observed; InputError as for `execute`."""
+    ready = configure(audits, settings, seed)
+    for _, audit, _ in ready:
+        audit.check_subject(subject)
+    benchmark.images.hash_pictures(progress)
+    chosen = {key: audit for key, audit, _ in ready}
+    return _manifest(name or "", subject, benchmark, chosen, {key: given for key, _, given in ready}, seed)
 
 
 def configure(
@@ -199,8 +217,9 @@ def _manifest(
 ) -> Manifest:
     packages = sorted({package for audit in audits.values() for package in audit.packages})
     return Manifest(
+        name=name,
         subject=SubjectCard(
-            name=name, fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
+            name=subject.name, fingerprint=subject.fingerprint, about=subject.about, parent=subject.parent
         ),
         benchmark=BenchmarkCard(
             name=benchmark.name,

@@ -28,10 +28,25 @@ def folder(argument: str) -> Benchmark:
     if not argument:
         raise InputError("benchmark 'folder' needs a folder: folder:DIR")
     place = Path(argument).expanduser()
-    images, texts = read_images(place), read_texts(place)
+    return of_items(f"folder:{place.name}", read_images(place), read_texts(place))
+
+
+def of_tables(images: pl.DataFrame, texts: pl.DataFrame, name: str = "tables") -> Benchmark:
+    """A benchmark of two tables in memory, in the columns of `folder:DIR`; paths are as they stand."""
+    image_table = IMAGES.check(with_pictures(images), "the table of images")
+    text_table = TEXTS.check(texts, "the table of texts")
+    return of_items(
+        name,
+        Items("image", image_table, "the table of images"),
+        Items("text", text_table, "the table of texts"),
+    )
+
+
+def of_items(name: str, images: Items, texts: Items) -> Benchmark:
+    """A benchmark of the user's own images and texts."""
     names = "image_id" not in texts.table.columns and "concept" in texts.table.columns
     return Benchmark(
-        name=f"folder:{place.name}",
+        name=name,
         images=images,
         texts=texts,
         relevance=same_attribute(images, texts, "concept") if names else same_image(images, texts),

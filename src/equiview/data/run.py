@@ -40,7 +40,10 @@ from equiview.io.secrets import redacted
 from equiview.io.stages import left_in, sweep, write_stage
 from equiview.io.tables import Schema, checksum, read_table, write_bytes
 
-LAYOUT = 2
+SCHEMA_VERSION = 3
+"""Of what is in a run's folder, and of what the command line prints as JSON. 3: runs have names."""
+READ = (2, SCHEMA_VERSION)
+"""Versions that are read; runs of version 2 have no name for display and are otherwise the same."""
 R = TypeVar("R", bound=Frozen)
 T = TypeVar("T")
 Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
@@ -82,10 +85,12 @@ class Failure(Frozen):
 class Manifest(Frozen):
     """What a run is. Two runs with equal manifests hold equal bytes.
 
-    `files` are hashes of the files that settings name, by audit and setting.
+    `name` is for display, no part of what the run is: "" stands for the name of the subject. `files` are
+    hashes of the files that settings name, by audit and setting.
     """
 
-    layout: int = LAYOUT
+    schema_version: int = SCHEMA_VERSION
+    name: Annotated[str, AfterValidator(redacted)] = ""
     subject: SubjectCard
     benchmark: BenchmarkCard
     audits: tuple[str, ...]
@@ -95,6 +100,21 @@ class Manifest(Frozen):
     versions: dict[str, str]
     stages: dict[str, dict[str, str]] = Field(default_factory=dict)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_version_that_is_read(cls, given: Any) -> Any:
+        """Say of which version a manifest is that is not read; that of version 2 called it `layout`."""
+        if not isinstance(given, dict):
+            return given
+        found = given.get("schema_version", given.get("layout", SCHEMA_VERSION))
+        if found not in READ:
+            newer = isinstance(found, int) and found > SCHEMA_VERSION
+            what = "install a newer equiview" if newer else "audit the subject again"
+            read = " and ".join(map(str, READ))
+            raise ValueError(f"it is of schema version {found}, and this equiview reads {read}; {what}")
+        rest = {name: value for name, value in given.items() if name != "layout"}
+        return rest | {"schema_version": SCHEMA_VERSION}
+
     @model_validator(mode="after")
     def _each_audit_has_settings(self) -> Self:
         for audit in self.audits:
@@ -103,11 +123,11 @@ class Manifest(Frozen):
         return self
 
     def differs_from(self, other: Manifest) -> list[str]:
-        """Names of the fields, stages aside, in which the two disagree."""
+        """Names of the fields, stages and the name for display aside, in which the two disagree."""
         return [
             name
             for name in type(self).model_fields
-            if name != "stages" and getattr(self, name) != getattr(other, name)
+            if name not in {"stages", "name"} and getattr(self, name) != getattr(other, name)
         ]
 
 
@@ -126,6 +146,8 @@ class Run:
 
     folder: Path
     manifest: Manifest
+    label: str = field(default="", compare=False)
+    """What to call it instead of its own name, beside others of that name."""
     _unchanged: dict[str, Stamps] = field(default_factory=dict, repr=False, compare=False)
     _kept: dict[tuple[str, str], tuple[Stamps, Any]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -139,6 +161,8 @@ class Run:
                 raise InputError(
                     f"{folder}: holds a run that differs in {', '.join(different)}; choose another folder"
                 )
+            if manifest.name and manifest.name != run.manifest.name:
+                run._rename(manifest.name)
             return run
         check_usable(folder)
         sweep(folder)
@@ -234,6 +258,12 @@ class Run:
         names = list(stages)
         return {earlier: stages[earlier] for earlier in names[: names.index(name)]}
 
+    def _rename(self, name: str) -> None:
+        """Take another name for display; the page, which shows it, is made again."""
+        stages = {stage: files for stage, files in self.manifest.stages.items() if stage != "report"}
+        self.manifest = self.manifest.model_copy(update={"name": name, "stages": stages})
+        self._save()
+
     def _save(self) -> None:
         content = self.manifest.model_dump(mode="json")
         write_bytes(
@@ -250,8 +280,8 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What to call the run beside others: its subject."""
-        return self.manifest.subject.name
+        """What to call the run beside others: its label, its name for display, or its subject."""
+        return self.label or self.manifest.name or self.manifest.subject.name
 
     def observations(self, audit: str, schemas: Mapping[str, Schema]) -> Observations:
         """What one audit observed, read anew; InputError for a table that is not as it was observed."""

@@ -2,6 +2,16 @@
 
 from equiview.report.layouts import export_layout, lay_out, list_layouts
 from equiview.report.page import page, page_of
-from equiview.report.tables import FORMATS, export
+from equiview.report.tables import CARDS, FORMATS, export, export_comparison
 
-__all__ = ["FORMATS", "export", "export_layout", "lay_out", "list_layouts", "page", "page_of"]
+__all__ = [
+    "CARDS",
+    "FORMATS",
+    "export",
+    "export_comparison",
+    "export_layout",
+    "lay_out",
+    "list_layouts",
+    "page",
+    "page_of",
+]

@@ -1,5 +1,6 @@
 """Studies: what takes several runs."""
 
+from equiview.studies.alike import told_apart
 from equiview.studies.averages import averages
 from equiview.studies.compare import compare, paired, runs_against
 from equiview.studies.mitigation import Changed, mitigation
@@ -14,4 +15,5 @@ __all__ = [
     "neighbourhoods",
     "paired",
     "runs_against",
+    "told_apart",
 ]

@@ -17,7 +17,7 @@ from equiview.data.seeds import seed_for
 from equiview.data.values import Values
 from equiview.errors import InputError
 from equiview.stats import holm
-from equiview.studies.alike import alike
+from equiview.studies.alike import alike, told_apart
 from equiview.studies.differences import differences
 
 FREE = ("seed", "replicates")
@@ -65,10 +65,10 @@ def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
 
 
 def runs_against(runs: Sequence[Run], against: Run | None) -> list[Run]:
-    """The runs, `against` first and each folder once; without `against` unchanged."""
+    """The runs, `against` first and each folder once; those of one name are told apart by their folders."""
     if against is None:
-        return list(runs)
-    return list({run.folder.resolve(): run for run in (against, *runs)}.values())
+        return told_apart(runs)
+    return told_apart(list({run.folder.resolve(): run for run in (against, *runs)}.values()))
 
 
 def _pairs(runs: Sequence[Run], against: Run | None) -> list[tuple[int, int]]:

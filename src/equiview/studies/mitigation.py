@@ -19,7 +19,7 @@ from equiview.data.figures import Chart, Figure
 from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.errors import InputError
-from equiview.studies.compare import paired
+from equiview.studies.compare import paired, runs_against
 from equiview.subjects.finetuned import OPTIONS, FineTuning
 
 KNOWN = ("value", "low", "high", "n")
@@ -55,13 +55,14 @@ def mitigation(before: Run, after: Sequence[Run], ratios: Sequence[float] = ()) 
     for run in after:
         if run.manifest.subject.parent != source.fingerprint:
             raise InputError(
-                f"{run.folder}: {run.name!r} is not derived from {source.name!r}, the one before"
+                f"{run.folder}: {run.name!r} is not derived from {before.name!r}, the one before"
             )
     if ratios and len(ratios) != len(after):
         raise InputError(
             f"{len(ratios)} ratios for {len(after)} runs after; give one for each, in their order"
         )
-    runs = [before, *after]
+    runs = runs_against(after, before)
+    before, after = runs[0], runs[1:]
     shares = [None, *(ratios or map(ratio_of, after))]
     changes = paired(runs, before)
     audits = changes["audit"].unique(maintain_order=True).to_list()

@@ -36,6 +36,23 @@ def load_subject(name: str) -> Subject:
     return subject
 
 
+def as_subject(given: object) -> Subject:
+    """A subject that is one already, or any object with `encode_images` and `encode_texts`, as an encoder.
+
+    InputError for anything else.
+    """
+    if isinstance(given, Subject):
+        return given
+    missing = [method for method in METHODS if not callable(getattr(given, method, None))]
+    if missing:
+        raise InputError(
+            f"{type(given).__name__} is no subject: name one, or give an encoder with {' and '.join(METHODS)}"
+        )
+    subject = OwnModel(given, "")
+    subject.name = type(given).__name__
+    return subject
+
+
 def load_encoder(name: str) -> Encoder:
     """The encoder a user names; InputError for another kind of subject too."""
     subject = load_subject(name)

@@ -41,7 +41,7 @@ def matched(before: Sequence[Run], after: Sequence[Run]) -> list[Model]:
             derived = (
                 f"is derived from {card.parent}" if card.parent else "names no subject it is derived from"
             )
-            raise InputError(f"{run.folder}: {card.name!r} {derived}; no run before is of that subject")
+            raise InputError(f"{run.folder}: {run.name!r} {derived}; no run before is of that subject")
         models[of].after.append(run)
     names = [model.name for model in models.values()]
     if repeated := next((name for name in names if names.count(name) > 1), None):

@@ -179,7 +179,7 @@ def _maps(
 
 def by_name(run: Run) -> Subject:
     """The subject that a run was of, loaded again by its name."""
-    return load_subject(run.name)
+    return load_subject(run.manifest.subject.name)
 
 
 def _space(run: Run, images: Items, load: Callable[[Run], Subject]) -> NDArray[np.float32]:

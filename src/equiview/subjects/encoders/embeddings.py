@@ -1,4 +1,4 @@
-"""`embeddings:DIR`: stored vectors, looked up by the ids of the items.
+"""`embeddings:DIR` and arrays: stored vectors, looked up by the ids of the items.
 
 The folder holds `images.npy` beside `images.csv|parquet` and `texts.npy` beside `texts.csv|parquet`; row i of
 an array is the vector of row i of its table. A kind that an audit does not need may be absent.
@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from equiview.benchmarks.folder import read_images, read_texts
 from equiview.data.items import Items
@@ -51,13 +51,51 @@ class Embeddings(Encoder):
         table = read_images(self.folder) if items.kind == "image" else read_texts(self.folder)
         if not os.path.lexists(path):
             raise InputError(f"{path}: no such file; the audit needs these vectors")
-        stored = checked_vectors(read_vectors(path), table, str(path))
-        rows = table.rows_of(items.ids)
-        if rows.null_count():
-            missing = rows.is_null().arg_true()
-            raise InputError(
-                f"{path}: has no vector for {items.kind} {items.ids[missing[0]]!r} of {items.source} "
-                f"({len(missing)} of {len(items)} are missing)"
-            )
-        places = rows.to_list()
-        return stored if places == list(range(len(stored))) else stored[places]
+        return _looked_up(read_vectors(path), table, items, str(path))
+
+
+class Arrays(Encoder):
+    """Vectors in memory in place of a model: row i of an array is the vector of row i of its items.
+
+    InputError for an array that does not fit its items.
+    """
+
+    def __init__(self, images: ArrayLike, texts: ArrayLike, items: tuple[Items, Items]) -> None:
+        super().__init__()
+        self.held = {
+            table.kind: (_as_vectors(vectors, table), table)
+            for vectors, table in zip((images, texts), items, strict=True)
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the arrays and of the ids of their rows."""
+        parts = [(vectors.tobytes(), "\n".join(table.ids)) for vectors, table in self.held.values()]
+        return fingerprint("arrays", *(part for pair in parts for part in pair))
+
+    def embed(self, items: Items, progress: Progress = silent) -> NDArray[np.float32]:
+        """The vector of each item; InputError names an item that has none."""
+        vectors, table = self.held[items.kind]
+        return _looked_up(vectors, table, items, f"the array of {items.kind}s")
+
+
+def _as_vectors(vectors: ArrayLike, items: Items) -> NDArray[np.float32]:
+    try:
+        array = np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the vectors of {items.kind}s are no array of numbers ({error})") from None
+    return checked_vectors(np.ascontiguousarray(array), items, f"the array of {items.kind}s")
+
+
+def _looked_up(vectors: NDArray[np.float32], table: Items, items: Items, source: str) -> NDArray[np.float32]:
+    """The vectors of items by the ids of `table`, of whose rows they are; InputError for one without."""
+    stored = checked_vectors(vectors, table, source)
+    rows = table.rows_of(items.ids)
+    if rows.null_count():
+        missing = rows.is_null().arg_true()
+        raise InputError(
+            f"{source}: has no vector for {items.kind} {items.ids[missing[0]]!r} of {items.source} "
+            f"({len(missing)} of {len(items)} are missing)"
+        )
+    places = rows.to_list()
+    return stored if places == list(range(len(stored))) else stored[places]

@@ -50,7 +50,10 @@ class OwnModel(EmbeddingModel):
         if stated is not None:
             return str(stated)
         kind = type(self.model)
-        source = checksum(Path(inspect.getfile(kind)))
+        try:
+            source = checksum(Path(inspect.getfile(kind)))
+        except (TypeError, OSError):  # a class that was typed into a notebook is in no file
+            source = ""
         return fingerprint(kind.__qualname__, source, self.argument, self._probed)
 
     @property

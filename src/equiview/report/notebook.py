@@ -1,0 +1,94 @@
+"""A run as a notebook shows it: the answers, each effect beside what would be fair, and who is worst off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from equiview.data.figures import Chart
+from equiview.data.run import Run
+from equiview.errors import InputError
+from equiview.report import charts, opening
+from equiview.report.words import counted
+
+COLOURS = {"biased": "#b3261e", "fair": "#1b6e3c", "unclear": "#6b6f76", "failed": "#b3261e"}
+INK = "#1c2126"
+CELL = "text-align:left;vertical-align:top;padding:4px 10px"
+
+
+def run_text(run: Run) -> str:
+    """The answers in plain words, a line for each audit."""
+    lines = [f"{run.name} on {run.manifest.benchmark.name} ({run.folder})"]
+    for card in opening.cards([run], None):
+        for answer in card.answers:
+            lines.append(f"  {answer.sign} {card.audit}: {answer.word}. {answer.text}")
+    return "\n".join(lines)
+
+
+def run_html(run: Run) -> str:
+    """The answers as a table of HTML; every word of the run's is escaped."""
+    rows = []
+    for card in opening.cards([run], None):
+        for answer in card.answers:
+            colour = COLOURS[answer.finding]
+            word = Markup('<b style="color:{}">{} {}</b>').format(colour, answer.sign, answer.word)
+            cells = [
+                escape(card.audit),
+                word,
+                Markup("<br>").join(_effect(card, answer)),
+                Markup("<br>").join(_worst(answer)),
+                escape(answer.text),
+            ]
+            rows.append(_row("td", cells))
+    counts = counted(run.manifest.benchmark.counts)
+    head = Markup("<p><b>{}</b> on {} ({})</p>").format(run.name, run.manifest.benchmark.name, counts)
+    header = _row("th", list(map(escape, ("audit", "finding", "effect", "worst off", "answer"))))
+    return str(head + Markup("<table>{}{}</table>").format(header, Markup("").join(rows)))
+
+
+def plotly_figure(chart: Chart, name: str) -> Any:
+    """A chart of the run of that name as a `plotly.graph_objects.Figure`; InputError without plotly."""
+    try:
+        import plotly.graph_objects as plotly
+    except ImportError:
+        raise InputError("figures in a notebook need plotly: pip install 'equiview[notebook]'") from None
+    drawn = _inked(charts.spec(chart, [name]))
+    shown = plotly.Figure(drawn["data"], drawn["layout"])
+    return shown.update_layout(title=chart.title, template="plotly_white")
+
+
+def _inked(value: Any) -> Any:
+    """A copy in which the colour "ink", which the page sets by its theme, is that of letters on white."""
+    if isinstance(value, dict):
+        return {key: _inked(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_inked(inner) for inner in value]
+    return INK if isinstance(value, str) and value == "ink" else value
+
+
+def _row(tag: str, cells: list[Markup]) -> Markup:
+    inner = (Markup('<{0} style="{1}">{2}</{0}>').format(Markup(tag), CELL, cell) for cell in cells)
+    return Markup("<tr>{}</tr>").format(Markup("").join(inner))
+
+
+def _effect(card: opening.Card, answer: opening.Answer) -> list[Markup]:
+    """The effect that the verdict rests on, beside its floor and its tolerance."""
+    effect = answer.effect
+    if effect is None:
+        return []
+    about = ", ".join(filter(None, [card.metric, effect["of"]]))
+    words = [about, f"{effect['value']} {effect['interval']}"]
+    words += [f"chance {effect['chance']}"] if effect["chance"] else []
+    words += [f"{effect['times']} ({effect['tolerance']})"] if effect["times"] else []
+    return [escape(word) for word in words]
+
+
+def _worst(answer: opening.Answer) -> list[Markup]:
+    """The first list of who is shown to be worse off: at most five."""
+    lists = [entry for entry in answer.worst if entry["entries"]]
+    if not lists:
+        return []
+    first = lists[0]
+    shown = [escape(f"{entry['name']} {entry['value']} {entry['interval']}") for entry in first["entries"]]
+    return [*shown, escape(f"{first['shown']} of {first['of']} {first['title']}")]

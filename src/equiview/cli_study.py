@@ -117,4 +117,6 @@ def mitigation(
         content = {name: table.to_dicts() for name, table in tables.items()}
         return print_json({"report": str(out / "report.html")} | content)
     print_table(found.systems, "Before and after")
+    for sentence in found.absent:
+        print(f"{sentence}.")
     return print(f"Report: {out / 'report.html'}")

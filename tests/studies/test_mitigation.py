@@ -7,7 +7,9 @@ import pytest
 from equiview.api import write_mitigation
 from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
+from equiview.data.run import Run
 from equiview.errors import InputError
+from equiview.report.console import print_table
 from equiview.studies import mitigation
 from equiview.studies.mitigation import ratio_of
 from equiview.subjects import load_subject
@@ -79,3 +81,23 @@ def test_the_ratio_is_read_from_the_folder_of_the_encoder(runs, tmp_path, monkey
     pairs = {"real": 200, "synthetic": 16}
     monkeypatch.setattr(FineTuning, "read", lambda folder: SimpleNamespace(pairs=pairs))
     assert ratio_of(run) == 0.08
+
+
+def test_numbers_of_lists_that_are_cut_short_are_said_to_be_absent(tmp_path, capsys):
+    """Lists of a tenth of the drawings end before rank 1,000: no column of None, but why there is none."""
+    people = load_benchmark("pictograms-people")
+    settings = {"social": {"replicates": 100}}
+    subject = load_subject("pictogram:tied")
+    before = execute(subject, people, ["social"], tmp_path / "run", settings=settings)
+    after = Run.open(before.folder)  # of another by its card alone
+    card = before.manifest.subject.model_copy(
+        update={"parent": before.manifest.subject.fingerprint, "name": "another"}
+    )
+    after.manifest.__dict__["subject"] = card
+    found = mitigation(before, [after])
+    assert all(found.systems[name].null_count() < 2 for name in found.systems.columns if name != "ratio")
+    assert not any("MaxSkew@1000" in name for name in found.systems.columns)
+    assert "MaxSkew@1000, by gender is not available: lists of these images are cut at 115" in found.absent
+    assert not any("race" in sentence for sentence in found.absent)  # of which these drawings say nothing
+    print_table(found.systems, "Before and after")
+    assert "None" not in capsys.readouterr().out

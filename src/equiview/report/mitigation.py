@@ -40,7 +40,11 @@ def _cell(run: Run, audit: str, wanted: Quantity) -> str:
 def mitigation_page(found: Changed, runs: Sequence[Run]) -> bytes:
     """The page of a study, as UTF-8 HTML; `runs` are the one before and those after."""
     tables = [
-        Table("Before and after", found.systems, "Ratio: made pairs for each real pair; none before."),
+        Table(
+            "Before and after",
+            found.systems,
+            ". ".join(["Ratio: made pairs for each real pair; none before", *found.absent, ""]).strip(),
+        ),
         Table(
             "Each after, less before",
             found.changes,

@@ -33,15 +33,17 @@ class Changed:
     """What was changed.
 
     `systems` has a row for each run, the one before first: system, ratio of made to real pairs (null: there
-    is none), and a column for each number. `changes` are tests of after less before, as `compare` gives
-    them. `parts` are the numbers of each part that the report lists by how badly off it is, such as the class
-    of object that was removed: before, after and change, without tests.
+    is none), and a column for each number that one of them has. `absent` says of the others why none has
+    them, where lists are cut short of their cutoff. `changes` are tests of after less before, as `compare`
+    gives them. `parts` are the numbers of each part that the report lists by how badly off it is, such as the
+    class of object that was removed: before, after and change, without tests.
     """
 
     systems: pl.DataFrame
     changes: pl.DataFrame
     parts: pl.DataFrame
     figures: list[Figure]
+    absent: tuple[str, ...] = ()
 
 
 def mitigation(before: Run, after: Sequence[Run], ratios: Sequence[float] = ()) -> Changed:
@@ -66,7 +68,9 @@ def mitigation(before: Run, after: Sequence[Run], ratios: Sequence[float] = ()) 
     shares = [None, *(ratios or map(ratio_of, after))]
     changes = paired(runs, before)
     audits = changes["audit"].unique(maintain_order=True).to_list()
-    columns = [(audit, row.quantity) for audit in audits for row in AUDITS.get(audit).headlines]
+    named = [(audit, row.quantity) for audit in audits for row in AUDITS.get(audit).headlines]
+    columns = [column for column in named if any(_of(run, *column) is not None for run in runs)]
+    absent = [_cut_short(runs, *column, audits) for column in named if column not in columns]
     systems = pl.from_dicts(
         [
             {"system": run.name, "ratio": share}
@@ -79,7 +83,7 @@ def mitigation(before: Run, after: Sequence[Run], ratios: Sequence[float] = ()) 
     parts = [part for audit in audits for run in after for part in _parts(audit, before, run)]
     whole = pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
     figures = [*_frontiers(runs, columns), *_curves(after, shares[1:], columns)]
-    return Changed(systems, changes, whole, figures)
+    return Changed(systems, changes, whole, figures, tuple(filter(None, absent)))
 
 
 def ratio_of(run: Run) -> float | None:
@@ -97,6 +101,19 @@ def ratio_of(run: Run) -> float | None:
 def _label(audit: str, wanted: Quantity, audits: Sequence[str]) -> str:
     label = label_of(audit, wanted)
     return f"{audit}: {label}" if len(audits) > 1 else label
+
+
+def _cut_short(runs: Sequence[Run], audit: str, wanted: Quantity, audits: Sequence[str]) -> str:
+    """Why no run has a number, where its lists are cut before it; "" where it is not of these images."""
+    depths = [
+        row.quantity.k
+        for run in runs
+        for row in run.estimates.of(audit)
+        if (row.quantity.metric, row.quantity.keys) == (wanted.metric, wanted.keys) and row.quantity.k
+    ]
+    if wanted.k is None or not depths or max(depths) >= wanted.k:
+        return ""
+    return f"{_label(audit, wanted, audits)} is not available: lists of these images are cut at {max(depths)}"
 
 
 def _of(run: Run, audit: str, wanted: Quantity) -> float | None:

@@ -22,7 +22,7 @@ SHOWN, COMMENTED = 8, 20
 """The most rows of one condition that a terminal and a comment name; JUnit XML and JSON name them all."""
 PASSED = 3
 """The same of a condition that passes."""
-SIGNS = {"passed": "✓", "failed": "✗", "not decided": "?"}
+SIGNS = {"passed": "✓", "failed": "✗", "unclear": "?"}
 HEADER = ("condition", "system", "result", "found")
 
 
@@ -40,11 +40,11 @@ def said(gate: Gate) -> str:
 
 
 def result_of(gate: Gate, entry: Checked) -> str:
-    """`passed`, `failed`, or `not decided` where only that keeps a condition from being one of these."""
+    """`passed`, `failed`, or `unclear` where only that keeps a condition from being one of these."""
     outcomes = {entry.outcome_of(row) for row in entry.rows}
     if "fail" in outcomes:
         return "failed"
-    return "not decided" if "unclear" in outcomes else "passed"
+    return "unclear" if "unclear" in outcomes else "passed"
 
 
 def print_gate(gate: Gate, console: Console | None = None) -> None:
@@ -105,7 +105,7 @@ def gate_junit(gate: Gate) -> bytes:
             if gate.fails(entry):
                 what = Xml.SubElement(case, "failure", message=f"{result}: {_legal(found[0])}", type=result)
                 what.text = _legal("\n".join(found))
-            elif result == "not decided":
+            elif result == "unclear":
                 Xml.SubElement(case, "skipped", message=_legal(found[0]))
             else:
                 Xml.SubElement(case, "system-out").text = _legal("\n".join(found))
@@ -121,7 +121,7 @@ def gate_json(gate: Gate) -> dict[str, Any]:
 
 def _counts(gate: Gate, entries: Sequence[Checked]) -> dict[str, str]:
     failed = [entry for entry in entries if gate.fails(entry)]
-    undecided = [entry for entry in entries if result_of(gate, entry) == "not decided"]
+    undecided = [entry for entry in entries if result_of(gate, entry) == "unclear"]
     counts = {"tests": len(entries), "failures": len(failed), "errors": 0}
     counts["skipped"] = len([entry for entry in undecided if not gate.fails(entry)])
     return {name: str(count) for name, count in counts.items()}
@@ -129,7 +129,7 @@ def _counts(gate: Gate, entries: Sequence[Checked]) -> dict[str, str]:
 
 def _result(gate: Gate, entry: Checked) -> str:
     result = result_of(gate, entry)
-    passes = "" if result != "not decided" else f", counts as {'failed' if gate.fails(entry) else 'passed'}"
+    passes = "" if result != "unclear" else f", counts as {'failed' if gate.fails(entry) else 'passed'}"
     return f"{SIGNS[result]} {result}{passes}"
 
 

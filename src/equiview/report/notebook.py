@@ -20,7 +20,7 @@ CELL = "text-align:left;vertical-align:top;padding:4px 10px"
 def run_text(run: Run) -> str:
     """The answers in plain words, a line for each audit."""
     lines = [f"{run.name} on {run.manifest.benchmark.name} ({run.folder})"]
-    for card in opening.cards([run], None):
+    for card in opening.cards([run]):
         for answer in card.answers:
             lines.append(f"  {answer.sign} {card.audit}: {answer.word}. {answer.text}")
     return "\n".join(lines)
@@ -29,7 +29,7 @@ def run_text(run: Run) -> str:
 def run_html(run: Run) -> str:
     """The answers as a table of HTML; every word of the run's is escaped."""
     rows = []
-    for card in opening.cards([run], None):
+    for card in opening.cards([run]):
         for answer in card.answers:
             colour = COLOURS[answer.finding]
             word = Markup('<b style="color:{}">{} {}</b>').format(colour, answer.sign, answer.word)

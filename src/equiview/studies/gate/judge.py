@@ -173,7 +173,7 @@ def _verdict(run: Run, audit: str) -> Verdict:
 def _verdict_row(condition: Condition, run: Run) -> Row:
     found = _verdict(run, condition.audit).finding
     if found == "unclear" and condition.finding != "unclear":
-        return Row(condition.audit, None, None, found, why="the verdict is not decided")
+        return Row(condition.audit, None, None, found, why="the verdict is unclear")
     same = found == condition.finding
     return Row(condition.audit, None, same == (condition.test != "!="), found)
 

@@ -1,25 +1,21 @@
 """`folder:DIR`: the user's images and texts, as two tables.
 
-`images.csv` (or .parquet) has `id` and, if there are pictures, `path` (relative to the folder). In a Parquet
-file they may be bytes in `picture`, or in `image` as Hugging Face's `datasets` writes them. `texts.csv` (or
-.parquet) has `id`, `text`, `language` and `image_id`; names of what images show have `concept` instead, and
-are of all images of that `concept`. Every further column is an attribute.
+`images.csv` has `id` and, if there are pictures, `path` (relative to the folder). In a Parquet file they may
+be bytes in `picture`, or in `image` as Hugging Face's `datasets` writes them. `texts.csv` has `id`, `text`,
+`language` and `image_id`; names of what images show have `concept` instead, and are of all images of that
+`concept`. Every further column is an attribute. Tables may be in any form that `equiview.io.tables` reads.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_attribute, same_image
-from equiview.data.items import IMAGES, TEXTS, Items, with_pictures
+from equiview.data.items import ANY, IMAGES, TEXTS, Items, with_pictures
 from equiview.errors import InputError
-from equiview.io.tables import Schema, read_table
-
-ANY = Schema("any", ())
-"""A table of which nothing is expected yet."""
+from equiview.io.tables import TABLES, read_table, table_named
 
 
 @benchmark("folder", usage=("folder:DIR",), about="your own images and texts, as tables in a folder")
@@ -64,11 +60,9 @@ def read_texts(place: Path) -> Items:
 
 
 def table_in(place: Path, stem: str) -> Path:
-    """The `.parquet` or `.csv` file of that stem; InputError if the folder has neither, or both."""
+    """The table of that name, in any form; InputError if the folder has none, or several."""
     if not place.is_dir():
         raise InputError(f"{place}: no such folder")
-    paths = [path for path in (place / f"{stem}.parquet", place / f"{stem}.csv") if os.path.lexists(path)]
-    if len(paths) != 1:
-        which = "both" if paths else "neither"
-        raise InputError(f"{place}: holds {which} of {stem}.csv and {stem}.parquet; it needs exactly one")
-    return paths[0]
+    if (path := table_named(place, stem)) is None:
+        raise InputError(f"{place}: holds no {stem}.csv, nor one that ends in {', '.join(TABLES[1:])}")
+    return path

@@ -18,7 +18,6 @@ from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import (
     Release,
     image_items,
-    read_json_lines,
     text_field,
     text_items,
     texts_field,
@@ -26,6 +25,7 @@ from equiview.benchmarks.release import (
 from equiview.data.items import Items
 from equiview.data.languages import languages
 from equiview.errors import InputError
+from equiview.io.files import read_json_lines
 
 XM3600 = Release(
     name="xm3600",

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 SMALL = 8192
 """Bytes up to which an encoded picture is its own thumbnail."""
 
+ATTRIBUTES = (
+    *("image_id", "query_id", "item_id", "landmark_id", "image", "slot", "split", "locale", "language"),
+    *("tier", "concept", "shows", "country", "region", "income_quartile"),
+    *("gender", "race", "age", "skin", "group"),
+)
+"""Columns of images and texts, beyond those that they must have, that benchmarks and audits look for."""
 IMAGES = Schema(
     "images",
     (
@@ -34,6 +40,7 @@ IMAGES = Schema(
         Column("path", pl.String, "file of the picture", nullable=True, optional=True),
         Column("picture", pl.Binary, "the encoded picture itself", nullable=True, optional=True),
     ),
+    ATTRIBUTES,
 )
 TEXTS = Schema(
     "texts",
@@ -42,7 +49,10 @@ TEXTS = Schema(
         Column("text", pl.String, "the text"),
         Column("language", pl.String, "its language, as an ISO 639 code such as 'sw'"),
     ),
+    tuple(name for name in ATTRIBUTES if name != "language"),
 )
+ANY = Schema("any", (), tuple({**IMAGES.dtypes, **TEXTS.dtypes, **dict.fromkeys(ATTRIBUTES)}))
+"""A table of images or texts of which nothing is expected yet."""
 
 
 def with_pictures(table: pl.DataFrame) -> pl.DataFrame:

@@ -8,12 +8,12 @@ refused with their counts: which of them is meant is not ours to say.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 
 import polars as pl
 
 from equiview.errors import InputError
+from equiview.io.spelling import JOINERS, cleaned
 
 UNKNOWN = ("mixed", "both", "unsure", "disagreement", "unclear", "unknown", "nan")
 """Labels of people that do not say which group an image shows."""
@@ -23,23 +23,6 @@ MISSING = re.compile(
     re.IGNORECASE,
 )
 """What programs and people write where a value is missing."""
-JOINERS = "\u200c\u200d\ufe0f"
-"""Not seen, but part of words and emoji; at the ends of a label they mean nothing."""
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u3164\ufe00-\ufe0f\uffa0]")
-
-
-def cleaned(label: str) -> str:
-    r"""A label as it is read: NFKC, no character that nobody sees, no blank at its ends nor two within.
-
-    >>> [cleaned(label) for label in (" Female\u200b", "ｗｏｍａｎ", "East\u00a0 Asian")]
-    ['Female', 'woman', 'East Asian']
-    """
-    seen = (
-        letter
-        for letter in unicodedata.normalize("NFKC", label)
-        if letter in JOINERS or not (unicodedata.category(letter) == "Cf" or _UNSEEN.match(letter))
-    )
-    return " ".join("".join(seen).split()).strip(JOINERS + " ")
 
 
 def looks_missing(label: str) -> bool:

@@ -16,9 +16,10 @@ from typing import Literal, TypeVar
 
 import polars as pl
 
-from equiview.data.labels import check_spellings, cleaned, looks_missing
+from equiview.data.labels import check_spellings, looks_missing
 from equiview.errors import InputError
 from equiview.io.notices import notice
+from equiview.io.spelling import cleaned
 
 Tier = Literal["high", "medium", "low"]
 TIERS: tuple[Tier, ...] = ("high", "medium", "low")

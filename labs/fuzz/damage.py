@@ -13,6 +13,7 @@ import json
 import tomllib
 import zipfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -342,8 +343,26 @@ def _turned(content: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def _divided(sign: str, content: bytes) -> bytes:
+    """A table with other signs between its cells."""
+    text = content.decode("utf-8-sig")
+    now = "\t" if "\t" in text.partition("\n")[0] else ","
+    buffer = io.StringIO(newline="")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=now)
+    csv.writer(buffer, delimiter=sign).writerows(rows)
+    return _utf8(buffer.getvalue())
+
+
 _RESAVED: dict[str, tuple[Callable[[bytes], bytes], ...]] = {
-    ".csv": (*_TEXT, _quoted, lambda content: content + b"\n\n"),
+    ".csv": (
+        *_TEXT,
+        _quoted,
+        lambda content: content + b"\n\n",
+        lambda content: content.decode("utf-8-sig").encode("utf-16"),
+        partial(_divided, ";"),
+        partial(_divided, "\t"),
+    ),
+    ".tsv": (lambda content: content.decode().encode("utf-16"), partial(_divided, "\t")),
     ".trec": _TEXT,
     ".txt": _TEXT,
     ".jsonl": (*_TEXT, lambda content: content.replace(b"\n", b"\n\n")),

@@ -78,6 +78,8 @@ def _lists(name: str) -> Callable[[Path], None]:
         writes: dict[str, Callable[[Path], object]] = {
             "run.csv": table.write_csv,
             "run.parquet": table.write_parquet,
+            "run.tsv": lambda path: table.write_csv(path, separator="\t"),
+            "run.jsonl": table.write_ndjson,
             "run.trec": lambda path: path.write_text(trec),
             "released.csv": released.write_csv,
         }
@@ -151,7 +153,7 @@ READERS: dict[str, Reader] = {
     ),
     "embeddings": Reader(_world, _read_embeddings, ("*.npy",)),
     **{name: Reader(_lists(name), _read_lists(name))
-       for name in ("run.csv", "run.parquet", "run.trec", "released.csv")},
+       for name in ("run.csv", "run.tsv", "run.jsonl", "run.parquet", "run.trec", "released.csv")},
     "removals": Reader(_removals, _read_benchmark("removals:{0},of=folder:{0}-world")),
     "beside-a-run": Reader(_beside_a_run, _read_benchmark("run:{}/run.trec")),
     "prompts": Reader(_prompts, _read_prompts),

@@ -9,19 +9,20 @@ Next to FILE, or where the options say:
 - `queries=` `queries.csv`: `query_id` (or `id`) and, if there are pictures, `path`; by default
   the queries that an item is relevant to.
 
-Tables may be in any form that `equiview.io.tables` reads.
+`keep=NA` keeps NA as a label (`folder:DIR`). Tables may be in any form that `equiview.io.tables` reads.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
 
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.folder import image_table
+from equiview.benchmarks.folder import KEEP, image_table, kept_labels
 from equiview.benchmarks.release import seek
 from equiview.data.arguments import split_argument
 from equiview.data.items import ANY, TEXTS, Items
@@ -31,7 +32,7 @@ from equiview.io.files import read_lines
 from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema, read_table, table_named
 
-OPTIONS = ("items", "qrels", "queries", "depth", "partial")
+OPTIONS = ("items", "qrels", "queries", KEEP, "depth", "partial")
 
 
 @benchmark("run", usage=("run:FILE",), about="items, languages and judgements next to a finished run")
@@ -41,9 +42,10 @@ def finished(argument: str) -> Benchmark:
     if not name:
         raise InputError("benchmark 'run' needs the file of a run: run:FILE")
     run = Path(name).expanduser()
-    texts = _items(_items_file(run, options))
+    kept = kept_labels(options)
+    texts = replace(_items(_items_file(run, options)), kept=kept)
     pairs = _judgements(run, options, texts)
-    images = _queries(run, options, pairs)
+    images = replace(_queries(run, options, pairs), kept=kept)
     rows = {}
     for column, items in (("query_id", images), ("item_id", texts)):
         rows[column] = items.rows_of(pairs[column])

@@ -8,23 +8,33 @@ be bytes in `picture`, or in `image` as Hugging Face's `datasets` writes them. `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_attribute, same_image
+from equiview.data.arguments import split_argument
 from equiview.data.items import ANY, IMAGES, TEXTS, Items, with_pictures
 from equiview.errors import InputError
 from equiview.io.tables import TABLES, read_table, table_named
 
+KEEP = "keep"
+"""The option that names labels that look like missing values and are none, between plus signs."""
+
 
 @benchmark("folder", usage=("folder:DIR",), about="your own images and texts, as tables in a folder")
 def folder(argument: str) -> Benchmark:
-    """Read the tables of a folder; InputError names the file, column and row that is wrong."""
-    if not argument:
+    """Read the tables of a folder; InputError names the file, column and row that is wrong.
+
+    `folder:DIR,keep=NA` keeps NA as a label, such as the country's code of Namibia.
+    """
+    name, options = split_argument(argument, "folder", (KEEP,))
+    if not name:
         raise InputError("benchmark 'folder' needs a folder: folder:DIR")
-    place = Path(argument).expanduser()
-    images, texts = read_images(place), read_texts(place)
+    place, kept = Path(name).expanduser(), kept_labels(options)
+    images, texts = replace(read_images(place), kept=kept), replace(read_texts(place), kept=kept)
     names = "image_id" not in texts.table.columns and "concept" in texts.table.columns
     return Benchmark(
         name=f"folder:{place.name}",
@@ -33,6 +43,15 @@ def folder(argument: str) -> Benchmark:
         relevance=same_attribute(images, texts, "concept") if names else same_image(images, texts),
         about="images and texts of the user's own",
     )
+
+
+def kept_labels(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The labels that the option `keep` names.
+
+    >>> kept_labels({"keep": "NA+n/a"}), kept_labels({})
+    (('NA', 'n/a'), ())
+    """
+    return tuple(sorted(filter(None, options.get(KEEP, "").split("+"))))
 
 
 def read_images(place: Path) -> Items:

@@ -1,8 +1,9 @@
 """Labels that tables give to people and things: one spelling of each, none that stands for a missing value.
 
 A label is read in Unicode's compatibility form (NFKC), without characters that nobody sees and without blanks
-around it. Labels that then still differ by case alone, or by what nobody sees within a word or an emoji, are
-refused with their counts: which of them is meant is not ours to say.
+around it, and a notice says which labels that made one. Labels that then still differ by case alone, or by
+what nobody sees within a word or an emoji, are refused with their counts: which of them is meant is not ours
+to say.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from collections.abc import Collection, Iterable, Mapping
 import polars as pl
 
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.io.spelling import JOINERS, cleaned
 
+SAID = 8
+"""Labels that a notice names."""
 UNKNOWN = ("mixed", "both", "unsure", "disagreement", "unclear", "unknown", "nan")
 """Labels of people that do not say which group an image shows."""
 MISSING = re.compile(
@@ -48,29 +52,54 @@ def known_labels(labels: pl.Series, unknown: Iterable[str] = UNKNOWN) -> pl.Seri
 
 
 def checked_labels(
-    labels: pl.Series, source: str, unknown: Collection[str] = UNKNOWN, setting: str = ""
+    labels: pl.Series,
+    source: str,
+    unknown: Collection[str] = UNKNOWN,
+    setting: str = "",
+    *,
+    kept: Collection[str] = (),
+    keep: str = "write a group in other words",
 ) -> pl.Series:
     """`known_labels`; InputError for two spellings of one label, and for what looks like a missing value.
+
+    What is `kept` is a label whatever it looks like; `keep` says how a user has it so.
 
     >>> checked_labels(pl.Series("age", ["old", "n/a"]), "faces")
     Traceback (most recent call last):
     ...
-    equiview.errors.InputError: faces, 'age': 'n/a' (1) looks like a missing value; leave the cell empty, \
-or write a group in other words; there are 'n/a' (1), 'old' (1)
+    equiview.errors.InputError: faces, 'age': 'n/a' (1) looks like a missing value; leave the cell \
+empty (first in row 2), or write a group in other words; there are 'n/a' (1), 'old' (1)
+    >>> checked_labels(pl.Series("country", ["NA", "ZA"]), "faces", kept=["NA"]).to_list()
+    ['NA', 'ZA']
     """
     known = known_labels(labels, unknown)
-    source = f"{source}, {labels.name!r}"
+    where = f"{source}, {labels.name!r}"
     counts: dict[str, int] = dict(known.drop_nulls().value_counts().sort(labels.name).iter_rows())
+    stays = {cleaned(label) for label in kept}
     for label, count in counts.items():
-        if looks_missing(label):
+        if looks_missing(label) and label not in stays:
+            row = known.eq(label).fill_null(False).arg_true()[0] + 1
             there = ", ".join(f"{name!r} ({n:,})" for name, n in list(counts.items())[:12])
             named = f", or name it in the setting {setting}" if setting else ""
             raise InputError(
-                f"{source}: {label!r} ({count:,}) looks like a missing value; leave the cell empty{named}, "
-                f"or write a group in other words; there are {there}"
+                f"{where}: {label!r} ({count:,}) looks like a missing value; leave the cell "
+                f"empty (first in row {row}){named}, or {keep}; there are {there}"
             )
-    check_spellings(counts, source)
+    check_spellings(counts, where)
+    _say_what_became_one(labels, known, where)
     return known
+
+
+def _say_what_became_one(labels: pl.Series, known: pl.Series, where: str) -> None:
+    """A notice of labels that were written in several ways, and are one."""
+    pairs = pl.DataFrame({"known": known, "written": labels.cast(pl.String)}).drop_nulls().unique()
+    ways = pairs.group_by("known").agg(pl.col("written").sort()).filter(pl.col("written").list.len() > 1)
+    said = [
+        f"{known!r} is also written {', '.join(ascii(way) for way in written if way != known)}"
+        for known, written in ways.sort("known").iter_rows()
+    ]
+    if said:
+        notice(f"{where}: {'; '.join(said[:SAID])}{'; ...' if len(said) > SAID else ''}; each is one label")
 
 
 def check_spellings(counts: Mapping[str, int], source: str) -> None:
@@ -79,7 +108,8 @@ def check_spellings(counts: Mapping[str, int], source: str) -> None:
     >>> check_spellings({"man": 3, "Man": 1}, "faces.csv, 'gender'")
     Traceback (most recent call last):
     ...
-    equiview.errors.InputError: faces.csv, 'gender': spells one label in two ways: 'man' (3) and 'Man' (1)
+    equiview.errors.InputError: faces.csv, 'gender': spells one label in two ways: 'man' (3) and 'Man' (1); \
+write it in one way
     """
     first: dict[str, str] = {}
     for label in counts:
@@ -89,4 +119,6 @@ def check_spellings(counts: Mapping[str, int], source: str) -> None:
                 f"{repr(name) if name.isascii() else ascii(name)} ({counts[name]:,})"
                 for name in (other, label)
             )
-            raise InputError(f"{source}: spells one label in two ways: {' and '.join(said)}")
+            raise InputError(
+                f"{source}: spells one label in two ways: {' and '.join(said)}; write it in one way"
+            )

@@ -19,7 +19,6 @@ from equiview.benchmarks.names import are_names, prompts_of_names
 from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
-from equiview.data.labels import checked_labels
 from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors, taken
 from equiview.errors import InputError
@@ -339,7 +338,7 @@ def _labels(images: Items, name: str, prompts: Prompts | None, settings: ParityS
 
     Null where the label does not say of which group the image is.
     """
-    labels = checked_labels(images.table[name], images.source, settings.unknown, "parity.unknown")
+    labels = images.labels(name, settings.unknown, "parity.unknown")
     if prompts is None:
         return labels
     values = prompts.values_of(labels)

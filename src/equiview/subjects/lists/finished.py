@@ -26,6 +26,8 @@ from equiview.io.tables import Column, Schema, checksum, is_table, read_table
 from equiview.subjects.base import register
 from equiview.subjects.lists.base import ResultLists, depth_option, fitting
 
+OPTIONS = ("depth", "partial", "items", "qrels", "queries", "keep")
+"""Its own, and those that it has as a benchmark."""
 QUERY = Column("query_id", pl.String, "what was asked")
 LISTS = Schema(
     "run",
@@ -58,7 +60,9 @@ class FinishedRun(ResultLists):
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        name, options = split_argument(argument, "run", ("depth", "partial", "items", "qrels", "queries"))
+        name, options = split_argument(
+            argument, "run", ("depth", "partial", "items", "qrels", "queries", "keep")
+        )
         if not name:
             raise InputError("subject 'run' needs a file: run:FILE")
         self.path = Path(name).expanduser()

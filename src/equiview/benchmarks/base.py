@@ -68,8 +68,8 @@ class Benchmark:
         for table, frame in self.tables.items():
             if table not in self.schemas:
                 raise InputError(
-                    f"benchmark {self.name!r}: table {table!r} has no schema; add it as "
-                    f"schemas={{{table!r}: Schema(...)}}"
+                    f"benchmark {self.name!r}: table {table!r} has no schema; a benchmark says of each "
+                    "of its tables which columns it has"
                 )
             source = f"benchmark {self.name!r}, table {table!r}"
             checked[table] = _in_known_languages(self.schemas[table].check(frame, source), source)

@@ -108,7 +108,7 @@ def tiers_of(codes: pl.Series, source: str) -> pl.Series:
         raise InputError(
             f"{source}: no tier is known for language {unknown}; add a column 'tier' to the texts that "
             "says high, medium or low for every language, or use ISO 639 codes of languages that CommonCrawl "
-            "counts (equiview.data.languages.web_shares)"
+            "counts"
         )
     return tiers.alias("tier")
 

@@ -188,7 +188,7 @@ def read_settings(folder: Path) -> ReviewSettings:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name one that holds {SETTINGS}")
     if not path.exists():
-        raise InputError(f"{path}: is missing; write the folder with equiview.review.write_review")
+        raise InputError(f"{path}: is missing; name a folder that was written for a review")
     return _checked(ReviewSettings, read_json(path), str(path))
 
 

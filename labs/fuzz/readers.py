@@ -10,6 +10,7 @@ import polars as pl
 from labs.fuzz.left import LEFT
 from labs.fuzz.trial import Reader
 from tests.benchmarks.layouts import LAYOUTS
+from tests.benchmarks.test_hub import write_captions, write_faces
 from tests.benchmarks.test_prompts import WEATHER
 from tests.benchmarks.test_removals import write_removals
 from tests.benchmarks.test_xcm import release
@@ -146,6 +147,8 @@ READERS: dict[str, Reader] = {
     "multi30k-independent": Reader(
         LAYOUTS["multi30k"], _read_benchmark("multi30k:{},part=independent"), ("**/task2/raw/*",)
     ),
+    "hub": Reader(write_captions, _read_benchmark("hub:{}"), ("**/*.parquet",)),
+    "hub-faces": Reader(write_faces, _read_benchmark("hub:{},config=0.25"), ("**/*.parquet",)),
     "3xcm": Reader(release, _read_benchmark("3xcm:{}")),
     "folder-csv": Reader(_world, _read_benchmark("folder:{}"), ("*.csv",)),
     "folder-parquet": Reader(

@@ -22,6 +22,7 @@ from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors, taken
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import Column, schemas
 from equiview.search import comparable, score_blocks
@@ -299,6 +300,11 @@ def _classify(
         raise InputError(f"{error}; classification needs an encoder, or parity.zero_shot=false") from None
     truth = _labels(images, prompts.attribute, prompts, settings)
     labelled = truth.is_not_null().arg_true().to_numpy().astype(np.int64)
+    if without := len(images) - len(labelled):
+        notice(
+            f"{images.source}: {without:,} of {len(images):,} images say no {prompts.attribute}; they are "
+            "not classified"
+        )
     image_ids, labels = images.ids[labelled], truth[labelled]
     shuffled = asked[order].with_row_index("column")
     groups = dict(shuffled.group_by(["language", "paraphrase"], maintain_order=True))

@@ -13,6 +13,7 @@ import json
 import tomllib
 import zipfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -259,6 +260,13 @@ def _saved(frame: pl.DataFrame, **options: Any) -> bytes:
     return buffer.getvalue()
 
 
+def _saved_again(content: bytes, **options: Any) -> bytes:
+    """The same table, with what the file says of its columns."""
+    said = pl.read_parquet_metadata(io.BytesIO(content))
+    kept = {name: text for name, text in said.items() if name != "ARROW:schema"}
+    return _saved(pl.read_parquet(io.BytesIO(content)), metadata=kept, **options)
+
+
 def _npy(draw: Draw, content: bytes) -> bytes:
     array = np.load(io.BytesIO(content))
     row = draw(st.integers(0, len(array) - 1))
@@ -342,8 +350,26 @@ def _turned(content: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def _divided(sign: str, content: bytes) -> bytes:
+    """A table with other signs between its cells."""
+    text = content.decode("utf-8-sig")
+    now = "\t" if "\t" in text.partition("\n")[0] else ","
+    buffer = io.StringIO(newline="")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=now)
+    csv.writer(buffer, delimiter=sign).writerows(rows)
+    return _utf8(buffer.getvalue())
+
+
 _RESAVED: dict[str, tuple[Callable[[bytes], bytes], ...]] = {
-    ".csv": (*_TEXT, _quoted, lambda content: content + b"\n\n"),
+    ".csv": (
+        *_TEXT,
+        _quoted,
+        lambda content: content + b"\n\n",
+        lambda content: content.decode("utf-8-sig").encode("utf-16"),
+        partial(_divided, ";"),
+        partial(_divided, "\t"),
+    ),
+    ".tsv": (lambda content: content.decode().encode("utf-16"), partial(_divided, "\t")),
     ".trec": _TEXT,
     ".txt": _TEXT,
     ".jsonl": (*_TEXT, lambda content: content.replace(b"\n", b"\n\n")),
@@ -355,8 +381,8 @@ _RESAVED: dict[str, tuple[Callable[[bytes], bytes], ...]] = {
         lambda content: json.dumps(json.loads(content), ensure_ascii=False).encode() + b"\r\n",
     ),
     ".parquet": (
-        lambda content: _saved(pl.read_parquet(io.BytesIO(content)), compression="uncompressed"),
-        lambda content: _saved(pl.read_parquet(io.BytesIO(content)), row_group_size=1, compression="snappy"),
+        lambda content: _saved_again(content, compression="uncompressed"),
+        lambda content: _saved_again(content, row_group_size=1, compression="snappy"),
     ),
     ".npy": (_turned, lambda content: _stored(np.load(io.BytesIO(content)).astype("f8"))),
 }

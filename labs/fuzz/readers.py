@@ -10,6 +10,7 @@ import polars as pl
 from labs.fuzz.left import LEFT
 from labs.fuzz.trial import Reader
 from tests.benchmarks.layouts import LAYOUTS
+from tests.benchmarks.test_hub import write_captions, write_faces
 from tests.benchmarks.test_prompts import WEATHER
 from tests.benchmarks.test_removals import write_removals
 from tests.benchmarks.test_xcm import release
@@ -78,6 +79,8 @@ def _lists(name: str) -> Callable[[Path], None]:
         writes: dict[str, Callable[[Path], object]] = {
             "run.csv": table.write_csv,
             "run.parquet": table.write_parquet,
+            "run.tsv": lambda path: table.write_csv(path, separator="\t"),
+            "run.jsonl": table.write_ndjson,
             "run.trec": lambda path: path.write_text(trec),
             "released.csv": released.write_csv,
         }
@@ -144,6 +147,8 @@ READERS: dict[str, Reader] = {
     "multi30k-independent": Reader(
         LAYOUTS["multi30k"], _read_benchmark("multi30k:{},part=independent"), ("**/task2/raw/*",)
     ),
+    "hub": Reader(write_captions, _read_benchmark("hub:{}"), ("**/*.parquet",)),
+    "hub-faces": Reader(write_faces, _read_benchmark("hub:{},config=0.25"), ("**/*.parquet",)),
     "3xcm": Reader(release, _read_benchmark("3xcm:{}")),
     "folder-csv": Reader(_world, _read_benchmark("folder:{}"), ("*.csv",)),
     "folder-parquet": Reader(
@@ -151,7 +156,7 @@ READERS: dict[str, Reader] = {
     ),
     "embeddings": Reader(_world, _read_embeddings, ("*.npy",)),
     **{name: Reader(_lists(name), _read_lists(name))
-       for name in ("run.csv", "run.parquet", "run.trec", "released.csv")},
+       for name in ("run.csv", "run.tsv", "run.jsonl", "run.parquet", "run.trec", "released.csv")},
     "removals": Reader(_removals, _read_benchmark("removals:{0},of=folder:{0}-world")),
     "beside-a-run": Reader(_beside_a_run, _read_benchmark("run:{}/run.trec")),
     "prompts": Reader(_prompts, _read_prompts),

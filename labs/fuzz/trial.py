@@ -25,8 +25,8 @@ from equiview.io.notices import LOGGER
 
 SECONDS = 20
 """No copy is so damaged that reading it may take longer."""
-FORMATS = {".csv", ".parquet", ".json", ".jsonl", ".toml", ".npy", ".txt", ".gz", ".trec", ".eval", ".sqlite",
-           ".safetensors", ".pt", ".pth", ".bin", ""}  # fmt: skip
+FORMATS = {".csv", ".tsv", ".parquet", ".json", ".jsonl", ".toml", ".npy", ".txt", ".gz", ".trec", ".eval",
+           ".sqlite", ".safetensors", ".pt", ".pth", ".bin", ""}  # fmt: skip
 
 
 @dataclass(frozen=True)

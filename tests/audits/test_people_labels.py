@@ -12,6 +12,7 @@ from equiview.audits.social.observe import labels_of
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.items import Items
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from tests.benchmarks.layouts import LAYOUTS
@@ -82,7 +83,9 @@ def test_a_label_is_one_group_however_it_is_written(world, groups):
 @pytest.mark.parametrize("groups", AUDITS)
 @pytest.mark.parametrize("other", ["Female", "FEMALE", "fe\u200dmale"])
 def test_labels_that_differ_by_case_or_by_nothing_that_is_seen_are_refused_with_counts(world, groups, other):
-    with pytest.raises(InputError, match=r"in two ways: '\S+' \(\d+\) and '\S+' \(\d+\)$") as error:
+    with pytest.raises(
+        InputError, match=r"ways: '\S+' \(\d+\) and '\S+' \(\d+\); write it in one way$"
+    ) as error:
         groups(world, ["female", other, "male"])
     assert ascii(other) in str(error.value)
 
@@ -121,3 +124,25 @@ def test_people_of_one_image_whose_labels_differ_by_case_are_refused(tmp_path):
         load_benchmark(f"phase:{tmp_path}")
     path.write_text(content.replace('"female"', '"male\\u200b"', 1))
     assert load_benchmark(f"phase:{tmp_path}").images.table["gender"].to_list() == ["male", "female"]
+
+
+def test_what_was_written_in_several_ways_and_is_one_label_is_said(world, caplog):
+    notice.cache_clear()
+    social(world, ["female", "female ", "male"])
+    assert "images.csv, 'gender': 'female' is also written 'female '; each is one label" in caplog.text
+
+
+def test_a_label_that_looks_missing_may_be_kept(tmp_path):
+    place = write_world(tmp_path / "world", images=30, width=4)
+    countries = pl.Series("country", ["NA", "ZA", "KE"] * 10)
+    pl.read_csv(place / "images.csv").with_columns(countries).write_csv(place / "images.csv")
+    refused = load_benchmark(f"folder:{place}").images
+    with pytest.raises(
+        InputError,
+        match=r"'NA' \(10\) looks like a missing value; .*row 1\), or keep it as a label \(keep=NA",
+    ):
+        refused.labels("country")
+    kept = load_benchmark(f"folder:{place},keep=NA").images
+    assert kept.labels("country").to_list() == countries.to_list()
+    assert kept.take([0]).labels("country").to_list() == ["NA"]
+    assert kept.fingerprint != refused.fingerprint

@@ -32,12 +32,12 @@ def test_one_table_of_each_kind_is_needed(tmp_path):
         load_benchmark(f"folder:{tmp_path / 'absent'}")
     world = write_world(tmp_path / "world")
     pl.read_csv(world / "images.csv").write_parquet(world / "images.parquet")
-    with pytest.raises(InputError, match=r"world: holds both of images\.csv and images\.parquet"):
+    with pytest.raises(InputError, match=r"world: holds images\.csv and images\.parquet; keep one"):
         load_benchmark(f"folder:{world}")
     (world / "images.csv").unlink()
     assert len(load_benchmark(f"folder:{world}").images) == 40
     (world / "texts.csv").unlink()
-    with pytest.raises(InputError, match=r"world: holds neither of texts\.csv and texts\.parquet"):
+    with pytest.raises(InputError, match=r"world: holds no texts\.csv, nor one that ends in \.tsv"):
         load_benchmark(f"folder:{world}")
 
 
@@ -147,5 +147,5 @@ def test_a_text_of_a_list_of_images_is_refused(tmp_path):
     texts = pl.read_csv(world / "texts.csv").with_columns(image_id=pl.concat_list("image_id"))
     (world / "texts.csv").unlink()
     texts.write_parquet(world / "texts.parquet")
-    with pytest.raises(InputError, match=r"texts\.parquet: column 'image_id' holds List.*, expected String"):
+    with pytest.raises(InputError, match=r"texts\.parquet: column 'image_id' holds lists, expected text"):
         load_benchmark(f"folder:{world}")

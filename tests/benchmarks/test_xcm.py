@@ -64,7 +64,9 @@ def test_the_hub_is_asked_only_when_named(tmp_path, monkeypatch):
 
     folder, asked = release(tmp_path / "r"), []
 
-    def download(name, repo_type):
+    def download(name, repo_type, local_files_only=False):
+        if local_files_only:
+            raise OSError("not in the cache")
         asked.append((name, repo_type))
         return str(folder)
 
@@ -74,7 +76,7 @@ def test_the_hub_is_asked_only_when_named(tmp_path, monkeypatch):
     assert len(load_benchmark("3xcm:hub").images) == 9
     assert asked == [("Chula-AI/association_bias_benchmark", "dataset")]
 
-    def refuse(name, repo_type):
+    def refuse(name, repo_type, local_files_only=False):
         raise OSError("no route\nto host")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)

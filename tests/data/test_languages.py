@@ -1,3 +1,5 @@
+import re
+
 import polars as pl
 import pytest
 from pydantic import TypeAdapter
@@ -12,6 +14,7 @@ from equiview.data.languages import (
     language_name,
     language_names,
     languages,
+    read_languages,
     tier_by_code,
     tiers_from_shares,
     tiers_of,
@@ -145,3 +148,43 @@ def test_what_is_read_otherwise_than_written_is_said_once(caplog):
         "equiview: note: language 'Kiswahili' is read as 'sw'",
         "equiview: note: greetings.toml: language 'swh' is read as 'sw'",
     ]
+
+
+def test_codes_of_every_kind_are_read_and_the_mapping_is_said(caplog):
+    written = [
+        "zh-CN",
+        "zh_TW",
+        "FR",
+        "ru_RU",
+        "ger",
+        "POL",
+        "eng",
+        "deu",
+        "iw",
+        "cmn",
+        "nb",
+        "no",
+        "pt-PT",
+        "pt",
+    ]
+    read = ["zh", "zh-Hant", "fr", "ru", "de", "pl", "en", "de", "he", "zh", "nb", "no", "pt-PT", "pt"]
+    assert read_languages(pl.Series("language", written), "codes.csv").to_list() == read
+    (said,) = caplog.messages
+    assert "codes.csv: names of languages are read by their codes: 'FR' as 'fr', 'POL' as 'pl'" in said
+    assert "'nb'" not in said
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("jp", "row 2, and 1 more: 'jp' is no code of a language, did you mean 'ja'?"),
+        ("CZ", "row 2, and 1 more: 'CZ' is no code of a language, did you mean 'cs'?"),
+        ("egn", "'egn' is no code of a language, did you mean 'en'?"),
+        ("en-Xxxx", "'en-Xxxx' is no code of a language, did you mean 'en'?"),
+        ("xyz-x", "'xyz-x' is no code of a language"),
+        ("und", "'und' (2) looks like a missing value; say the language"),
+    ],
+)
+def test_a_code_that_is_none_is_refused_with_its_row_and_the_nearest(code, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_languages(pl.Series("language", ["en", code, code]), "codes.csv")

@@ -12,6 +12,7 @@ from equiview.api import audit, make, write_comparison, write_figures
 from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
 from tests.benchmarks.layouts import LAYOUTS
+from tests.benchmarks.test_hub import write_captions
 from tests.benchmarks.test_own_trials import write_culture
 from tests.benchmarks.test_removals import write_removals
 from tests.benchmarks.test_xcm import release as write_release
@@ -113,6 +114,11 @@ def removals(place: Path) -> None:
 def release(place: Path) -> None:
     """`data`: trials as they are published."""
     write_release(place / "data")
+
+
+def hub(place: Path) -> None:
+    """`data`: captions in the layout of the Hugging Face hub."""
+    write_captions(place / "data")
 
 
 def quiz(place: Path) -> None:

@@ -51,6 +51,7 @@ def read(benchmark: str) -> tuple[str, ...]:
 FILES: list[tuple[str, str, tuple[str, ...]]] = [
     ("release", "data/benchmark.csv", read("3xcm:data")),
     ("release", "data/image_metadata/part-0.parquet", read("3xcm:data")),
+    ("hub", "data/data/en-00000-of-00001-ab12.parquet", read("hub:data")),
     ("quiz", "data/data/fr-00000-of-00001.parquet", read("knowrecall:data")),
     ("quiz", "answers.csv", ("audit", "answers:answers.csv", *ASKED)),
     ("visrecall", "data/landmark_list.json", read("visrecall:data")),

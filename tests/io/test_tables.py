@@ -32,7 +32,7 @@ def test_a_good_table_is_cast_and_keeps_its_attributes_last(tmp_path):
     ("content", "message"),
     [
         ("id,height\na,1\n", r"p\.csv: column 'age' \(years\) is missing; found: id, height"),
-        ("id,age,height\na,three,1\n", r"p\.csv: column 'age', row 1: 'three' is not of type Int64"),
+        ("id,age,height\na,three,1\n", r"p\.csv: column 'age', row 1: 'three', expected whole numbers"),
         ("id,age,height\na,1,1\nb,,1\n", r"p\.csv: column 'age', row 2: empty"),
         ("id,age,height\na,1,1\nb,2,1\na,3,1\n", r"column 'id' repeats 'a' in rows 1 and 3"),
         ("id,age,height\na,1,1\nb,2,3,4,5\n", r"p\.csv, row 2: has 5 cells, but the header has 3"),
@@ -84,7 +84,7 @@ def test_a_folder_whose_name_reads_as_a_pattern_is_a_folder(tmp_path, folder):
 def test_missing_file_and_unknown_suffix(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_table(tmp_path / "absent.csv", SCHEMA)
-    with pytest.raises(InputError, match=r"expected a \.csv or \.parquet"):
+    with pytest.raises(InputError, match=r"ends in \.csv, \.tsv, \.jsonl, \.ndjson, \.parquet"):
         read_table(written(tmp_path / "p.txt", "x"), SCHEMA)
 
 
@@ -121,8 +121,15 @@ def test_unknown_name_offers_the_nearest():
             gzip.compress(b"id,age,height\na,1,1\n", mtime=0),
             r"p\.csv: is compressed with gzip; decompress it first",
         ),
-        (b"id,age,height\n\xff,1,1\n", r"p\.csv, line 2: is not UTF-8 text .*; save it as UTF-8"),
-        ("id,age,height\na,1,1\n".encode("utf-16"), r"p\.csv, line 1: is not UTF-8 text"),
+        (
+            "id,age,height\nпривет,1,1\n".encode("cp1251"),
+            r"csv, line 2: is not UTF-8 .*; save it as",
+        ),
+        ("id,age,height\nżółty,1,1\n".encode("cp1250"), r"p\.csv, line 2: is not UTF-8 text"),
+        ("id,age,height\né,1,1\nü,1,1\n".encode()[:-6] + b"\xc3,1,1\n", r"p\.csv, line 3: is not UTF-8"),
+        (b"id,age,height\n\x01\xe9,1,1\n", r"p\.csv, line 2: is not UTF-8 text"),
+        (b"id,age,height\n\x81,1,1\n", r"p\.csv, line 2: is not UTF-8 text"),
+        ("id,age,height\na,1,1\n".encode("utf-16")[:-1], r"p\.csv: cannot be read as UTF-16, is it cut off"),
     ],
 )
 def test_a_csv_that_is_no_plain_utf8_text_is_refused(tmp_path, content, message):
@@ -157,11 +164,11 @@ def test_a_csv_keeps_what_a_cell_holds(tmp_path):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"age": [1.5]}, "column 'age', row 1: 1.5 is not of type Int64"),
-        ({"age": [2.0**80]}, "column 'age', row 1: .* is not of type Int64"),
-        ({"age": [True]}, "column 'age' holds Boolean, expected Int64"),
-        ({"age": [{"n": 1}]}, r"column 'age' holds Struct.*, expected Int64"),
-        ({"id": [["a"]]}, r"column 'id' holds List\(String\), expected String"),
+        ({"age": [1.5]}, "column 'age', row 1: 1.5, expected whole numbers"),
+        ({"age": [2.0**80]}, "column 'age', row 1: .*, expected whole numbers"),
+        ({"age": [True]}, "column 'age' holds yes or no, expected whole numbers"),
+        ({"age": [{"n": 1}]}, r"column 'age' holds objects, expected whole numbers"),
+        ({"id": [["a"]]}, "column 'id' holds lists, expected text"),
     ],
 )
 def test_a_parquet_value_is_never_bent_to_the_type_it_should_have(tmp_path, values, message):

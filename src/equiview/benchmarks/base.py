@@ -68,8 +68,8 @@ class Benchmark:
         for table, frame in self.tables.items():
             if table not in self.schemas:
                 raise InputError(
-                    f"benchmark {self.name!r}: table {table!r} has no schema; add it as "
-                    f"schemas={{{table!r}: Schema(...)}}"
+                    f"benchmark {self.name!r}: table {table!r} has no schema; a benchmark says of each "
+                    "of its tables which columns it has"
                 )
             source = f"benchmark {self.name!r}, table {table!r}"
             checked[table] = _in_known_languages(self.schemas[table].check(frame, source), source)
@@ -191,7 +191,7 @@ def same_attribute(images: Items, texts: Items, name: str) -> Relevance:
     >>> same_attribute(images, Items("text", texts), "concept").counts.tolist()
     [1, 0]
     """
-    image_rows = pl.DataFrame({name: images.attribute(name)}).with_row_index("image")
-    text_rows = pl.DataFrame({name: texts.attribute(name)}).with_row_index("text")
+    image_rows = pl.DataFrame({name: images.labels(name)}).with_row_index("image")
+    text_rows = pl.DataFrame({name: texts.labels(name)}).with_row_index("text")
     pairs = image_rows.join(text_rows, on=name, maintain_order="left")
     return Relevance.from_pairs(pairs["image"], pairs["text"], n_queries=len(images), n_items=len(texts))

@@ -2,34 +2,37 @@
 
 Next to FILE, or where the options say:
 
-- `items=` `items.csv` or `.parquet`: `item_id` (or `id`), `language`; if known `text`, `tier`, and `image_id`
+- `items=` `items.csv`: `item_id` (or `id`), `language`; if known `text`, `tier`, and `image_id`
   or `query_id`, the query that the item is relevant to;
 - `qrels=` `qrels.txt` or `FILE.qrels`: TREC judgements (`query 0 item relevance`), needed if the items do
   not say what they are relevant to;
-- `queries=` `queries.csv` or `.parquet`: `query_id` (or `id`) and, if there are pictures, `path`; by default
+- `queries=` `queries.csv`: `query_id` (or `id`) and, if there are pictures, `path`; by default
   the queries that an item is relevant to.
+
+`keep=NA` keeps NA as a label (`folder:DIR`). Tables may be in any form that `equiview.io.tables` reads.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
 
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
-from equiview.benchmarks.folder import ANY, image_table
+from equiview.benchmarks.folder import KEEP, image_table, kept_labels
 from equiview.benchmarks.release import seek
 from equiview.data.arguments import split_argument
-from equiview.data.items import TEXTS, Items
+from equiview.data.items import ANY, TEXTS, Items
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.files import read_lines
 from equiview.io.notices import notice
-from equiview.io.tables import Column, Schema, read_table
+from equiview.io.tables import Column, Schema, read_table, table_named
 
-OPTIONS = ("items", "qrels", "queries", "depth", "partial")
+OPTIONS = ("items", "qrels", "queries", KEEP, "depth", "partial")
 
 
 @benchmark("run", usage=("run:FILE",), about="items, languages and judgements next to a finished run")
@@ -39,9 +42,10 @@ def finished(argument: str) -> Benchmark:
     if not name:
         raise InputError("benchmark 'run' needs the file of a run: run:FILE")
     run = Path(name).expanduser()
-    texts = _items(_items_file(run, options))
+    kept = kept_labels(options)
+    texts = replace(_items(_items_file(run, options)), kept=kept)
     pairs = _judgements(run, options, texts)
-    images = _queries(run, options, pairs)
+    images = replace(_queries(run, options, pairs), kept=kept)
     rows = {}
     for column, items in (("query_id", images), ("item_id", texts)):
         rows[column] = items.rows_of(pairs[column])
@@ -67,15 +71,17 @@ def finished(argument: str) -> Benchmark:
     )
 
 
-def _file(run: Path, options: dict[str, str], name: str, *patterns: str) -> Path | None:
-    """The file that the option `name` names, or the first of `patterns` next to the run."""
-    return Path(options[name]).expanduser() if name in options else seek(run.parent, *patterns)
+def _table(run: Path, options: dict[str, str], name: str) -> Path | None:
+    """The table that the option `name` names, or the one of that name next to the run."""
+    return Path(options[name]).expanduser() if name in options else table_named(run.parent, name)
 
 
 def _items_file(run: Path, options: dict[str, str]) -> Path:
-    path = _file(run, options, "items", "items.parquet", "items.csv")
+    path = _table(run, options, "items")
     if path is None:
-        raise InputError(f"{run.parent}: holds no items.parquet nor items.csv; name it: run:{run},items=FILE")
+        raise InputError(
+            f"{run.parent}: holds no items.csv nor another such table; name it: run:{run},items=FILE"
+        )
     return path
 
 
@@ -90,7 +96,7 @@ def _items(path: Path) -> Items:
 
 def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame) -> Items:
     """The queries of `queries.csv`, paths made absolute, or those that some item is relevant to."""
-    path = _file(run, options, "queries", "queries.parquet", "queries.csv")
+    path = _table(run, options, "queries")
     if path is None:
         return Items("image", pairs.select(id="query_id").unique(maintain_order=True), str(run))
     return image_table(path)
@@ -99,11 +105,11 @@ def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame) -> Items:
 def _judgements(run: Path, options: dict[str, str], texts: Items) -> pl.DataFrame:
     """Relevant pairs: query_id, item_id, and the source and row (from 1) that say so."""
     patterns = ("qrels.txt", f"{escape(run.stem)}.qrels", f"{escape(run.name)}.qrels")
-    path = _file(run, options, "qrels", *patterns)
+    path = Path(options["qrels"]).expanduser() if "qrels" in options else seek(run.parent, *patterns)
     if path is None:
         return _judgements_of_items(run, texts)
     rows = []
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_lines(path, saved_anyhow=True), start=1):
         parts = line.split()
         if len(parts) != 4 or not re.fullmatch(r"-?[0-9]{1,9}", parts[3]):
             raise InputError(f"{path}, line {number}: expected `query 0 item relevance`, got {line[:60]!r}")

@@ -1,34 +1,41 @@
 """`folder:DIR`: the user's images and texts, as two tables.
 
-`images.csv` (or .parquet) has `id` and, if there are pictures, `path` (relative to the folder). In a Parquet
-file they may be bytes in `picture`, or in `image` as Hugging Face's `datasets` writes them. `texts.csv` (or
-.parquet) has `id`, `text`, `language` and `image_id`; names of what images show have `concept` instead, and
-are of all images of that `concept`. Every further column is an attribute.
+`images.csv` has `id` and, if there are pictures, `path` (relative to the folder). In a Parquet file they may
+be bytes in `picture`, or in `image` as Hugging Face's `datasets` writes them. `texts.csv` has `id`, `text`,
+`language` and `image_id`; names of what images show have `concept` instead, and are of all images of that
+`concept`. Every further column is an attribute. Tables may be in any form that `equiview.io.tables` reads.
 """
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_attribute, same_image
-from equiview.data.items import IMAGES, TEXTS, Items, with_pictures
+from equiview.data.arguments import split_argument
+from equiview.data.items import ANY, IMAGES, TEXTS, Items, with_pictures
 from equiview.errors import InputError
-from equiview.io.tables import Schema, read_table
+from equiview.io.tables import TABLES, read_table, table_named
 
-ANY = Schema("any", ())
-"""A table of which nothing is expected yet."""
+KEEP = "keep"
+"""The option that names labels that look like missing values and are none, between plus signs."""
 
 
 @benchmark("folder", usage=("folder:DIR",), about="your own images and texts, as tables in a folder")
 def folder(argument: str) -> Benchmark:
-    """Read the tables of a folder; InputError names the file, column and row that is wrong."""
-    if not argument:
+    """Read the tables of a folder; InputError names the file, column and row that is wrong.
+
+    `folder:DIR,keep=NA` keeps NA as a label, such as the country's code of Namibia.
+    """
+    name, options = split_argument(argument, "folder", (KEEP,))
+    if not name:
         raise InputError("benchmark 'folder' needs a folder: folder:DIR")
-    place = Path(argument).expanduser()
-    return of_items(f"folder:{place.name}", read_images(place), read_texts(place))
+    place, kept = Path(name).expanduser(), kept_labels(options)
+    images, texts = replace(read_images(place), kept=kept), replace(read_texts(place), kept=kept)
+    return of_items(f"folder:{place.name}", images, texts)
 
 
 def of_tables(images: pl.DataFrame, texts: pl.DataFrame, name: str = "tables") -> Benchmark:
@@ -52,6 +59,15 @@ def of_items(name: str, images: Items, texts: Items) -> Benchmark:
         relevance=same_attribute(images, texts, "concept") if names else same_image(images, texts),
         about="images and texts of the user's own",
     )
+
+
+def kept_labels(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The labels that the option `keep` names.
+
+    >>> kept_labels({"keep": "NA+n/a"}), kept_labels({})
+    (('NA', 'n/a'), ())
+    """
+    return tuple(sorted(filter(None, options.get(KEEP, "").split("+"))))
 
 
 def read_images(place: Path) -> Items:
@@ -79,11 +95,9 @@ def read_texts(place: Path) -> Items:
 
 
 def table_in(place: Path, stem: str) -> Path:
-    """The `.parquet` or `.csv` file of that stem; InputError if the folder has neither, or both."""
+    """The table of that name, in any form; InputError if the folder has none, or several."""
     if not place.is_dir():
         raise InputError(f"{place}: no such folder")
-    paths = [path for path in (place / f"{stem}.parquet", place / f"{stem}.csv") if os.path.lexists(path)]
-    if len(paths) != 1:
-        which = "both" if paths else "neither"
-        raise InputError(f"{place}: holds {which} of {stem}.csv and {stem}.parquet; it needs exactly one")
-    return paths[0]
+    if (path := table_named(place, stem)) is None:
+        raise InputError(f"{place}: holds no {stem}.csv, nor one that ends in {', '.join(TABLES[1:])}")
+    return path

@@ -19,14 +19,13 @@ from equiview.benchmarks.release import (
     Release,
     id_field,
     optional_text,
-    read_json_lines,
     text_field,
     texts_field,
 )
 from equiview.data.items import Items, with_pictures
 from equiview.data.languages import read_language
 from equiview.errors import InputError
-from equiview.io.files import plain_name
+from equiview.io.files import plain_name, read_json_lines
 from equiview.io.tables import Column, Schema, read_table
 
 KNOWRECALL = Release(

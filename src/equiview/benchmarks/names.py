@@ -61,9 +61,10 @@ def prompts_of_names(benchmark: Benchmark) -> Prompts | None:
     texts = benchmark.texts
     if texts is None or not are_names(texts) or "concept" not in benchmark.images.table.columns:
         return None
-    shown = benchmark.images.table["concept"].drop_nulls().unique(maintain_order=True)
+    shown = benchmark.images.labels("concept").drop_nulls().unique(maintain_order=True)
     table = (
-        texts.table.filter(pl.col("concept").is_in(shown.implode()))
+        texts.table.with_columns(texts.labels("concept"))
+        .filter(pl.col("concept").is_in(shown.implode()))
         .select("language", "text", paraphrase=pl.lit("name"), value="concept", checked=pl.lit(""))
         .unique(["language", "value"], keep="first", maintain_order=True)
     )

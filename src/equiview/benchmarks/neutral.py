@@ -66,7 +66,7 @@ def shipped_neutral_prompts() -> pl.DataFrame:
 
 
 def read_neutral_prompts(path: Path) -> pl.DataFrame:
-    """Prompts of a user: one of `PRESETS`, a `.toml` file of templates and concepts, or a .csv or .parquet.
+    """Prompts of a user: one of `PRESETS`, a `.toml` file of templates and concepts, or a table.
 
     >>> read_neutral_prompts(Path("berg"))["text"][0]
     'This is the face of a good person'

@@ -66,7 +66,7 @@ def _labelled(images: Items) -> Items:
 
 def _read(items: Items, name: str) -> pl.Series:
     """A column of labels, cleaned; InputError for one that is missing."""
-    labels = checked_labels(items.attribute(name), items.source, ())
+    labels = items.labels(name)
     if labels.null_count():
         row = labels.is_null().arg_true()[0]
         raise InputError(
@@ -94,7 +94,9 @@ def _shown(images: Items) -> list[list[str]] | None:
     if column.dtype != pl.List(pl.String):
         column = column.cast(pl.String).str.split(";")
     rows = pl.DataFrame({"row": range(len(column)), "shows": column}).explode("shows")
-    rows = rows.with_columns(checked_labels(rows["shows"], images.source, ())).drop_nulls()
+    rows = rows.with_columns(
+        checked_labels(rows["shows"], images.source, (), kept=images.kept or ())
+    ).drop_nulls()
     shown: list[list[str]] = [[] for _ in range(len(column))]
     for row, name in rows.iter_rows():
         shown[row].append(name)

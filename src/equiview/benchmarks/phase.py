@@ -25,9 +25,10 @@ from equiview.benchmarks.release import (
     text_field,
     text_items,
 )
-from equiview.data.labels import check_spellings, cleaned
+from equiview.data.labels import check_spellings
 from equiview.errors import InputError
 from equiview.io.files import parse_json, read_json
+from equiview.io.spelling import cleaned
 from equiview.io.tables import Column, Schema
 
 PHASE = Release(

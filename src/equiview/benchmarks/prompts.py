@@ -34,9 +34,9 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.data.fields import LanguageLabel
-from equiview.data.labels import cleaned
 from equiview.errors import InputError
 from equiview.io.files import content_of
+from equiview.io.spelling import cleaned
 from equiview.io.toml import parse_toml_as
 from equiview.text.scripts import scripts_of, share_in
 

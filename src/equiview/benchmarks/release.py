@@ -21,7 +21,7 @@ from equiview.data.arguments import number_option, split_argument
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
 from equiview.errors import InputError
-from equiview.io.files import is_file, parse_json, plain_name, read_lines
+from equiview.io.files import KINDS, is_file, kind_of, plain_name, read_lines
 from equiview.io.notices import notice
 from equiview.io.tables import Schema
 
@@ -155,23 +155,12 @@ def read_lines_of(images: Sequence[str], reference: Path, path: Path) -> list[st
     return lines
 
 
-def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number from 1, object) for each line of a JSON Lines file."""
-    for row, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            continue
-        content = parse_json(line, f"{path}, line {row}")
-        if not isinstance(content, dict):
-            raise InputError(f"{path}, line {row}: holds {_kind(content)}; expected an object")
-        yield row, content
-
-
 def entries(content: Any, name: str, path: Path, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (`PATH, WHAT NUMBER`, entry) for each object of the list `name` in the content of a JSON file."""
     for number, entry in enumerate(list_field(content, name, str(path)), start=1):
         where = f"{path}, {what} {number}"
         if not isinstance(entry, dict):
-            raise InputError(f"{where}: is {_kind(entry)}; expected an object")
+            raise InputError(f"{where}: is {kind_of(entry)}; expected an object")
         yield where, entry
 
 
@@ -179,7 +168,7 @@ def entries(content: Any, name: str, path: Path, what: str) -> Iterator[tuple[st
 def field(content: Any, name: str, where: str) -> Any:
     """One field of an object that was read; InputError names the place that lacks it."""
     if not isinstance(content, Mapping):
-        raise InputError(f"{where}: is {_kind(content)}; expected an object with field {name!r}")
+        raise InputError(f"{where}: is {kind_of(content)}; expected an object with field {name!r}")
     if name not in content:
         known = ", ".join(list(content)[:8]) or "no field"
         raise InputError(f"{where}: field {name!r} is missing; found: {known}")
@@ -195,7 +184,7 @@ def id_field(content: Any, name: str, where: str) -> str:
     """A field that names something, by a text or a whole number, as text."""
     value = field(content, name, where)
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise InputError(f"{where}: field {name!r} is {_kind(value)}; expected a text or a whole number")
+        raise InputError(f"{where}: field {name!r} is {kind_of(value)}; expected a text or a whole number")
     return str(value)
 
 
@@ -269,17 +258,9 @@ def numbers(values: Any, n: int, what: str, where: str) -> list[float]:
     raise InputError(f"{where}: {what} {values!r} is not {n} numbers")
 
 
-_KINDS = {str: "a text", list: "a list", dict: "an object", bool: "a truth value", int: "a number",
-          float: "a number", type(None): "null"}  # fmt: skip
-
-
-def _kind(value: Any) -> str:
-    return _KINDS[type(value)]
-
-
 def _of_kind(value: Any, kind: type, name: str, where: str) -> Any:
     if not isinstance(value, kind):
-        raise InputError(f"{where}: field {name!r} is {_kind(value)}; expected {_KINDS[kind]}")
+        raise InputError(f"{where}: field {name!r} is {kind_of(value)}; expected {KINDS[kind]}")
     return value
 
 

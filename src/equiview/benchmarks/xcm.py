@@ -17,6 +17,7 @@ import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
 from equiview.benchmarks.release import Release, files_by_stem, optional_text
+from equiview.benchmarks.snapshots import PAGES, snapshot
 from equiview.benchmarks.trials import ROLES, SCHEMA, with_languages
 from equiview.data.countries import languages_of
 from equiview.data.items import Items, with_pictures
@@ -71,7 +72,8 @@ METADATA = Schema(
 )
 def xcm(argument: str) -> Benchmark:
     """Read the release; InputError says what is missing, in which file and row."""
-    place = _from_hub() if argument == "hub" else RELEASE.open(argument)[0]
+    repository = RELEASE.source.removeprefix(f"{PAGES}/")
+    place = snapshot(repository, None, "3xcm:hub") if argument == "hub" else RELEASE.open(argument)[0]
     trials, metadata = _read(place, "benchmark", TRIALS), _read(place, "image_metadata", METADATA)
     images, texts = _images(place, metadata), _texts(metadata)
     for prefix in ("query", *PREFIX.values()):
@@ -107,21 +109,6 @@ def xcm(argument: str) -> Benchmark:
         tables={"trials": with_languages(table, images)},
         schemas={"trials": SCHEMA},
     )
-
-
-def _from_hub() -> Path:
-    """The release as the Hugging Face hub has it, downloaded once to the hub's own cache."""
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        raise InputError("3xcm:hub needs huggingface_hub: pip install 'equiview[hf]'") from None
-    try:
-        return Path(snapshot_download(RELEASE.source.partition("/datasets/")[2], repo_type="dataset"))
-    except Exception as error:  # errors of the hub's library, of its HTTP client and of the system
-        reason = " ".join(str(error).split())[:160]
-        raise InputError(
-            f"3xcm:hub: the hub cannot be reached or refuses ({reason}); 3xcm:DIR reads a copy"
-        ) from None
 
 
 def _read(place: Path, name: str, schema: Schema) -> pl.DataFrame:

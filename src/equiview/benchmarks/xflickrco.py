@@ -13,12 +13,12 @@ from equiview.benchmarks.release import (
     Release,
     id_field,
     image_items,
-    read_json_lines,
     text_field,
     text_items,
     texts_field,
 )
 from equiview.errors import InputError
+from equiview.io.files import read_json_lines
 from equiview.io.notices import notice
 
 XFLICKRCO = Release(

@@ -18,7 +18,6 @@ from equiview.benchmarks.base import Benchmark, benchmark
 from equiview.benchmarks.release import (
     Release,
     image_items,
-    read_json_lines,
     text_field,
     text_items,
     texts_field,
@@ -26,6 +25,7 @@ from equiview.benchmarks.release import (
 from equiview.data.items import Items
 from equiview.data.languages import languages
 from equiview.errors import InputError
+from equiview.io.files import read_json_lines
 
 XM3600 = Release(
     name="xm3600",
@@ -58,6 +58,11 @@ def xm3600(argument: str) -> Benchmark:
     if translators:
         by = texts.ids.replace_strict(translators, default=None, return_dtype=pl.String)
         texts = Items("text", texts.table.with_columns(translated_by=by), texts.source)
+    return pool_of(images, texts)
+
+
+def pool_of(images: Items, texts: Items) -> Benchmark:
+    """The benchmark of images and the captions of all of them, wherever they were read."""
     n_languages = texts.table["language"].n_unique()
     part = "" if (len(images), n_languages) == (IMAGES, LANGUAGES) else ", a part of the release"
     about = f"{len(images):,} images, {len(texts):,} captions in {n_languages} languages{part}"

@@ -33,4 +33,8 @@ class Rejected:
 def read_decisions(path: Path) -> pl.DataFrame:
     """The decisions of an export, with the items' names as they were before a spreadsheet was minded."""
     table = read_table(path, DECISIONS)
-    return table.with_columns(without_apostrophe(table["item"])) if path.suffix == ".csv" else table
+    return (
+        table.with_columns(without_apostrophe(table["item"]))
+        if path.suffix.lower() in (".csv", ".tsv")
+        else table
+    )

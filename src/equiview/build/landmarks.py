@@ -1,6 +1,6 @@
 """The input of builders: places, each with pictures, names, and an encyclopedia's article.
 
-    DIR/landmarks.csv, .parquet or .jsonl     one row a place, columns as in `LANDMARKS`
+    DIR/landmarks.csv or another table        one row a place, columns as in `LANDMARKS`
     DIR/images/LANDMARK_ID/                   its pictures, in the order of their names
     DIR/articles/LANDMARK_ID.txt              its English article; only KnowRecall needs it
 
@@ -16,14 +16,13 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.release import read_json_lines
 from equiview.data.languages import language_label, region_languages
 from equiview.errors import InputError
-from equiview.io.files import content_of, is_file
+from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
 from equiview.io.hashes import hash_files
 from equiview.io.progress import Progress
-from equiview.io.tables import Column, Schema, read_table
+from equiview.io.tables import TABLES, Column, Schema, read_table, table_named
 from equiview.making.card import Input
 
 LANDMARKS = Schema(
@@ -37,7 +36,6 @@ LANDMARKS = Schema(
     ),
 )
 TITLE = "title_"
-KINDS = ("csv", "parquet", "jsonl")
 PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 
 
@@ -61,11 +59,10 @@ class Landmark:
 
 def read_landmarks(place: Path) -> list[Landmark]:
     """The places of a folder; InputError for a table that is missing or wrong, naming file and row."""
-    paths = [place / f"landmarks.{kind}" for kind in KINDS if is_file(place / f"landmarks.{kind}")]
-    if not paths:
-        raise InputError(f"{place}: holds no landmarks.csv, landmarks.parquet nor landmarks.jsonl")
-    path = paths[0]
-    table = _table(path)
+    path = table_named(place, "landmarks")
+    if path is None:
+        raise InputError(f"{place}: holds no landmarks.csv, nor one that ends in {', '.join(TABLES[1:])}")
+    table = read_table(path, LANDMARKS)
     if not len(table):
         raise InputError(f"{path}: holds no place; at least one is needed")
     titled = [language_label(name.removeprefix(TITLE)) for name in table.columns if name.startswith(TITLE)]
@@ -105,13 +102,6 @@ def article_of(landmark: Landmark, place: Path) -> str:
     if not text:
         raise InputError(f"{path}: is empty; every place needs an article, or leave its row out")
     return text
-
-
-def _table(path: Path) -> pl.DataFrame:
-    if path.suffix != ".jsonl":
-        return read_table(path, LANDMARKS)
-    rows = [row for _, row in read_json_lines(path)]
-    return LANDMARKS.check(pl.DataFrame(rows, infer_schema_length=None, strict=False), str(path))
 
 
 def _landmark(row: Mapping[str, str | float | None], place: Path) -> Landmark:

@@ -12,8 +12,8 @@ from importlib.resources import files
 
 import polars as pl
 
-from equiview.data.labels import cleaned
 from equiview.errors import InputError
+from equiview.io.spelling import cleaned
 
 
 @cache

@@ -146,7 +146,7 @@ class Estimates:
         table = SCHEMA.check(table, self.source)
         for name, dtype in table.drop(BASE).schema.items():
             if dtype not in (pl.String, pl.Null):
-                raise InputError(f"{self.source}: column {name!r} holds {dtype}; what a row is about is text")
+                raise InputError(f"{self.source}: column {name!r} holds no text; what a row is about is text")
         object.__setattr__(self, "table", table)
 
     def __len__(self) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from equiview.data.labels import checked_labels
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 SMALL = 8192
 """Bytes up to which an encoded picture is its own thumbnail."""
 
+ATTRIBUTES = (
+    *("image_id", "query_id", "item_id", "landmark_id", "image", "slot", "split", "locale", "language"),
+    *("tier", "concept", "shows", "country", "region", "income_quartile"),
+    *("gender", "race", "age", "skin", "group"),
+)
+"""Columns of images and texts, beyond those that they must have, that benchmarks and audits look for."""
 IMAGES = Schema(
     "images",
     (
@@ -34,6 +41,7 @@ IMAGES = Schema(
         Column("path", pl.String, "file of the picture", nullable=True, optional=True),
         Column("picture", pl.Binary, "the encoded picture itself", nullable=True, optional=True),
     ),
+    ATTRIBUTES,
 )
 TEXTS = Schema(
     "texts",
@@ -42,7 +50,10 @@ TEXTS = Schema(
         Column("text", pl.String, "the text"),
         Column("language", pl.String, "its language, as an ISO 639 code such as 'sw'"),
     ),
+    tuple(name for name in ATTRIBUTES if name != "language"),
 )
+ANY = Schema("any", (), tuple({**IMAGES.dtypes, **TEXTS.dtypes, **dict.fromkeys(ATTRIBUTES)}))
+"""A table of images or texts of which nothing is expected yet."""
 
 
 def with_pictures(table: pl.DataFrame) -> pl.DataFrame:
@@ -76,12 +87,15 @@ class Items:
     `table` has `id`, and for texts `text` and `language`, for images `picture` (encoded bytes) or `path`;
     every further column is an attribute (tier, country, concept, group, ...). Images without a stored picture
     may be drawn when they are asked for: `draw` takes an id and gives the encoded picture, always the same.
+    `kept` are labels of attributes that stay although they look like missing values, such as Namibia's code
+    NA; None where the user has no way to name any.
     """
 
     kind: Literal["image", "text"]
     table: pl.DataFrame
     source: str = "items"
     draw: Callable[[str], bytes] | None = None
+    kept: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         schema = IMAGES if self.kind == "image" else TEXTS
@@ -122,6 +136,19 @@ class Items:
             raise InputError(f"{self.source}: {self.kind}s have no attribute {name!r}; they have: {names}")
         return self.table[name]
 
+    def labels(self, name: str, unknown: Collection[str] = (), setting: str = "") -> pl.Series:
+        """An attribute as labels of groups, null where none is known.
+
+        InputError for what looks like a missing value, unless it is `kept` or `unknown`, and for two
+        spellings of one label (`equiview.data.labels`). `setting` is what names unknown labels.
+        """
+        keep = (
+            {} if self.kept is None else {"keep": "keep it as a label (keep=NA after the benchmark's name)"}
+        )
+        return checked_labels(
+            self.attribute(name).cast(pl.String), self.source, unknown, setting, kept=self.kept or (), **keep
+        )
+
     def rows_of(self, ids: pl.Series) -> pl.Series:
         """The row number of each id, null for an id that no item has.
 
@@ -136,7 +163,7 @@ class Items:
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Items:
         """The items of these row numbers, in that order."""
-        return Items(self.kind, self.table[np.asarray(rows, dtype=np.int64)], self.source, self.draw)
+        return replace(self, table=self.table[np.asarray(rows, dtype=np.int64)])
 
     @property
     def texts(self) -> list[str]:
@@ -228,7 +255,7 @@ class Items:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of all that the items hold, in order: pictures by content, wherever they are stored."""
-        parts: list[object] = [self.kind]
+        parts: list[object] = [self.kind, *(self.kept or ())]
         hashed = {"path", "picture"} if self.kind == "image" else set()
         known = self.hash_pictures() if hashed else []
         pictures = ["" if isinstance(entry, InputError) else entry.hex() for entry in known]

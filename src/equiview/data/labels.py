@@ -1,20 +1,24 @@
 """Labels that tables give to people and things: one spelling of each, none that stands for a missing value.
 
 A label is read in Unicode's compatibility form (NFKC), without characters that nobody sees and without blanks
-around it. Labels that then still differ by case alone, or by what nobody sees within a word or an emoji, are
-refused with their counts: which of them is meant is not ours to say.
+around it, and a notice says which labels that made one. Labels that then still differ by case alone, or by
+what nobody sees within a word or an emoji, are refused with their counts: which of them is meant is not ours
+to say.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 
 import polars as pl
 
 from equiview.errors import InputError
+from equiview.io.notices import notice
+from equiview.io.spelling import JOINERS, cleaned
 
+SAID = 8
+"""Labels that a notice names."""
 UNKNOWN = ("mixed", "both", "unsure", "disagreement", "unclear", "unknown", "nan")
 """Labels of people that do not say which group an image shows."""
 MISSING = re.compile(
@@ -23,23 +27,6 @@ MISSING = re.compile(
     re.IGNORECASE,
 )
 """What programs and people write where a value is missing."""
-JOINERS = "\u200c\u200d\ufe0f"
-"""Not seen, but part of words and emoji; at the ends of a label they mean nothing."""
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u3164\ufe00-\ufe0f\uffa0]")
-
-
-def cleaned(label: str) -> str:
-    r"""A label as it is read: NFKC, no character that nobody sees, no blank at its ends nor two within.
-
-    >>> [cleaned(label) for label in (" Female\u200b", "ｗｏｍａｎ", "East\u00a0 Asian")]
-    ['Female', 'woman', 'East Asian']
-    """
-    seen = (
-        letter
-        for letter in unicodedata.normalize("NFKC", label)
-        if letter in JOINERS or not (unicodedata.category(letter) == "Cf" or _UNSEEN.match(letter))
-    )
-    return " ".join("".join(seen).split()).strip(JOINERS + " ")
 
 
 def looks_missing(label: str) -> bool:
@@ -65,29 +52,54 @@ def known_labels(labels: pl.Series, unknown: Iterable[str] = UNKNOWN) -> pl.Seri
 
 
 def checked_labels(
-    labels: pl.Series, source: str, unknown: Collection[str] = UNKNOWN, setting: str = ""
+    labels: pl.Series,
+    source: str,
+    unknown: Collection[str] = UNKNOWN,
+    setting: str = "",
+    *,
+    kept: Collection[str] = (),
+    keep: str = "write a group in other words",
 ) -> pl.Series:
     """`known_labels`; InputError for two spellings of one label, and for what looks like a missing value.
+
+    What is `kept` is a label whatever it looks like; `keep` says how a user has it so.
 
     >>> checked_labels(pl.Series("age", ["old", "n/a"]), "faces")
     Traceback (most recent call last):
     ...
-    equiview.errors.InputError: faces, 'age': 'n/a' (1) looks like a missing value; leave the cell empty, \
-or write a group in other words; there are 'n/a' (1), 'old' (1)
+    equiview.errors.InputError: faces, 'age': 'n/a' (1) looks like a missing value; leave the cell \
+empty (first in row 2), or write a group in other words; there are 'n/a' (1), 'old' (1)
+    >>> checked_labels(pl.Series("country", ["NA", "ZA"]), "faces", kept=["NA"]).to_list()
+    ['NA', 'ZA']
     """
     known = known_labels(labels, unknown)
-    source = f"{source}, {labels.name!r}"
+    where = f"{source}, {labels.name!r}"
     counts: dict[str, int] = dict(known.drop_nulls().value_counts().sort(labels.name).iter_rows())
+    stays = {cleaned(label) for label in kept}
     for label, count in counts.items():
-        if looks_missing(label):
+        if looks_missing(label) and label not in stays:
+            row = known.eq(label).fill_null(False).arg_true()[0] + 1
             there = ", ".join(f"{name!r} ({n:,})" for name, n in list(counts.items())[:12])
             named = f", or name it in the setting {setting}" if setting else ""
             raise InputError(
-                f"{source}: {label!r} ({count:,}) looks like a missing value; leave the cell empty{named}, "
-                f"or write a group in other words; there are {there}"
+                f"{where}: {label!r} ({count:,}) looks like a missing value; leave the cell "
+                f"empty (first in row {row}){named}, or {keep}; there are {there}"
             )
-    check_spellings(counts, source)
+    check_spellings(counts, where)
+    _say_what_became_one(labels, known, where)
     return known
+
+
+def _say_what_became_one(labels: pl.Series, known: pl.Series, where: str) -> None:
+    """A notice of labels that were written in several ways, and are one."""
+    pairs = pl.DataFrame({"known": known, "written": labels.cast(pl.String)}).drop_nulls().unique()
+    ways = pairs.group_by("known").agg(pl.col("written").sort()).filter(pl.col("written").list.len() > 1)
+    said = [
+        f"{known!r} is also written {', '.join(ascii(way) for way in written if way != known)}"
+        for known, written in ways.sort("known").iter_rows()
+    ]
+    if said:
+        notice(f"{where}: {'; '.join(said[:SAID])}{'; ...' if len(said) > SAID else ''}; each is one label")
 
 
 def check_spellings(counts: Mapping[str, int], source: str) -> None:
@@ -96,7 +108,8 @@ def check_spellings(counts: Mapping[str, int], source: str) -> None:
     >>> check_spellings({"man": 3, "Man": 1}, "faces.csv, 'gender'")
     Traceback (most recent call last):
     ...
-    equiview.errors.InputError: faces.csv, 'gender': spells one label in two ways: 'man' (3) and 'Man' (1)
+    equiview.errors.InputError: faces.csv, 'gender': spells one label in two ways: 'man' (3) and 'Man' (1); \
+write it in one way
     """
     first: dict[str, str] = {}
     for label in counts:
@@ -106,4 +119,6 @@ def check_spellings(counts: Mapping[str, int], source: str) -> None:
                 f"{repr(name) if name.isascii() else ascii(name)} ({counts[name]:,})"
                 for name in (other, label)
             )
-            raise InputError(f"{source}: spells one label in two ways: {' and '.join(said)}")
+            raise InputError(
+                f"{source}: spells one label in two ways: {' and '.join(said)}; write it in one way"
+            )

@@ -8,6 +8,8 @@ ours, round numbers that give its tiers, and are applied to the other languages.
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import cache
@@ -16,15 +18,22 @@ from typing import Literal, TypeVar
 
 import polars as pl
 
-from equiview.data.labels import check_spellings, cleaned, looks_missing
+from equiview.data.labels import check_spellings, looks_missing
 from equiview.errors import InputError
 from equiview.io.notices import notice
+from equiview.io.spelling import cleaned
 
 Tier = Literal["high", "medium", "low"]
 TIERS: tuple[Tier, ...] = ("high", "medium", "low")
 THRESHOLDS: dict[Tier, float] = {"high": 5.0, "medium": 1.0, "low": 0.0}
 """The least share of the web, in percent, of a language of each tier."""
 
+CODE = re.compile("[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*")
+"""What is written as codes of languages are."""
+UNDETERMINED = ("und", "zxx", "mis")
+"""Codes of ISO 639 that say that no language is known."""
+MAPPED = 12
+"""Languages that a notice names."""
 ALIKE = 3
 """How far apart, as langcodes counts, codes of one language are: Bokmål is 1 from Norwegian, Danish 12."""
 
@@ -99,7 +108,7 @@ def tiers_of(codes: pl.Series, source: str) -> pl.Series:
         raise InputError(
             f"{source}: no tier is known for language {unknown}; add a column 'tier' to the texts that "
             "says high, medium or low for every language, or use ISO 639 codes of languages that CommonCrawl "
-            "counts (equiview.data.languages.web_shares)"
+            "counts"
         )
     return tiers.alias("tier")
 
@@ -165,6 +174,42 @@ def language_label(text: str) -> str:
     return "-".join(filter(None, (code, script, region)))
 
 
+@cache
+def unknown_code(text: str) -> str:
+    """What is wrong with what is written as a code of a language and is none; "" for all else.
+
+    >>> unknown_code("jp")
+    "'jp' is no code of a language, did you mean 'ja'? Write a language of your own in words"
+    >>> unknown_code("POL"), unknown_code("Elvish")
+    ('', '')
+    """
+    label = cleaned(text)
+    if _codes().get(label.casefold()) or not CODE.fullmatch(label):
+        return ""
+    import langcodes
+
+    with suppress(ValueError):
+        if langcodes.Language.get(label).is_valid():
+            return ""
+    near = _nearest(re.split("[-_]", label.casefold())[0])
+    meant = f", did you mean {near!r}? Write" if near else "; write"
+    return f"{text!r} is no code of a language{meant} a language of your own in words"
+
+
+def _nearest(code: str) -> str:
+    """The code of a language that may have been meant: itself, its country's, one that looks alike, or ""."""
+    import langcodes
+
+    known = _codes()
+    if len(code) == 2 and code not in known:
+        spoken = langcodes.Language.get(f"und-{code}").maximize().language
+        if spoken in known and spoken != "en":  # which is said of no country as well
+            return known[spoken]
+    like = [other for other in known if other.isascii() and len(other) < 4 and other[0] == code[0]]
+    near = [code] if code in known else difflib.get_close_matches(code, like, n=1, cutoff=0.5)
+    return known[near[0]] if near else ""
+
+
 def read_language(text: str, source: str = "") -> str:
     """`language_label`, with a notice where that is not what was written."""
     label = language_label(text)
@@ -176,18 +221,24 @@ def read_language(text: str, source: str = "") -> str:
 def read_languages(labels: pl.Series, source: str) -> pl.Series:
     """Every language of a column by its label; a notice says which were written otherwise.
 
-    InputError for what looks like a missing value, and for unknown languages that differ by case alone.
+    InputError for what looks like a missing value, for a code that is none, with its row, and for unknown
+    languages that differ by case alone.
 
     >>> read_languages(pl.Series(["fr", "fra", "sw"]), "texts.csv").to_list()
     ['fr', 'fr', 'sw']
     """
     counts: dict[str, int] = dict(labels.drop_nulls().value_counts(sort=True).iter_rows())
     for label, count in counts.items():
-        if looks_missing(label):
+        if looks_missing(label) or cleaned(label).casefold() in UNDETERMINED:
             raise InputError(
                 f"{source}, column {labels.name!r}: {label!r} ({count:,}) looks like a missing value; say "
                 f"the language or leave these rows out; there are {', '.join(list(counts)[:8])}"
             )
+    for label, count in counts.items():
+        if wrong := unknown_code(label):
+            row = labels.eq(label).fill_null(False).arg_true()[0] + 1
+            more = f", and {count - 1:,} more" if count > 1 else ""
+            raise InputError(f"{source}, column {labels.name!r}, row {row}{more}: {wrong}")
     read = {label: language_label(label) for label in counts}
     check_spellings(
         {read[label]: count for label, count in counts.items()}, f"{source}, column {labels.name!r}"
@@ -195,8 +246,9 @@ def read_languages(labels: pl.Series, source: str) -> pl.Series:
     other = {label: code for label, code in read.items() if label != code}
     if not other:
         return labels
-    said = ", ".join(f"{label!r} as {code!r}" for label, code in sorted(other.items())[:8])
-    notice(f"{source}: names of languages are read by their codes: {said}")
+    said = ", ".join(f"{label!r} as {code!r}" for label, code in sorted(other.items())[:MAPPED])
+    more = f" and {len(other) - MAPPED} more" if len(other) > MAPPED else ""
+    notice(f"{source}: names of languages are read by their codes: {said}{more}")
     return labels.replace(other)
 
 

@@ -14,10 +14,12 @@ import re
 import stat
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from equiview.errors import InputError
+from equiview.io.encodings import not_utf8, text_of
 
 
 def is_file(path: Path, *, linked: bool = True) -> bool:
@@ -92,10 +94,11 @@ def content_of(path: Path) -> bytes:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def read_lines(path: Path) -> list[str]:
+def read_lines(path: Path, *, saved_anyhow: bool = False) -> list[str]:
     """The lines of a text file, plain or .gz, without line ends.
 
-    InputError if it is not UTF-8 text, and for a NUL character, naming the line.
+    InputError if it is not UTF-8 text, and for a NUL character, naming the line. A file that people write may
+    be `saved_anyhow`: in UTF-16 or cp1252 as well (`equiview.io.encodings`).
     """
     content = content_of(path)
     if path.suffix == ".gz":
@@ -104,30 +107,42 @@ def read_lines(path: Path) -> list[str]:
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{path}: cannot be read, is it cut off? ({error})") from None
     try:
-        # Only line feeds end lines: a caption may hold other characters at which Python would split.
-        lines = content.decode("utf-8-sig").split("\n")
+        text = text_of(content, str(path)) if saved_anyhow else content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise not_utf8(content, str(path)) from None
-    if b"\0" in content:
-        row = content[: content.index(b"\0")].count(b"\n") + 1
+    if "\0" in text:
+        row = text[: text.index("\0")].count("\n") + 1
         raise InputError(f"{path}, line {row}: holds a NUL character; is it a text file?")
+    # Only line feeds end lines: a caption may hold other characters at which Python would split.
+    lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
 
 
-def not_utf8(content: bytes, source: str) -> InputError:
-    r"""Say in which line bytes that are no UTF-8 text go wrong.
+def read_json_lines(path: Path, *, saved_anyhow: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number from 1, object) for each line of a JSON Lines file; blank lines are left out."""
+    for row, line in enumerate(read_lines(path, saved_anyhow=saved_anyhow), start=1):
+        if not line.strip():
+            continue
+        content = parse_json(line, f"{path}, line {row}")
+        if not isinstance(content, dict):
+            raise InputError(f"{path}, line {row}: holds {kind_of(content)}; expected an object")
+        yield row, content
 
-    >>> print(not_utf8(b"a\nb\xff", "x.txt"))
-    x.txt, line 2: is not UTF-8 text (invalid start byte); save it as UTF-8
+
+KINDS = {str: "a text", list: "a list", dict: "an object", bool: "a truth value", int: "a number",
+         float: "a number", type(None): "null"}  # fmt: skip
+"""What the values of JSON are called."""
+
+
+def kind_of(value: Any) -> str:
+    """What a value of JSON is called.
+
+    >>> kind_of([1]), kind_of(True)
+    ('a list', 'a truth value')
     """
-    try:
-        content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        return InputError(f"{source}, line {line}: is not UTF-8 text ({error.reason}); save it as UTF-8")
-    raise AssertionError(f"{source} is UTF-8 text")
+    return KINDS[type(value)]
 
 
 def read_json(path: Path) -> Any:

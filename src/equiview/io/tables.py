@@ -1,35 +1,36 @@
 """Tables on disk: schemas that are checked on reading, and writes that are whole or absent.
 
+A table is CSV, whatever divides its cells, JSON Lines or Parquet; what it holds is read as the same.
+
 A schema violation names the file, the column and the first wrong row, which is what a person needs to correct
 it. Writing goes to a temporary name in the same folder and is renamed when complete.
 """
 
 from __future__ import annotations
 
-import csv
 import errno
 import hashlib
 import os
 import re
 import tempfile
 import threading
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import polars as pl
 
 from equiview.errors import InputError
-from equiview.io.files import not_utf8, readable
+from equiview.io.delimited import column_names, read_delimited
+from equiview.io.files import readable
+from equiview.io.notices import notice
+from equiview.io.records import read_records
+from equiview.io.spelling import folded
 
-GZIP = b"\x1f\x8b"
-"""What a file compressed with gzip begins with."""
-TOGETHER = 50_000
-"""Rows of a CSV file that are held as Python's strings at a time."""
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+"""How the names of files end that are read as tables."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,9 @@ class Column:
 class Schema:
     """The columns a table must have. Further columns are attributes and are kept as they are.
 
+    A column is known by its name in any case, be there blanks, hyphens or underscores in it or not: `Image
+    ID` is `image_id`. So are those of `also`, which somebody will look for, and which are not checked.
+
     >>> schema = Schema("people", (Column("id", pl.String, "who", unique=True),))
     >>> schema.check(pl.DataFrame({"id": ["a", "a"]}), "people.csv")
     Traceback (most recent call last):
@@ -57,6 +61,7 @@ class Schema:
 
     name: str
     columns: tuple[Column, ...]
+    also: tuple[str, ...] = ()
 
     @property
     def dtypes(self) -> dict[str, pl.DataType | type[pl.DataType]]:
@@ -72,6 +77,7 @@ class Schema:
 
         Rows are counted from 1, as a person counts them, the header left out.
         """
+        frame = self._renamed(frame, source)
         for column in self.columns:
             if column.name not in frame.columns:
                 if column.optional:
@@ -84,6 +90,21 @@ class Schema:
         first = [column.name for column in self.columns if column.name in frame.columns]
         return frame.select(*first, *(name for name in frame.columns if name not in first))
 
+    def _renamed(self, frame: pl.DataFrame, source: str) -> pl.DataFrame:
+        """The table with the columns that are known by the names that they have here."""
+        known = {folded(name): name for name in (*(column.name for column in self.columns), *self.also)}
+        found: dict[str, str] = {}
+        for written in frame.columns:
+            name = known.get(folded(written))
+            if name is None:
+                continue
+            if name in found:
+                raise InputError(
+                    f"{source}: columns {found[name]!r} and {written!r} are both read as {name!r}; rename one"
+                )
+            found[name] = written
+        return frame.rename({written: name for name, written in found.items() if written != name})
+
 
 def schemas(**tables: tuple[Column, ...]) -> dict[str, Schema]:
     """A schema for each table, by its name."""
@@ -91,36 +112,80 @@ def schemas(**tables: tuple[Column, ...]) -> dict[str, Schema]:
 
 
 def _checked(series: pl.Series, column: Column, source: str) -> pl.Series:
+    where = f"{source}: column {column.name!r}"
+    wanted = _called(column.dtype)
     if not _convertible(series.dtype, column.dtype):
-        raise InputError(f"{source}: column {column.name!r} holds {series.dtype}, expected {column.dtype}")
+        raise InputError(f"{where} holds {_called(series.dtype)}, expected {wanted}")
+    if series.dtype == pl.String and column.dtype.is_numeric():
+        series = _with_points(series.str.strip_chars(), where)
     try:
         cast = series.cast(column.dtype, strict=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise InputError(
-            f"{source}: column {column.name!r} holds {series.dtype}, expected {column.dtype}"
-        ) from None
+        raise InputError(f"{where} holds {_called(series.dtype)}, expected {wanted}") from None
     bad = cast.is_null() & series.is_not_null()
     if series.dtype.is_float() and cast.dtype.is_integer():
         bad |= series != series.floor()  # 1.5 is no rank, and must not become one
     if bad.any():
         row = bad.arg_true()[0]
-        raise InputError(
-            f"{source}: column {column.name!r}, row {row + 1}: {series[row]!r} is not of type {column.dtype}"
-        )
+        raise InputError(f"{where}, row {row + 1}: {series[row]!r}, expected {wanted}")
     if not column.nullable and cast.null_count():
         row = cast.is_null().arg_true()[0]
-        raise InputError(f"{source}: column {column.name!r}, row {row + 1}: empty; every row needs a value")
+        raise InputError(f"{where}, row {row + 1}: empty; every row needs a value")
     if not column.nullable and cast.dtype.is_float() and cast.is_nan().any():
         row = cast.is_nan().arg_true()[0]
-        raise InputError(f"{source}: column {column.name!r}, row {row + 1}: nan; every row needs a number")
+        raise InputError(f"{where}, row {row + 1}: nan; every row needs a number")
     if column.unique and cast.n_unique() != len(cast):
         value = cast.filter(cast.is_duplicated())[0]
         first, second = (cast == value).arg_true()[:2]
         raise InputError(
-            f"{source}: column {column.name!r} repeats {value!r} in rows {first + 1} and {second + 1}; "
-            "it must be distinct"
+            f"{where} repeats {value!r} in rows {first + 1} and {second + 1}; it must be distinct"
         )
     return cast
+
+
+def _called(dtype: pl.DataType | type[pl.DataType]) -> str:
+    """What a person calls the values of a type.
+
+    >>> _called(pl.Int32), _called(pl.List(pl.String))
+    ('whole numbers', 'lists')
+    """
+    kinds = (
+        ("text", dtype == pl.String),
+        ("whole numbers", dtype.is_integer()),
+        ("numbers", dtype.is_numeric()),
+        ("yes or no", dtype == pl.Boolean),
+        ("bytes", dtype == pl.Binary),
+        ("lists", dtype in (pl.List, pl.Array)),
+        ("dates or times", dtype.is_temporal()),
+        ("nothing", dtype == pl.Null),
+    )
+    return next((name for name, holds in kinds if holds), "objects")
+
+
+def _with_points(cells: pl.Series, where: str) -> pl.Series:
+    """Numbers written with decimal commas, with points, which a notice says; others as they are.
+
+    InputError where the same column has points, and where all commas could divide thousands.
+    """
+    commas = cells.drop_nulls().filter(cells.drop_nulls().str.contains(DECIMAL_COMMA))
+    if not len(commas):
+        return cells
+    if len(points := cells.drop_nulls().filter(cells.drop_nulls().str.contains(".", literal=True))):
+        raise InputError(
+            f"{where} holds {commas[0]!r} and {points[0]!r}; write decimals in one way, best with a point"
+        )
+    if commas.str.contains(THOUSANDS).all():
+        raise InputError(
+            f"{where} holds {commas[0]!r}, with a comma of decimals or of thousands; write it with a point "
+            "or without"
+        )
+    notice(f"{where} is read with decimal commas: {commas[0]!r} is {commas[0].replace(',', '.')}")
+    return cells.str.replace(f"^{DECIMAL_COMMA.removeprefix('^')}", "$1.$2")
+
+
+DECIMAL_COMMA = r"^([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)$"
+THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
+"""What may be a number of thousands as well as one with decimals."""
 
 
 def _convertible(given: pl.DataType, wanted: pl.DataType | type[pl.DataType]) -> bool:
@@ -135,31 +200,65 @@ def _convertible(given: pl.DataType, wanted: pl.DataType | type[pl.DataType]) ->
     return wanted_number and (given.is_numeric() or given == pl.String)
 
 
-def read_table(path: Path, schema: Schema, *, only: Collection[str] | None = None) -> pl.DataFrame:
-    """Read a `.parquet` or `.csv` file and check it; InputError says what is wrong with it.
+def is_table(path: Path) -> bool:
+    """Whether the name of a file says that it is a table.
 
+    >>> is_table(Path("texts.TSV")), is_table(Path("run.trec"))
+    (True, False)
+    """
+    return path.suffix.lower() in TABLES
+
+
+def read_table(path: Path, schema: Schema, *, only: Collection[str] | None = None) -> pl.DataFrame:
+    """Read a table and check it; InputError says what is wrong with it.
+
+    `.csv` and `.tsv` are as `equiview.io.delimited` says, `.jsonl` and `.ndjson` as `equiview.io.records`.
     Rows are counted from 1, the header left out. Every value of a CSV file is text, and an empty cell null.
     With `only`, columns of other names are left out, and of a `.parquet` file not even read.
     """
-    readers = {".parquet": _read_parquet, ".csv": _read_csv}
     readable(path)
-    if path.suffix not in readers:
-        raise InputError(f"{path}: expected a .csv or .parquet file")
+    if not is_table(path):
+        raise InputError(f"{path}: expected a file that ends in {', '.join(TABLES)}")
     try:
-        frame = readers[path.suffix](path, only)
+        if path.suffix.lower() == ".parquet":
+            frame = _read_parquet(path, only)
+        elif path.suffix.lower() in (".csv", ".tsv"):
+            frame = read_delimited(path, only)
+        else:
+            frame = read_records(path)
+            frame = frame if only is None else frame.select(_chosen(frame.columns, only))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     return schema.check(frame, str(path))
 
 
+def table_named(place: Path, stem: str) -> Path | None:
+    """The table of that name in a folder, whatever it ends in, or None; InputError where there are several.
+
+    >>> table_named(Path("no such folder"), "texts") is None
+    True
+    """
+    paths = [path for ending in TABLES if os.path.lexists(path := place / f"{stem}{ending}")]
+    if len(paths) > 1:
+        raise InputError(f"{place}: holds {' and '.join(path.name for path in paths)}; keep one of them")
+    return paths[0] if paths else None
+
+
+def _chosen(columns: Iterable[str], only: Collection[str]) -> list[str]:
+    wanted = {folded(name) for name in only}
+    return [name for name in columns if folded(name) in wanted]
+
+
 def _read_parquet(path: Path, only: Collection[str] | None) -> pl.DataFrame:
     try:
         with _without_panics():
-            names = None if only is None else [name for name in pl.read_parquet_schema(path) if name in only]
-            return pl.read_parquet(path, columns=names, glob=False)  # a name may hold brackets
+            names = None if only is None else _chosen(pl.read_parquet_schema(path), only)
+            frame = pl.read_parquet(path, columns=names, glob=False)  # a name may hold brackets
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read, is it cut off? ({reason[:160]})") from None
+    frame.columns = column_names(frame.columns, str(path))
+    return frame
 
 
 @contextmanager
@@ -177,53 +276,6 @@ def _without_panics() -> Iterator[None]:
 
 
 _ERROR_STREAM = threading.Lock()
-
-
-def _read_csv(path: Path, only: Collection[str] | None) -> pl.DataFrame:
-    with path.open("rb") as stream:
-        if stream.read(2) == GZIP:
-            raise InputError(f"{path}: is compressed with gzip; decompress it first (gunzip)")
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = _rows(stream, path)
-        header = next(rows, [])
-        if len(set(header)) < len(header):
-            ((name, _),) = Counter(header).most_common(1)
-            raise InputError(f"{path}: has two columns named {name!r}; rename one")
-        parts = [pl.DataFrame(schema=dict.fromkeys(header, pl.String))]
-        while block := list(islice(rows, TOGETHER)):
-            columns = zip(header, zip(*block, strict=True), strict=True)
-            parts.append(pl.DataFrame(dict(columns), schema=parts[0].schema))
-    frame = pl.concat(parts, rechunk=True).with_columns(pl.col(pl.String).replace("", None))
-    return frame if only is None else frame.select(name for name in frame.columns if name in only)
-
-
-def _rows(stream: TextIO, path: Path) -> Iterator[list[str]]:
-    """The header, then the rows. Polars would fill a short row, and rename a column that is there twice."""
-    number = width = blank = 0
-    try:
-        for number, row in enumerate(csv.reader(_without_nul(stream, path), strict=True)):
-            width = width or len(row)
-            if not row:  # only at the end of a file is a blank line nothing
-                blank = blank or number
-                continue
-            if blank or len(row) != width:
-                cells = 0 if blank else len(row)
-                raise InputError(
-                    f"{path}, row {blank or number}: has {cells} cells, but the header has {width}; is a "
-                    "comma or a quote missing?"
-                )
-            yield row
-    except csv.Error as error:
-        raise InputError(f"{path}, row {number + 1}: {error}; is a quote not closed?") from None
-    except UnicodeDecodeError:
-        raise not_utf8(path.read_bytes(), str(path)) from None
-
-
-def _without_nul(lines: Iterable[str], path: Path) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
-        if "\0" in line:
-            raise InputError(f"{path}, line {number}: holds a NUL character; is it a text file?")
-        yield line
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

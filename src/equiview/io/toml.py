@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 from equiview.errors import InputError
-from equiview.io.files import not_utf8
+from equiview.io.encodings import not_utf8
 from equiview.io.refusals import Model, refused
 
 

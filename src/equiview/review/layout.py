@@ -18,13 +18,13 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import AfterValidator, Field, Strict, field_validator, model_validator
 
-from equiview.data.labels import JOINERS, cleaned
 from equiview.data.languages import direction_of
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of, inside, parse_json, read_json, read_lines
 from equiview.io.pictures import picture_kind
 from equiview.io.refusals import Model, refused
+from equiview.io.spelling import JOINERS, cleaned
 from equiview.io.tables import Column, Schema, read_table, write_bytes, write_parquet
 
 SETTINGS = "review.json"
@@ -188,7 +188,7 @@ def read_settings(folder: Path) -> ReviewSettings:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; name one that holds {SETTINGS}")
     if not path.exists():
-        raise InputError(f"{path}: is missing; write the folder with equiview.review.write_review")
+        raise InputError(f"{path}: is missing; name a folder that was written for a review")
     return _checked(ReviewSettings, read_json(path), str(path))
 
 

@@ -131,8 +131,8 @@ def test_a_wrong_file_of_prompts_is_said(tmp_path: Path, content: str, said: str
 
 
 def test_what_cannot_be_asked_is_said() -> None:
-    with pytest.raises(InputError, match="no 'direct' prompt in xx; add one in a file"):
-        requests_of(quiz(("en", "xx")), KnowledgeSettings())
+    with pytest.raises(InputError, match="no 'direct' prompt in tlh; add one in a file"):
+        requests_of(quiz(("en", "tlh")), KnowledgeSettings())
     with pytest.raises(InputError, match="is not in de; it is in en, fr"):
         requests_of(quiz(), KnowledgeSettings(languages=("de", "en")))
     with pytest.raises(InputError, match="asked in en alone"):

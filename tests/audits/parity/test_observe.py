@@ -7,7 +7,9 @@ import pytest
 from equiview.audits.parity import SCHEMAS
 from equiview.audits.parity.observe import _ranks_both_ways
 from equiview.benchmarks import Benchmark
+from equiview.data.items import Items
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from tests.audits.parity.worlds import FACES, Faces, audited, of_world
 from tests.conftest import LANGUAGES, write_world
 
@@ -51,6 +53,16 @@ def test_labelled_images_need_no_captions(faces, harmed):
     observed, _, _ = audited(Faces(0.25), without)
     for name in SCHEMAS:
         assert observed[name].equals(harmed[0][name])
+
+
+def test_images_that_are_not_classified_are_counted(faces, caplog):
+    unsure = faces.images.table.with_columns(
+        gender=pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("unsure")).otherwise("gender")
+    )
+    notice.cache_clear()
+    observed, _, _ = audited(Faces(0.25), Benchmark("faces", Items("image", unsure, "faces")))
+    assert f"faces: 3 of {FACES:,} images say no gender; they are not classified" in caplog.text
+    assert observed["predictions"].filter(task="gender")["query_id"].n_unique() == FACES - 3
 
 
 def test_equal_scores_rank_in_the_order_passed():

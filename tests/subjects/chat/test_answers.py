@@ -93,7 +93,7 @@ BAD = {
     "stopped.csv": ("id,answer,stopped\na,B,tired\n", "'stopped' is 'tired'; expected one of stop, length"),
     "broken.jsonl": ('{"id": "a", "answer": "B"}\n{"id": "b", "ans\n', "broken.jsonl, line 2: is not JSON"),
     "twice.jsonl": ('{"id": "a", "answer": "B"}\n' * 2, "twice.jsonl, line 2: 'a' is answered a second time"),
-    "list.jsonl": ('["a", "B"]\n', "line 1: expected an object with fields, found list"),
+    "list.jsonl": ('["a", "B"]\n', "line 1: holds a list; expected an object"),
     "number.jsonl": ('{"id": "a", "answer": 3}\n', "line 1: 'answer' is 3; expected text"),
     "truth.jsonl": ('{"id": true, "answer": "B"}\n', "line 1: 'id' is True; expected text or a whole number"),
     "broken.json": ('[{"id": "a"', "broken.json: is not JSON, is it cut off"),
@@ -106,7 +106,7 @@ BAD = {
         "landmark '243', language 'en': expected a list of one answer",
     ),
     "number.json": ('{"243": {"en": ["a", 1]}}', "language 'en', prompt 1: 'answer' is 1; expected text"),
-    "answers.txt": ("a B\n", r"expected a file that ends in .csv, .parquet, .json or .jsonl"),
+    "answers.txt": ("a B\n", r"expected a file that ends in .json, .csv, .tsv, .jsonl"),
     "cut.parquet": ("PAR1 no", "cut.parquet: cannot be read, is it cut off"),
 }
 

@@ -32,7 +32,7 @@ def save_several(path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (append, "images.npy: has 4 bytes after its 40 vectors"),
+        (append, "images.npy: has 4 bytes after its 320 numbers"),
         (save_several, "images.npy: is not a .npy file"),
     ],
 )

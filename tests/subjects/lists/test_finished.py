@@ -125,10 +125,14 @@ def test_without_scores_the_rank_is_the_score(tmp_path):
         (
             "r.csv",
             "query_id,rank,item_id,score\nq,1,a,high\n",
-            "column 'score', row 1: 'high' is not of type",
+            "column 'score', row 1: 'high', expected numbers",
         ),
         ("r.csv", "query_id,rank,item_id,score\nq,1,a,inf\n", "row 1: score inf is not a number"),
-        ("r.csv", "query_id,rank,item_id,score\nq,first,a,1\n", "column 'rank', row 1: 'first' is not"),
+        (
+            "r.csv",
+            "query_id,rank,item_id,score\nq,first,a,1\n",
+            "row 1: 'first', expected whole",
+        ),
         ("r.csv", "query_id,rank,score\nq,1,1\n", "column 'item_id' .* is missing"),
         ("r.csv", "query_id,rank,item_id,score\n", "holds no result"),
         ("r.trec", "q Q0 a 1 0.5 t\nq Q0 b 2 0.4\n", "line 2: has 5 columns; a TREC run has 6"),

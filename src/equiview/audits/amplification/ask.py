@@ -11,7 +11,6 @@ import polars as pl
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
-from equiview.data.labels import checked_labels
 from equiview.data.requests import Request
 from equiview.errors import InputError
 
@@ -67,7 +66,7 @@ def _people(benchmark: Benchmark, settings: AmplificationSettings) -> tuple[pl.D
     parts, left_out = [], {}
     for name in names:
         values = images.attribute(name).cast(pl.String)
-        known = checked_labels(values, images.source, settings.excluded, "amplification.excluded")
+        known = images.labels(name, settings.excluded, "amplification.excluded")
         left_out[f"images without {name}"] = values.null_count()
         left_out[f"images whose {name} is excluded"] = known.null_count() - values.null_count()
         table = pl.DataFrame({"image_id": images.ids, "attribute": name, "group": known}).drop_nulls()

@@ -25,7 +25,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from equiview.data.fields import LanguageLabel
 from equiview.data.languages import by_label, language_name, language_names
 from equiview.errors import InputError
-from equiview.io.files import content_of, not_utf8
+from equiview.io.encodings import not_utf8
+from equiview.io.files import content_of
 from equiview.io.toml import parse_toml_as
 
 NAME = re.compile(r"\{\{\s*landmark_name\s*\}\}|\{landmark_name\}")

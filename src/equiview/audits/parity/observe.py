@@ -19,10 +19,10 @@ from equiview.benchmarks.names import are_names, prompts_of_names
 from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
-from equiview.data.labels import checked_labels
 from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors, taken
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import Column, schemas
 from equiview.search import comparable, score_blocks
@@ -300,6 +300,11 @@ def _classify(
         raise InputError(f"{error}; classification needs an encoder, or parity.zero_shot=false") from None
     truth = _labels(images, prompts.attribute, prompts, settings)
     labelled = truth.is_not_null().arg_true().to_numpy().astype(np.int64)
+    if without := len(images) - len(labelled):
+        notice(
+            f"{images.source}: {without:,} of {len(images):,} images say no {prompts.attribute}; they are "
+            "not classified"
+        )
     image_ids, labels = images.ids[labelled], truth[labelled]
     shuffled = asked[order].with_row_index("column")
     groups = dict(shuffled.group_by(["language", "paraphrase"], maintain_order=True))
@@ -339,7 +344,7 @@ def _labels(images: Items, name: str, prompts: Prompts | None, settings: ParityS
 
     Null where the label does not say of which group the image is.
     """
-    labels = checked_labels(images.table[name], images.source, settings.unknown, "parity.unknown")
+    labels = images.labels(name, settings.unknown, "parity.unknown")
     if prompts is None:
         return labels
     values = prompts.values_of(labels)

@@ -10,7 +10,6 @@ from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items, blind_order
-from equiview.data.labels import checked_labels
 from equiview.data.languages import TIERS, tier_by_code, tiers_of
 from equiview.data.lists import RankedLists
 from equiview.data.observations import Observations
@@ -208,7 +207,9 @@ def _items(texts: Items, settings: PrevalenceSettings) -> pl.DataFrame:
     table, by = texts.table.rename({"id": "item_id"}), settings.by
     if settings.key == "group":
         table = table.with_columns(group=_group(texts, by))
-    if "tier" not in table.columns:
+    if "tier" in table.columns:
+        table = table.with_columns(texts.labels("tier").str.to_lowercase())
+    else:
         table = table.with_columns(_tiers(texts, needed=by == "tier"))
     wrong = table.filter(pl.col("tier").is_not_null() & ~pl.col("tier").is_in(TIERS))
     if len(wrong):
@@ -235,7 +236,7 @@ def _tiers(texts: Items, *, needed: bool) -> pl.Series:
 
 def _group(texts: Items, by: str) -> pl.Series:
     """The column `by` as text; InputError where a row is empty or there are too many groups to judge."""
-    groups = checked_labels(texts.attribute(by).cast(pl.String), texts.source, ())
+    groups = texts.labels(by)
     if groups.null_count():
         row = groups.is_null().arg_true()[0]
         raise InputError(f"{texts.source}: column {by!r}, row {row + 1}: empty; every text needs a group")

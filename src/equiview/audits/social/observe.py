@@ -12,7 +12,7 @@ from equiview.audits.social.settings import ATTRIBUTES, BETWEEN, INTERSECTIONS, 
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.neutral import check_neutral, neutral_prompts_of
 from equiview.data.items import Items, blind_order
-from equiview.data.labels import checked_labels, known_labels
+from equiview.data.labels import known_labels
 from equiview.data.observations import Observations
 from equiview.data.relevance import Relevance
 from equiview.data.vectors import TokenVectors, Vectors
@@ -110,7 +110,7 @@ def labels_of(images: Items, settings: SocialSettings) -> pl.DataFrame:
     parts = {}
     for name in present:
         given = images.attribute(name).cast(pl.String)
-        labels = checked_labels(given, images.source, settings.unknown, "social.unknown")
+        labels = images.labels(name, settings.unknown, "social.unknown")
         known = labels.drop_nulls().unique()
         part = pl.DataFrame(
             {"image_id": images.ids, "value": labels.fill_null(known_labels(given, ())).fill_null(given)}

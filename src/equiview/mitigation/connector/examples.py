@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from equiview.benchmarks import Benchmark, load_benchmark
-from equiview.benchmarks.release import read_json_lines
 from equiview.data.items import Items
 from equiview.errors import InputError
+from equiview.io.files import read_json_lines
 from equiview.io.fingerprint import fingerprint
 from equiview.mitigation.connector.settings import QUESTION
 

@@ -17,7 +17,7 @@ from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.held_out import write_held_out
 from equiview.benchmarks.partial import without_images
 from equiview.data.items import Items
-from equiview.data.labels import checked_labels
+from equiview.data.labels import UNKNOWN
 from equiview.data.relevance import Relevance
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
@@ -239,7 +239,7 @@ def known_groups(images: Items, by: str) -> pl.Series:
 
     InputError for an attribute that images lack, fewer than two values, and a value of too few images.
     """
-    known = checked_labels(images.attribute(by).cast(pl.String), images.source)
+    known = images.labels(by, UNKNOWN)
     counts = known.drop_nulls().value_counts().sort(by)
     if len(counts) < 2:
         there = f"{counts[by][0]!r} alone" if len(counts) else "no known value"

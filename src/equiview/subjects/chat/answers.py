@@ -16,16 +16,16 @@ from typing import Any, get_args
 from equiview.data.languages import read_language
 from equiview.data.requests import Reply, Stopped
 from equiview.errors import InputError
-from equiview.io.files import parse_json, read_json, read_lines
-from equiview.io.tables import Schema, read_table
+from equiview.io.files import kind_of, read_json, read_json_lines
+from equiview.io.tables import TABLES, Schema, is_table, read_table
 from equiview.subjects.base import register
 from equiview.subjects.chat.finished import FinishedAnswers
 
 BY_ID = {"id", "answer"}
 BY_QUESTION = {"question_id", "language", "answer"}
 OPTIONAL = {"stopped"}
-TABLES = (".csv", ".parquet")
 LINES = (".jsonl", ".ndjson")
+FIELDS = ("id", "question_id", "image_id", "language", "prompt", "answer", "caption", "stopped")
 RESULTS = (("image_id", "caption", (int, str)), ("question_id", "answer", (int,)))
 """Results for the evaluation servers of COCO and VQA: fields of the id and the text, types of the id."""
 Row = Mapping[str, Any]
@@ -69,14 +69,13 @@ class AnswersFile(FinishedAnswers):
 
 def _rows(path: Path) -> Iterator[tuple[str, Row]]:
     """Each row with where it is."""
-    if path.suffix in TABLES:
-        for number, row in enumerate(read_table(path, Schema("answers", ())).iter_rows(named=True), start=1):
+    if path.suffix.lower() in LINES:
+        for number, row in read_json_lines(path, saved_anyhow=True):
+            yield f"{path}, line {number}", row
+    elif is_table(path):
+        table = read_table(path, Schema("answers", (), FIELDS))
+        for number, row in enumerate(table.iter_rows(named=True), start=1):
             yield f"{path}, row {number}", row
-    elif path.suffix in LINES:
-        for number, line in enumerate(read_lines(path), start=1):
-            if line.strip():
-                where = f"{path}, line {number}"
-                yield where, _object(parse_json(line, where), where)
     elif path.suffix == ".json":
         content = read_json(path)
         if isinstance(content, dict):
@@ -88,7 +87,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Row]]:
         else:
             raise InputError(f"{path}: holds neither a list of answers nor predictions by landmark")
     else:
-        raise InputError(f"{path}: expected a file that ends in .csv, .parquet, .json or .jsonl")
+        raise InputError(f"{path}: expected a file that ends in .json, {', '.join(TABLES)}")
 
 
 def _released(content: dict[str, Any], path: Path) -> Iterator[tuple[str, Row]]:
@@ -105,7 +104,7 @@ def _released(content: dict[str, Any], path: Path) -> Iterator[tuple[str, Row]]:
 
 def _object(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InputError(f"{where}: expected an object with fields, found {type(value).__name__}")
+        raise InputError(f"{where}: expected an object with fields, found {kind_of(value)}")
     return value
 
 

@@ -1,7 +1,8 @@
 """`embeddings:DIR` and arrays: stored vectors, looked up by the ids of the items.
 
-The folder holds `images.npy` beside `images.csv|parquet` and `texts.npy` beside `texts.csv|parquet`; row i of
-an array is the vector of row i of its table. A kind that an audit does not need may be absent.
+The folder holds `images.npy` beside `images.csv` and `texts.npy` beside `texts.csv` (tables in any form of
+`equiview.io.tables`); row i of an array is the vector of row i of its table. A kind that an audit does not
+need may be absent. Whole numbers (int8) are multiplied by `images.scale.npy` (`equiview.io.arrays`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from equiview.errors import InputError
 from equiview.io.arrays import read_vectors
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
-from equiview.io.tables import checksum
+from equiview.io.tables import TABLES, checksum
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import Encoder, checked_vectors
 
-FILES = {f"{kind}.{ending}" for kind in ("images", "texts") for ending in ("npy", "csv", "parquet")}
+ENDINGS = (".npy", ".scale.npy", *TABLES)
+FILES = {f"{kind}{ending}" for kind in ("images", "texts") for ending in ENDINGS}
 
 
 @register(

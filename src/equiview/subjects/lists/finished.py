@@ -1,10 +1,10 @@
 """`run:FILE`: a finished run, the result lists of a system that cannot be run again.
 
-FILE is a TREC run (`query Q0 item rank score tag`), or a table (`.csv`, `.parquet`) with `query_id`, `rank`,
-`item_id` and, if the system gives them, `score`. The lists released with P, `query_id`, `result_rank`,
-`result_id`, `lang`, `caption_idx` and `score`, are read too: their items are named `RESULT-LANG-IDX`, as
-captions of Crossmodal-3600 are. Items, their languages and what is relevant come from a benchmark, such as
-`run:FILE` or `folder:DIR`.
+FILE is a TREC run (`query Q0 item rank score tag`), or a table (`equiview.io.tables`) with `query_id`,
+`rank`, `item_id` and, if the system gives them, `score`. The lists released with P (`query_id`,
+`result_rank`, `result_id`, `lang`, `caption_idx` and `score`) are read too: their items are named
+`RESULT-LANG-IDX`, as captions of Crossmodal-3600 are. Items, their languages and what is relevant come from
+a benchmark, such as `run:FILE` or `folder:DIR`.
 
 Options: `depth=K` cuts every list at rank K; `partial=yes` audits the queries that have a list and
 excludes the others.
@@ -22,10 +22,12 @@ from equiview.errors import InputError
 from equiview.io.files import read_lines
 from equiview.io.fingerprint import fingerprint
 from equiview.io.notices import notice
-from equiview.io.tables import Column, Schema, checksum, read_table
+from equiview.io.tables import Column, Schema, checksum, is_table, read_table
 from equiview.subjects.base import register
 from equiview.subjects.lists.base import ResultLists, depth_option, fitting
 
+OPTIONS = ("depth", "partial", "items", "qrels", "queries", "keep")
+"""Its own, and those that it has as a benchmark."""
 QUERY = Column("query_id", pl.String, "what was asked")
 LISTS = Schema(
     "run",
@@ -49,7 +51,7 @@ RELEASED = Schema(
 """The lists released with P."""
 
 
-@register("run", usage=("run:FILE",), about="a finished run: TREC, .csv or .parquet lists of any system")
+@register("run", usage=("run:FILE",), about="a finished run: lists of any system, of TREC or as a table")
 class FinishedRun(ResultLists):
     """Result lists read from a file in place of a model.
 
@@ -58,7 +60,9 @@ class FinishedRun(ResultLists):
 
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
-        name, options = split_argument(argument, "run", ("depth", "partial", "items", "qrels", "queries"))
+        name, options = split_argument(
+            argument, "run", ("depth", "partial", "items", "qrels", "queries", "keep")
+        )
         if not name:
             raise InputError("subject 'run' needs a file: run:FILE")
         self.path = Path(name).expanduser()
@@ -90,7 +94,7 @@ def read_lists(path: Path) -> pl.DataFrame:
     InputError names the row of a rank or an item that a query has twice, of a gap, and of a missing value.
     Ranks that count from 0 are made to count from 1. Without scores, a rank's score is its negative.
     """
-    lists = _table(path) if path.suffix in {".csv", ".parquet"} else _trec(path)
+    lists = _table(path) if is_table(path) and not _is_trec(path) else _trec(path)
     if not len(lists):
         raise InputError(f"{path}: holds no result")
     lists = lists.with_row_index("row", offset=1).with_columns(pl.col("row").cast(pl.Int64))
@@ -130,7 +134,7 @@ def read_lists(path: Path) -> pl.DataFrame:
 
 
 def _table(path: Path) -> pl.DataFrame:
-    raw = read_table(path, Schema("run", ()))
+    raw = read_table(path, Schema("run", (), tuple(LISTS.dtypes | RELEASED.dtypes)))
     if "result_id" in raw.columns:
         raw = RELEASED.check(raw, str(path))
         raw = raw.with_columns(rank=pl.col("result_rank"), item_id=pl.col("result_id"))
@@ -140,9 +144,17 @@ def _table(path: Path) -> pl.DataFrame:
     return LISTS.check(raw, str(path)).select(name for name in LISTS.dtypes if name in raw.columns)
 
 
+def _is_trec(path: Path) -> bool:
+    """Whether a file named as a table is a TREC run, divided by tabs."""
+    if path.suffix.lower() != ".tsv":
+        return False
+    first = next(iter(read_lines(path, saved_anyhow=True)), "").split("\t")
+    return len(first) == 6 and first[1] == "Q0"
+
+
 def _trec(path: Path) -> pl.DataFrame:
     rows = []
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_lines(path, saved_anyhow=True), start=1):
         parts = line.split()
         if len(parts) != 6:
             six = "a TREC run has 6: query Q0 item rank score tag"

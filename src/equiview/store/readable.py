@@ -13,6 +13,7 @@ from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
 from equiview.store.encoder import StoredEncoder, reported
 from equiview.subjects import Answerer, Subject
+from equiview.subjects.trained import Derived
 
 
 def readable_part(
@@ -25,11 +26,13 @@ def readable_part(
     picture, and the whole benchmark is returned.
     """
     images = benchmark.images
-    encoder = subject.encoder if isinstance(subject, Answerer) else subject
+    encoder = (subject.encoder if isinstance(subject, Answerer) else None) or subject
+    while isinstance(encoder, Derived):  # of a corrected or re-ranked system it is the one within that looks
+        encoder = encoder.inner
     if isinstance(encoder, StoredEncoder):
         bad = encoder.fill(images, progress)
     else:
-        bad = reported(images, _unreadable(images, progress) if subject.looks else ())
+        bad = reported(images, _unreadable(images, progress) if encoder.looks else ())
     return without_images(benchmark, bad["id"]), bad
 
 

@@ -199,7 +199,9 @@ def _name(estimates: Estimates, row: Estimate, settings: PrevalenceSettings) -> 
     own = tuple(estimates.one(metric, k, **row.keys).value for metric in shares)
     each = zip(*(estimates.by("language", metric, k) for metric in shares), strict=True)
     alone = [held for held, blind in each if (held.value, blind.value) == own and blind.value > 0]
-    return f"captions in {language_of(alone[0])}, alone in the {row.keys['tier']} tier," if alone else name
+    if len(alone) != 1:  # none, or several with the same numbers, of which any may be the one
+        return name
+    return f"captions in {language_of(alone[0])}, alone in the {row.keys['tier']} tier,"
 
 
 def _group(row: Estimate) -> str:

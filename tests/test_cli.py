@@ -285,6 +285,17 @@ def test_an_unknown_audit_or_setting_is_named_with_the_nearest(world, tmp_path):
     assert "AUDIT.NAME=VALUE" in audit(world, tmp_path / "r", "--setting", "prior=pool")[2]
 
 
+def test_settings_are_listed_with_their_defaults_and_lists_may_be_words_between_commas():
+    code, printed, _ = equiview("settings", "social", "--json")
+    assert code == 0
+    rows = {row["setting"]: row for row in json.loads(printed)}
+    assert json.loads(rows["social.replicates"]["default"]) == 10_000
+    assert set(rows) == {f"social.{name}" for name in AUDITS.get("social").settings.model_fields}
+    given = AUDITS.get("social").configure({"attributes": "sex, tone"})
+    assert given.attributes == ("sex", "tone")
+    assert equiview("settings", "socail")[0] == 1
+
+
 def test_a_folder_that_holds_something_else_is_left_alone(world, tmp_path):
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "thesis.txt").write_text("years of work")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -361,6 +362,22 @@ def plan_making(maker: str | Maker[Any], settings: Mapping[str, Any] | Settings)
 
 def _configured(maker: Maker[Any], settings: Mapping[str, Any] | Settings) -> Settings:
     return settings if isinstance(settings, Settings) else maker.settings.of(settings)
+
+
+def settings(audit: str = "") -> pl.DataFrame:
+    """The settings of an audit, or of all: setting, default, what it is. InputError for an unknown audit."""
+    rows = [
+        {
+            "setting": f"{name}.{setting}",
+            "default": json.dumps(
+                field.get_default(call_default_factory=True), ensure_ascii=False, default=str
+            ),
+            "about": field.description or "",
+        }
+        for name in ([audit] if audit else AUDITS.all())
+        for setting, field in AUDITS.get(name).settings.model_fields.items()
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys(("setting", "default", "about"), pl.String))
 
 
 def check_no_run(out: Path) -> None:

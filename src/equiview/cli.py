@@ -132,7 +132,7 @@ def audit(
     subject: Annotated[str, typer.Argument(help="What to audit, e.g. pictogram:skewed or embeddings:DIR.")],
     benchmark: Annotated[str, typer.Option(help="What to audit it on, e.g. pictograms or folder:DIR.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run begun there is continued.")],
-    audits: Annotated[list[str], typer.Option("--audit", help="Which audit; may be given several times.")],
+    audits: Annotated[list[str], typer.Option("--audit", help="Which audits; several between commas.")],
     setting: Annotated[
         list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. AUDIT.replicates=2000; may be repeated.")
     ] = None,
@@ -163,6 +163,7 @@ def audit(
     from equiview import api
     from equiview.report.progress import progress_bars
 
+    audits = [name.strip() for given in audits for name in given.split(",") if name.strip()]
     settings = _settings(setting or [])
     if dry_run:
         asked = api.plan(subject, benchmark, audits, settings=settings)
@@ -344,6 +345,18 @@ def list_(
     for name, table in tables.items():
         _print_table(table, name)
     return None
+
+
+@app.command("settings")
+def settings_(
+    audit_: Annotated[str, typer.Argument(metavar="[AUDIT]", help="An audit; all of them by default.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List what each audit lets you set, with its default: --setting AUDIT.NAME=VALUE, lists with commas."""
+    from equiview import api
+
+    table = api.settings(audit_)
+    _print_json(table.to_dicts()) if as_json else _print_table(table, "settings")
 
 
 @app.callback(invoke_without_command=True)

@@ -23,12 +23,13 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 from typing_extensions import TypeVar
 
 from equiview.audits.power import IMAGES, Unit
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
+from equiview.data.fields import holds_list, listed_words
 from equiview.data.figures import Figure
 from equiview.data.headline import Headline
 from equiview.data.lists import RankedLists
@@ -63,6 +64,18 @@ class Settings(BaseModel):
     seed: int = Field(default=0, ge=0)
     replicates: int = Field(default=10_000, ge=100, description="bootstrap and permutation replicates")
     _space: str = PrivateAttr(default="")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_lists(cls, given: Any) -> Any:
+        """A list may be given as words between commas, such as sex,tone."""
+        if not isinstance(given, Mapping):
+            return given
+        lists = {name for name, field in cls.model_fields.items() if holds_list(field.annotation)}
+        return {
+            name: listed_words(value) if name in lists and isinstance(value, str) else value
+            for name, value in given.items()
+        }
 
     def seed_of(self, purpose: str) -> int:
         """A seed of its own for one purpose of this audit."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import types
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel
 
@@ -24,6 +25,31 @@ def _labels(languages: tuple[str, ...]) -> tuple[str, ...]:
 
 LanguageLabel = Annotated[str, AfterValidator(_label)]
 LanguageLabels = Annotated[tuple[str, ...], AfterValidator(_labels)]
+
+
+def plain_type(annotation: Any) -> Any:
+    """A type without `None`; `str` for a literal."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        annotation = next(part for part in get_args(annotation) if part is not types.NoneType)
+    return str if get_origin(annotation) is Literal else annotation
+
+
+def holds_list(annotation: Any) -> bool:
+    """Whether a setting of this type is a list, which may be written as words between commas.
+
+    >>> holds_list(tuple[str, ...] | None), holds_list(str)
+    (True, False)
+    """
+    return get_origin(plain_type(annotation)) is tuple
+
+
+def listed_words(text: str) -> list[str]:
+    """The words between commas.
+
+    >>> listed_words("sex, tone")
+    ['sex', 'tone']
+    """
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 class NamesFiles:

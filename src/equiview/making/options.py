@@ -12,15 +12,15 @@ Nothing heavy is imported here: the help of a command needs its settings only.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from equiview.data.fields import holds_list, listed_words, plain_type
 from equiview.io.refusals import refused
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -67,13 +67,13 @@ class Setting:
             return Path
         if self.option.repeated:
             return list
-        kind = _plain(self.field.annotation)
+        kind = plain_type(self.field.annotation)
         return kind if kind in (bool, int, float, Path) else str
 
     @property
     def is_list(self) -> bool:
         """Whether it is a tuple, separated by commas."""
-        return get_origin(_plain(self.field.annotation)) is tuple and not self.option.repeated
+        return holds_list(self.field.annotation) and not self.option.repeated
 
     @property
     def default(self) -> Any:
@@ -109,7 +109,7 @@ def settings_of(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[S
     for name in (name for name in dict.fromkeys(names) if name in kind.model_fields):
         field = kind.model_fields[name]
         option = next((entry for entry in field.metadata if isinstance(entry, Option)), Option())
-        nested = _plain(field.annotation)
+        nested = plain_type(field.annotation)
         if isinstance(nested, type) and issubclass(nested, BaseModel) and not option.file:
             yield from settings_of(nested, (*path, name))
         else:
@@ -128,9 +128,11 @@ def nested_values(settings: list[Setting], given: Mapping[str, Any]) -> dict[str
             continue
         if setting.option.file:
             source = str(value)
-            value = checked(_plain(setting.field.annotation), parse_toml(content_of(value), source), source)
+            value = checked(
+                plain_type(setting.field.annotation), parse_toml(content_of(value), source), source
+            )
         elif setting.is_list:
-            value = [part.strip() for part in value.split(",") if part.strip()]
+            value = listed_words(value)
         place = values
         for name in setting.path[:-1]:
             place = place.setdefault(name, {})
@@ -155,10 +157,3 @@ def recorded(settings: BaseModel) -> dict[str, Any]:
                 place = place[name]
             del place[setting.key]
     return content
-
-
-def _plain(annotation: Any) -> Any:
-    """A type without `None`; `str` for a literal."""
-    if get_origin(annotation) in (Union, types.UnionType):
-        annotation = next(part for part in get_args(annotation) if part is not types.NoneType)
-    return str if get_origin(annotation) is Literal else annotation

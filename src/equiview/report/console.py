@@ -127,7 +127,7 @@ def print_table(frame: pl.DataFrame, title: str, console: Console | None = None)
     """Print a table of names in the first column, and what is said of them in the others."""
     rows = [
         [
-            "–" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
+            number(value) if value is None or isinstance(value, float) else str(value)
             for value in row
         ]
         for row in frame.iter_rows()

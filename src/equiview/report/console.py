@@ -126,10 +126,7 @@ def print_advice(run: Run, advice: pl.DataFrame, console: Console | None = None)
 def print_table(frame: pl.DataFrame, title: str, console: Console | None = None) -> None:
     """Print a table of names in the first column, and what is said of them in the others."""
     rows = [
-        [
-            number(value) if value is None or isinstance(value, float) else str(value)
-            for value in row
-        ]
+        [number(value) if value is None or isinstance(value, float) else str(value) for value in row]
         for row in frame.iter_rows()
     ]
     print_rows(console or _console(), title, frame.columns, rows)

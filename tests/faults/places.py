@@ -235,6 +235,7 @@ PLACES: dict[str, Callable[[Path], None]] = {
     "stored": stored,
     "removals": removals,
     "release": release,
+    "hub": hub,
     "quiz": quiz,
     "log": log,
     "asked": asked,

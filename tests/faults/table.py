@@ -153,6 +153,7 @@ def of_words() -> Iterator[Case]:
         ("a metric that is none", ("export", *run, "--metric", "RR@1"), "no metric of"),
         ("a table and a metric", ("export", *run, "--table", "table-1", "--metric", "R"), "rows of its own"),
         ("a schema that is none", ("schema", "manifets"), "did you mean 'manifest'"),
+        ("settings of an audit that is none", ("settings", "prevalance"), "did you mean 'prevalence'"),
         ("a gate without a condition", ("check", *run), "at least one condition"),
         ("a condition that is none", ("check", *run, "--fail-if", "prevalence"), "at its end"),
         ("a gate without its baseline", ("check", *run, "--fail-if", "worse"), "as baseline"),

@@ -105,7 +105,11 @@ def test_report_and_compare_work_from_run_folders(tmp_path):
     assert code == 0, errors
     pairs = {(row["a"][-6:], row["b"][-4:]) for row in json.loads(against)["comparison"]}
     assert pairs == {("skewed", "even")}
-    assert "(Holm)" in equiview("compare", *runs, "--out", tmp_path / "both")[1]
+    few, all_ = (
+        equiview("compare", *runs, "--out", tmp_path / "both", *more)[1] for more in ((), ("--all",))
+    )
+    assert "paired differences are shown (Holm, 5%)" in few
+    assert "p (Holm)" in all_
 
 
 def test_export_prints_a_table_to_paste(finished):

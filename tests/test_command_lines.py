@@ -88,7 +88,7 @@ def check_names(values: dict[str, Any], page: Path) -> None:
         name, _, rest = (values.get(key) or "").partition(":")
         known = not name or name.isupper() or name in registry.all()
         assert known or defined(name, page) or defined(rest, page), f"{key} {name!r} is unknown"
-    for audit in values.get("audits") or ():
+    for audit in (name for given in values.get("audits") or () for name in given.split(",")):
         assert audit == "AUDIT" or audit in AUDITS.all() or defined(audit, page), (
             f"audit {audit!r} is unknown"
         )

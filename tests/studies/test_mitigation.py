@@ -1,5 +1,6 @@
 """Runs before and after fine-tuning side by side, on scenes without one thing."""
 
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -89,7 +90,8 @@ def test_numbers_of_lists_that_are_cut_short_are_said_to_be_absent(tmp_path, cap
     settings = {"social": {"replicates": 100}}
     subject = load_subject("pictogram:tied")
     before = execute(subject, people, ["social"], tmp_path / "run", settings=settings)
-    after = Run.open(before.folder)  # of another by its card alone
+    # of another by its card alone
+    after = Run.open(shutil.copytree(before.folder, tmp_path / "after"))
     card = before.manifest.subject.model_copy(
         update={"parent": before.manifest.subject.fingerprint, "name": "another"}
     )

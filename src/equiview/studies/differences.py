@@ -24,7 +24,7 @@ LEARNT = 2.0
 mean is a product of what is learnt and what is tested, so that both move it alike."""
 
 TOGETHER = 64
-"""Pairs that are tested at once, so that memory stays bounded."""
+"""Pairs that are tested at once, so that few tables are held."""
 
 Pair = tuple[int, int]
 Row = dict[str, Any]

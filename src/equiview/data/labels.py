@@ -92,8 +92,16 @@ empty (first in row 2), or write a group in other words; there are 'n/a' (1), 'o
 
 def _say_what_became_one(labels: pl.Series, known: pl.Series, where: str) -> None:
     """A notice of labels that were written in several ways, and are one."""
-    pairs = pl.DataFrame({"known": known, "written": labels.cast(pl.String)}).drop_nulls().unique()
-    ways = pairs.group_by("known").agg(pl.col("written").sort()).filter(pl.col("written").list.len() > 1)
+    pairs = (
+        pl.DataFrame({"known": known, "written": labels.cast(pl.String)})
+        .drop_nulls()
+        .unique(maintain_order=True)
+    )
+    ways = (
+        pairs.group_by("known", maintain_order=True)
+        .agg(pl.col("written").sort())
+        .filter(pl.col("written").list.len() > 1)
+    )
     said = [
         f"{known!r} is also written {', '.join(ascii(way) for way in written if way != known)}"
         for known, written in ways.sort("known").iter_rows()

@@ -134,7 +134,7 @@ def _explorer(
 
 def _first_right(rows: pl.DataFrame, n_queries: int) -> NDArray[np.int64]:
     """The rank of each query's first right item, `(n_queries,)`, 0 where its list holds none."""
-    right = rows.filter(pl.col("relevant")).group_by("query").agg(pl.col("rank").min())
+    right = rows.filter(pl.col("relevant")).group_by("query", maintain_order=True).agg(pl.col("rank").min())
     first = np.zeros(n_queries, dtype=np.int64)
     first[right["query"].to_numpy()] = right["rank"].to_numpy()
     return first

@@ -3,7 +3,7 @@
 REPO is the name of a data set (`OWNER/NAME`), a commit or tag after `@`, or a folder that holds a copy of
 one. What it is is told by its files: Crossmodal-3600 with a Parquet split for each language (`image_id`,
 `image_locale`, `captions`, `image`), FairFace (`image`, `age`, `gender`, `race`), 3XCM and KnowRecall as they
-are released. Pictures stay in memory as they are encoded. PHASE is not on the hub; `phase:DIR` reads it.
+are released. Pictures stay in memory as they are encoded. PHASE is read by `phase:DIR`.
 
 Options: `split=` and `config=` of FairFace: its validation split by default, and which margin, as `0.25`.
 """

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from equiview.io.progress import Progress
+from equiview.io.progress import Progress, silent
 
 EVERY = 30.0
 """Seconds between two lines where there is no terminal to draw a bar on."""
@@ -24,7 +24,7 @@ def progress_bars(quiet: bool = False) -> Iterator[Progress]:
     no terminal, a plain line every 30 seconds; nothing with `quiet`.
     """
     if quiet:
-        yield lambda label, done, total: None
+        yield silent
     elif sys.stderr.isatty():
         with _bars() as tell:
             yield tell

@@ -27,6 +27,10 @@ DEPTH = SocialSettings.model_fields["recall_k"].default
 """Cutoff of the recall that is the price, that of the social audit."""
 
 
+BLOCK = 256
+"""Captions that are held beside all images at once."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a weight is judged by: neutral prompts and captions, of the part that is fitted on.
@@ -63,8 +67,11 @@ class Trial:
             shares = np.bincount(codes[known]) / len(known)
             divergences.append(ndkl(codes[known][found.items], shares).mean())
         hits = np.zeros(len(captions), dtype=bool)
-        ranks = ranks_within(captions @ images.T, self.shown[:, 0], self.shown[:, 1])
-        hits[self.shown[ranks <= DEPTH, 0]] = True
+        for start in range(0, len(captions), BLOCK):
+            first, last = np.searchsorted(self.shown[:, 0], (start, start + BLOCK))
+            caption, image = self.shown[first:last].T
+            ranks = ranks_within(captions[start : start + BLOCK] @ images.T, caption - start, image)
+            hits[caption[ranks <= DEPTH]] = True
         return float(np.mean(divergences)), float(hits.mean())
 
     def _corrected(self, correction: Correction, vectors: Floats, side: str) -> Floats:

@@ -37,7 +37,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Cell:
-    """A language on a strip. `step` is from -3, better off, to 3, worse off; None: cannot be judged."""
+    """A language on a strip.
+
+    `step` is from -3, better off, to 3, worse off; None where it was not measured, or over too few.
+    """
 
     code: str
     name: str
@@ -109,16 +112,24 @@ def _strip(audit: str, found: dict[str, Worst]) -> Strip:
     about = next(iter(found.values())).about
     metric = metric_of(audit, about.metric)
     values = {name: {row.quantity.keys["language"]: row for row in bad.all} for name, bad in found.items()}
-    places = {name: {code: _harm(row, metric, found[name]) for code, row in rows.items()}
-              for name, rows in values.items()}  # fmt: skip
-    finite = [abs(harm) for rows in places.values() for harm in rows.values() if math.isfinite(harm)]
-    limit = DOUBLINGS if metric.unit == "ratio" else max(finite, default=0.0)
-    codes = _by_share({code for rows in values.values() for code in rows})
+    harms = {
+        name: {code: _harm(row, metric, found[name]) for code, row in of_run.items()}
+        for name, of_run in values.items()
+    }
+    largest = max((abs(harm) for of_run in harms.values() for harm in of_run.values()), default=0.0)
+    limit = DOUBLINGS if metric.unit == "ratio" else largest
+    codes = _by_share({code for of_run in values.values() for code in of_run})
     rows = []
     for name, of_run in values.items():
         shown = {row.quantity.keys["language"] for row in found[name].shown_rows}
         cells = tuple(
-            _cell(code, of_run.get(code), places[name].get(code), limit, metric, code in shown)
+            Cell(
+                code,
+                language(code).name,
+                _written(of_run[code], metric) if code in of_run else "not measured, or over too few",
+                _step(harms[name][code], limit) if code in of_run else None,
+                code in shown,
+            )
             for code in codes
         )
         rows.append((name, cells, _named(found[name], metric)))
@@ -127,15 +138,9 @@ def _strip(audit: str, found: dict[str, Worst]) -> Strip:
     return Strip(audit, label_of(audit, about), metric, reference, tuple(rows))
 
 
-def _cell(
-    code: str, row: Estimate | None, harm: float | None, limit: float, metric: Metric, worse: bool
-) -> Cell:
-    judged = row is not None and row.judged is not False and harm is not None and not math.isnan(harm)
-    step = None
-    if judged and harm is not None:
-        step = max(-STEPS, min(STEPS, round(STEPS * max(-9.0, min(9.0, harm / limit))))) if limit else 0
-    value = "not measured" if row is None else _written(row, metric)
-    return Cell(code, language(code).name, value, step, worse)
+def _step(harm: float, limit: float) -> int:
+    """The step of colour of a distance from the reference, of which `limit` has the last."""
+    return round(STEPS * max(-1.0, min(1.0, harm / limit))) if limit else 0
 
 
 def _harm(row: Estimate, metric: Metric, bad: Worst) -> float:

@@ -22,8 +22,8 @@ from equiview.data.languages import TIERS, languages
 from equiview.data.lists import RankedLists
 from equiview.data.run import Run
 from equiview.report import colours
+from equiview.report.disputed import Example, example_of
 from equiview.report.embed import Pictures, packed, packed_json
-from equiview.report.example import Example, example_of
 from equiview.report.words import shown_languages
 
 DEPTH = 50

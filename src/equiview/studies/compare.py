@@ -103,19 +103,17 @@ def _pairs_of(
 ) -> Iterator[dict[str, Any]]:
     """A row for each headline that two runs both have, and each pair of them, pair by pair."""
     ids = [list(table.rows["query_id"]) for table in tables]
-    together: list[tuple[Sequence[Values], list[tuple[int, int]], list[tuple[int, int]]]] = []
-    same = [pair for pair in pairs if ids[pair[0]] == ids[pair[1]]]
-    by_queries: dict[int, list[tuple[int, int]]] = {}
-    for pair in same:
-        by_queries.setdefault(ids.index(ids[pair[0]]), []).append(pair)
-    together += [(tables, some, some) for some in by_queries.values()]
-    for a, b in pairs:
-        if (a, b) not in same:
-            both = (runs[a], runs[b])
-            together.append((_shared(audit, both, tables[a], tables[b]), [(0, 1)], [(a, b)]))
+    same = [ids.index(each) for each in ids]  # the first system with the same queries in the same order
+    together: dict[int, list[tuple[int, int]]] = {}
     found: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for systems, some, of in together:
-        found |= zip(of, _of_headlines(audit, runs, systems, some, of), strict=True)
+    for a, b in pairs:
+        if same[a] == same[b]:
+            together.setdefault(same[a], []).append((a, b))
+        else:
+            shared = _shared(audit, (runs[a], runs[b]), tables[a], tables[b])
+            (found[a, b],) = _of_headlines(audit, runs, shared, [(0, 1)], [(a, b)])
+    for some in together.values():
+        found |= zip(some, _of_headlines(audit, runs, tables, some, some), strict=True)
     for pair in pairs:
         yield from found[pair]
 

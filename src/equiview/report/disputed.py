@@ -63,15 +63,11 @@ def example_of(
     query = most_disputed(first_right) if len(ranked) > 1 else None
     if query is None:
         return None
-    known = {
-        name: column
-        for name, column in (("language", "language"), ("tier", "tier"), ("note", "country"))
-        if column in items.columns
-    }
+    attributes = {"language": "language", "tier": "tier", "note": "country"}
     shown = items.select(
         "item_id",
         "text",
-        *(pl.col(column).alias(name) for name, column in known.items()),
+        *(pl.col(of).alias(name) for name, of in attributes.items() if of in items.columns),
         item_picture=pl.col("picture") if "picture" in items.columns else pl.lit(None, dtype=pl.Binary),
     )
     together: dict[tuple[str, ...], list[str]] = {}

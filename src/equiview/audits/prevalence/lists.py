@@ -121,14 +121,20 @@ class Lists(View[PrevalenceSettings]):
 
     def divergences(self, grouping: str) -> dict[str, GroupMetric]:
         """The metrics of group lists, by name, ready to be called with lists alone."""
-        pool = self.groupings[grouping].counts
-        shares = {"pool_shares": pool / pool.sum()} if self.settings.prior == "pool" else {}
-        options: dict[str, Any] = {"prior": self.settings.prior, "eps": self.settings.eps, **shares}
-        functions: dict[str, GroupMetric] = {
-            "LBKL": lambda lists: lbkl(lists, len(pool), **options),
-            "DLBKL": lambda lists: dlbkl(lists, len(pool), **options),
-        }
-        return functions | ({"single-group share": single_group_share} if grouping == "tier" else {})
+        counts = tuple(self.groupings[grouping].counts.tolist())
+        return divergences_of(grouping, counts, self.settings.prior, self.settings.eps)
+
+
+def divergences_of(grouping: str, counts: tuple[int, ...], prior: str, eps: float) -> dict[str, GroupMetric]:
+    """The metrics of group lists of a pool with so many captions of each group, by name."""
+    pool = np.array(counts)
+    shares = {"pool_shares": pool / pool.sum()} if prior == "pool" else {}
+    options: dict[str, Any] = {"prior": prior, "eps": eps, **shares}
+    functions: dict[str, GroupMetric] = {
+        "LBKL": lambda lists: lbkl(lists, len(pool), **options),
+        "DLBKL": lambda lists: dlbkl(lists, len(pool), **options),
+    }
+    return functions | ({"single-group share": single_group_share} if grouping == "tier" else {})
 
 
 def _tiers(items: pl.DataFrame) -> Grouping | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ from equiview.audits.prevalence.exposure import (
     matched_floors,
     shared_columns,
 )
-from equiview.audits.prevalence.lists import Floats, Integers, Lists
+from equiview.audits.prevalence.lists import Floats, Integers, Lists, divergences_of
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.estimates import Estimates
 from equiview.data.languages import TIERS
@@ -163,9 +163,15 @@ def _recall(lists: Lists) -> Iterator[ValueColumn]:
                 yield ValueColumn(quantity("R", k, **{key: name}), hit)
 
 
-KNOWN_FLOORS = 64
-"""Floors of divergences that are kept, a few numbers each."""
-_KNOWN_FLOORS: dict[tuple[Any, ...], dict[tuple[str, int], float]] = {}
+@lru_cache(maxsize=64)
+def _divergence_floors(
+    grouping: str, counts: tuple[int, ...], cutoffs: tuple[int, ...], seed: int, prior: str, eps: float
+) -> dict[tuple[str, int], float]:
+    """The floors of divergences by metric and cutoff: those of a pool, once for all systems of a process."""
+    draws = CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"])
+    blind = blind_rankings(counts, cutoffs[-1], draws=draws, seed=seed)
+    functions = divergences_of(grouping, counts, prior, eps)
+    return {(name, k): float(of(blind[:, :k]).mean()) for name, of in functions.items() for k in cutoffs}
 
 
 class _Floors:
@@ -177,27 +183,16 @@ class _Floors:
         self.captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True).len()
         self.divergence: dict[tuple[str, str, int], float] = {}
         for grouping, groups in lists.groupings.items():
-            for (metric, k), floor in self._divergences(grouping, groups.counts.tolist()).items():
+            floors = _divergence_floors(
+                grouping,
+                tuple(groups.counts.tolist()),
+                tuple(lists.cutoffs),
+                lists.settings.seed_of("chance"),
+                lists.settings.prior,
+                lists.settings.eps,
+            )
+            for (metric, k), floor in floors.items():
                 self.divergence[metric, grouping, k] = floor
-
-    def _divergences(self, grouping: str, counts: list[int]) -> dict[tuple[str, int], float]:
-        """The floors of divergences by metric and cutoff.
-
-        They are those of the pool and the settings, whatever the system: once for all systems of a process.
-        """
-        settings, cutoffs = self.lists.settings, tuple(self.lists.cutoffs)
-        draws, seed = CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"]), settings.seed_of("chance")
-        key = (grouping, tuple(counts), cutoffs, draws, seed, settings.prior, settings.eps)
-        if key not in _KNOWN_FLOORS:
-            blind = blind_rankings(counts, cutoffs[-1], draws=draws, seed=seed)
-            while len(_KNOWN_FLOORS) >= KNOWN_FLOORS:
-                _KNOWN_FLOORS.pop(next(iter(_KNOWN_FLOORS)))
-            _KNOWN_FLOORS[key] = {
-                (metric, k): float(function(blind[:, :k]).mean())
-                for metric, function in self.lists.divergences(grouping).items()
-                for k in cutoffs
-            }
-        return _KNOWN_FLOORS[key]
 
     def of(self, wanted: Quantity) -> float | None:
         """The floor of a quantity; None where its ideal is itself random."""

@@ -21,6 +21,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
 from equiview.data.run import Run
 from equiview.errors import InputError, as_input_error
+from equiview.io.files import file_name
 from equiview.io.progress import Progress, silent
 from equiview.studies.gate import Checked, Gate, parse
 from equiview.subjects import Encoder, load_subject
@@ -126,8 +127,7 @@ def plan_board(plan: AuditFile, sample: int = SAMPLE) -> tuple[pl.DataFrame, pl.
 
 def folder_of(subject: Subject, benchmark: Benchmark) -> str:
     """The folder of a run below that of the board."""
-    words = f"{subject.called}-on-{benchmark.called}"
-    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in words).strip(".")
+    return file_name(f"{subject.called}-on-{benchmark.called}").strip(".")
 
 
 def _labelled(progress: Progress, label: str) -> Progress:

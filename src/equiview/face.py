@@ -24,6 +24,7 @@ from equiview.data.figures import Chart
 from equiview.data.run import Run as Folder
 from equiview.data.verdict import Verdict
 from equiview.errors import InputError, unknown_name
+from equiview.io.files import file_name
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
 from equiview.report.domains import with_domains
@@ -299,6 +300,5 @@ def _subject(given: Any, items: Benchmark) -> Subject:
 def _slug(subject: str, benchmark: str, *rest: str) -> str:
     """A folder's name that says what it holds, and that no other run has."""
     *audits, whole = rest
-    words = "-".join([subject, benchmark, *audits])
-    safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in words)
+    safe = file_name("-".join([subject, benchmark, *audits]))
     return f"{safe[:80].strip('-.')}-{fingerprint(whole)[:8]}"

@@ -204,3 +204,12 @@ def size_of(*paths: Path) -> int:
         with contextlib.suppress(FileNotFoundError):
             found += path.lstat().st_size
     return found
+
+
+def file_name(words: str) -> str:
+    """Words as the name of a file or folder: what is no letter, digit, dot, hyphen or underscore is a hyphen.
+
+    >>> file_name("hf:org/model on xm3600")
+    'hf-org-model-on-xm3600'
+    """
+    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in words)

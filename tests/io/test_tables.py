@@ -109,6 +109,20 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_what_a_killed_process_left_is_removed_and_what_is_being_written_is_not(tmp_path):
+    left = written(tmp_path / ".f.ab12cd_9.part", "half")
+    other = written(tmp_path / ".g.ab12cd_9.part", "of another file")
+    with atomic(tmp_path / "f") as first:
+        assert not left.exists()
+        first.write_text("first")
+        with atomic(tmp_path / "f") as second:
+            assert first.exists()
+            second.write_text("second")
+        assert first.read_text() == "first"
+    assert (tmp_path / "f").read_text() == "first"
+    assert sorted(tmp_path.iterdir()) == [other, tmp_path / "f"]
+
+
 def test_unknown_name_offers_the_nearest():
     assert "did you mean 'parity'?" in str(unknown_name("audit", "party", ["parity", "social"]))
     assert "did you mean" not in str(unknown_name("audit", "zzz", ["parity"]))

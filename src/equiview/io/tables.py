@@ -8,7 +8,9 @@ it. Writing goes to a temporary name in the same folder and is renamed when comp
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import glob
 import hashlib
 import os
 import re
@@ -28,6 +30,11 @@ from equiview.io.files import readable
 from equiview.io.notices import notice
 from equiview.io.records import read_records
 from equiview.io.spelling import folded
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """How the names of files end that are read as tables."""
@@ -299,24 +306,54 @@ def write_bytes(content: bytes, path: Path) -> None:
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary name next to `path`, renamed to it if the block succeeds and removed otherwise.
 
-    OSError names `path` and not the temporary file.
+    What a killed process left of another attempt is removed. OSError names `path` and not the temporary file.
     """
     temporary = None
+    handle = -1
+    begin = f".{path.name[:100]}."
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".part")
-        os.close(handle)
+        for other in path.parent.glob(f"{glob.escape(begin)}????????.part"):
+            _remove_if_left(other)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=begin, suffix=".part")
         temporary = Path(name)
+        _hold(handle)
         yield temporary
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
+        os.close(handle)
+        handle = -1
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:
         raise type(error)(error.errno, error.strerror or str(error), str(path)) from None
     finally:
+        if handle >= 0:
+            os.close(handle)
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _hold(handle: int) -> bool:
+    """Hold an open file until it is closed or its process ends; whether nobody else does."""
+    if fcntl is None:  # on Windows nothing is known of it
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # held, or on a file system without locks
+        return False
+    return True
+
+
+def _remove_if_left(temporary: Path) -> None:
+    """Remove the temporary file of a process that is no more."""
+    with contextlib.suppress(OSError):
+        handle = os.open(temporary, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            if _hold(handle):
+                temporary.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
 
 
 FORMULA = r"^'*([\t\r\n]|[\x00-\x20\xa0]*[=+\-@＝＋－＠])"

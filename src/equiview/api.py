@@ -34,6 +34,8 @@ from equiview.report.mitigation import mitigation_page
 from equiview.report.neighbourhoods import neighbourhoods_page
 from equiview.report.page import Tried
 from equiview.report.paper import FORMATS, render
+from equiview.report.trackers import Tracked
+from equiview.report.trackers import track as track_in
 from equiview.store import StoredAnswerer, readable_part, stored, stored_answers
 from equiview.studies import (
     Changed,
@@ -201,6 +203,17 @@ def write_figures(run: Run) -> list[Path]:
             written.append(path.with_suffix(f".{kind}"))
             write_bytes(render(figure, kind, [run.name]), written[-1])
     return written
+
+
+def track(
+    run: Run, to: str, *, place: str = "", project: str = "equiview", progress: Progress = silent
+) -> Tracked:
+    """Write a run to a tracker of experiments, `"mlflow"` or `"wandb"`, unless it is there.
+
+    Its page is made where it is missing. InputError as for `equiview.report.trackers.track`.
+    """
+    write_report(run, progress)
+    return track_in(run, to, place=place, project=project)
 
 
 def advise(run: Run, progress: Progress = silent) -> pl.DataFrame:

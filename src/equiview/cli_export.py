@@ -1,4 +1,4 @@
-"""`equiview export`, `equiview schema`: what a run holds, for other programs, papers and cards."""
+"""`equiview export`, `track`, `schema`: what a run holds, for other programs, trackers, papers and cards."""
 
 from __future__ import annotations
 
@@ -58,7 +58,27 @@ def schema(
     print_json(schemas(name))
 
 
+def track(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
+    to: Annotated[str, typer.Option(help="The tracker: mlflow or wandb.")],
+    place: Annotated[
+        str,
+        typer.Option(help="MLflow's tracking URI, or the folder of W&B; as these libraries say by default."),
+    ] = "",
+    project: Annotated[str, typer.Option(help="MLflow's experiment, or the project of W&B.")] = "equiview",
+) -> None:
+    """Write runs to a tracker of experiments, each once: numbers, settings, verdicts, page and table."""
+    from equiview import api
+    from equiview.report.progress import progress_bars
+
+    for run in opened(runs):
+        with progress_bars() as progress:
+            found = api.track(run, to, place=place, project=project, progress=progress)
+        print(f"{run.name}: {'written to' if found.new else 'is already in'} {found.place}")
+
+
 def add_exports(app: typer.Typer) -> None:
     """Add these commands to a command line."""
     app.command()(export)
+    app.command()(track)
     app.command()(schema)

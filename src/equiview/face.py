@@ -149,6 +149,14 @@ class Run:
         """Judge it by conditions that must hold, and others that must not; see `check` and docs/gate.md."""
         return check(self, require=require, fail_if=fail_if, baseline=baseline, unclear=unclear)
 
+    def track(self, to: str, *, place: Place = "", project: str = "equiview") -> str:
+        """Write it to a tracker of experiments, `"mlflow"` or `"wandb"`, unless it is there; returns where.
+
+        `place` is MLflow's tracking URI, or the folder of W&B; see docs/python.md. InputError for a tracker
+        that is not installed or cannot be written to.
+        """
+        return api.track(self._run, to, place=str(place), project=project).place
+
     def show(self) -> None:
         """Open its page in the browser."""
         page = self.folder / "report.html"

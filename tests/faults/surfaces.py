@@ -88,6 +88,7 @@ FILES: list[tuple[str, str, tuple[str, ...]]] = [
     ("finished", "out/manifest.json", ("study", "mitigation", "out", "other", *MADE)),
     ("finished", "out/manifest.json", ("check", "out", "--fail-if", "prevalence: R@1.n < 1")),
     ("finished", "out/manifest.json", ("check", "other", "--fail-if", "worse", "--baseline", "out")),
+    ("finished", "out/manifest.json", ("track", "out", "--to", "mlflow", "--place", "kept")),
     ("finished", "audit.toml", ("run", "audit.toml")),
     ("finished", "compared/comparison.parquet", ("export", "compared")),
 ]

@@ -152,6 +152,7 @@ def of_words() -> Iterator[Case]:
         ("several runs as a card", ("export", "out", "other", "--format", "factsheet"), "of one run"),
         ("a metric that is none", ("export", *run, "--metric", "RR@1"), "no metric of"),
         ("a table and a metric", ("export", *run, "--table", "table-1", "--metric", "R"), "rows of its own"),
+        ("a tracker that is none", ("track", *run, "--to", "mlfow"), "did you mean 'mlflow'"),
         ("a schema that is none", ("schema", "manifets"), "did you mean 'manifest'"),
         ("settings of an audit that is none", ("settings", "prevalance"), "did you mean 'prevalence'"),
         ("a gate without a condition", ("check", *run), "at least one condition"),

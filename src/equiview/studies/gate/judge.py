@@ -268,6 +268,25 @@ def _absent(field: str) -> str:
     return {"value": "it is not defined"}.get(field, "it is not measured for this row")
 
 
+def in_tolerances(run: Run, verdict: Verdict) -> tuple[Estimate, dict[str, float | None]] | None:
+    """The estimate that a verdict is shown by, and its distance from its floor in units of its tolerance.
+
+    That is `value`, `low` and `high`, the ends None where n is too small for an interval. None for a verdict
+    that rests on no single effect.
+    """
+    effect = verdict.effect
+    row = run.estimates.of(verdict.audit).at(effect.quantity) if effect else None
+    if effect is None or row is None:
+        return None
+    row = (row.of_many() if effect.among > 1 else row).above_chance()
+    ends: dict[str, float | None] = {"value": abs(row.value) / effect.tolerance, "low": None, "high": None}
+    if row.has_interval:
+        far = max(abs(row.low), abs(row.high))
+        near = 0.0 if row.low <= 0 <= row.high else min(abs(row.low), abs(row.high))
+        ends |= {"low": near / effect.tolerance, "high": far / effect.tolerance}
+    return row, ends
+
+
 def _effect_row(condition: Condition, run: Run) -> Row:
     """The effect of the verdict, as its distance from its floor in units of its tolerance."""
     wanted = condition.rows or Wanted("")
@@ -275,16 +294,10 @@ def _effect_row(condition: Condition, run: Run) -> Row:
         raise condition.wrong("metric", "the effect of a verdict has neither a cutoff nor keys")
     if condition.field not in {"value", "low", "high"}:
         raise condition.unknown("field", condition.field, ("value", "low", "high"), "field of an effect")
-    effect = _verdict(run, condition.audit).effect
-    row = run.estimates.of(condition.audit).at(effect.quantity) if effect else None
-    if effect is None or row is None:
+    found = in_tolerances(run, _verdict(run, condition.audit))
+    if found is None:
         return Row(condition.audit, None, None, why="the verdict rests on no single effect")
-    row = (row.of_many() if effect.among > 1 else row).above_chance()
-    ends: dict[str, float | None] = {"value": abs(row.value) / effect.tolerance, "low": None, "high": None}
-    if row.has_interval:
-        far = max(abs(row.low), abs(row.high))
-        near = 0.0 if row.low <= 0 <= row.high else min(abs(row.low), abs(row.high))
-        ends |= {"low": near / effect.tolerance, "high": far / effect.tolerance}
+    row, ends = found
     number = ends[condition.field]
     known = number is not None and not math.isnan(number)
     return Row(

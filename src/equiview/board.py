@@ -127,7 +127,7 @@ def plan_board(plan: AuditFile, sample: int = SAMPLE) -> tuple[pl.DataFrame, pl.
 
 def folder_of(subject: Subject, benchmark: Benchmark) -> str:
     """The folder of a run below that of the board."""
-    return file_name(f"{subject.called}-on-{benchmark.called}").strip(".")
+    return file_name(f"{subject.called}-on-{benchmark.called}")
 
 
 def _labelled(progress: Progress, label: str) -> Progress:

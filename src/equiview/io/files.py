@@ -206,10 +206,17 @@ def size_of(*paths: Path) -> int:
     return found
 
 
+RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+"""Names that stand for devices on Windows, whatever follows their first dot."""
+
+
 def file_name(words: str) -> str:
     """Words as the name of a file or folder: what is no letter, digit, dot, hyphen or underscore is a hyphen.
 
-    >>> file_name("hf:org/model on xm3600")
-    'hf-org-model-on-xm3600'
+    It begins and ends with no dot, and is no device's name on Windows.
+
+    >>> file_name("hf:org/model on xm3600"), file_name(".."), file_name("con.csv")
+    ('hf-org-model-on-xm3600', '_', '_con.csv')
     """
-    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in words)
+    name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in words).strip(".")
+    return f"_{name}" if not name or RESERVED.fullmatch(name) else name

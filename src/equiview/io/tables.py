@@ -319,7 +319,7 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary = Path(name)
         _hold(handle)
         yield temporary
-        with temporary.open("rb") as stream:
+        with temporary.open("r+b") as stream:  # Windows flushes only what may be written to
             os.fsync(stream.fileno())
         os.close(handle)
         handle = -1

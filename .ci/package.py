@@ -1,0 +1,101 @@
+"""Build sdist and wheel, install both into fresh environments, and run what was installed.
+
+    python .ci/package.py [PYTHON]
+
+By uv the wheel that was built from the sdist, by pip the tree itself, as the Containerfile does it: both must
+install the same files. PYTHON, this one by default, is that of the environments. Needs uv, and a registry
+with hatchling and the core's libraries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS, ENDING = ("Scripts", ".exe") if os.name == "nt" else ("bin", "")
+AUDIT = (
+    *("audit", "pictogram:aligned", "--benchmark", "pictograms-people", "--audit", "social"),
+    *("--setting", "social.replicates=200"),
+)
+INSTALLED = """
+import hashlib, importlib.metadata, json
+files = importlib.metadata.files("equiview")
+kept = [file for file in files if file.parts[0] == "equiview" and file.suffix != ".pyc"]
+print(json.dumps({str(file): hashlib.sha256(file.read_binary()).hexdigest() for file in kept}))
+"""
+
+
+def run(*words: str | Path, cwd: Path = ROOT) -> str:
+    """What a command prints; it must succeed."""
+    began = time.monotonic()
+    done = subprocess.run([str(word) for word in words], cwd=cwd, capture_output=True, text=True, check=False)
+    print(f"{time.monotonic() - began:5.1f}s {' '.join(map(str, words))[:100].splitlines()[0]}", flush=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def by_pip(environment: Path, python: str) -> None:
+    """Install the tree as the Containerfile does, and without a shell by the same two commands."""
+    (line,) = re.findall(
+        r"^RUN (python -m venv .*)$", (ROOT / "Containerfile").read_text("utf-8"), re.MULTILINE
+    )
+    if os.name == "nt":
+        run(python, "-m", "venv", environment)
+        run(environment / SCRIPTS / "python.exe", "-m", "pip", "install", "--no-cache-dir", ".")
+    else:
+        run(
+            "sh",
+            "-euc",
+            line.replace("python -m", f"'{python}' -m").replace("/opt/equiview", str(environment)),
+        )
+
+
+def installed(environment: Path, place: Path) -> dict[str, str]:
+    """What is installed, and runs: its files and their hashes."""
+    text = (ROOT / "src" / "equiview" / "__init__.py").read_text("utf-8")
+    (version,) = re.findall(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    said = run(environment / SCRIPTS / f"equiview{ENDING}", "--version", cwd=place)
+    if version not in said:
+        raise SystemExit(f"{said!r} is not version {version}")
+    return dict(json.loads(run(environment / SCRIPTS / f"python{ENDING}", "-c", INSTALLED, cwd=place)))
+
+
+def audited(environment: Path, place: Path) -> None:
+    """List what there is, and audit an embedded encoder."""
+    equiview = environment / SCRIPTS / f"equiview{ENDING}"
+    if "prevalence" not in run(equiview, "list", cwd=place):
+        raise SystemExit("no audit is listed")
+    run(equiview, *AUDIT, "--out", place / "run", cwd=place)
+    if not (place / "run" / "report.html").is_file():
+        raise SystemExit("the audit made no page")
+
+
+def main() -> None:
+    """Do it in a temporary folder, and say what was installed."""
+    python = sys.argv[1] if len(sys.argv) > 1 else sys.executable
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        os.environ |= {"EQUIVIEW_CACHE": str(place / "cache"), "PIP_NO_COMPILE": "1"}
+        uv = (sys.executable, "-m", "uv", "--quiet")
+        run(*uv, "build", "--out-dir", place / "dist", ROOT)  # the wheel of the sdist
+        (wheel,) = (place / "dist").glob("*.whl")
+        run(*uv, "venv", "--python", python, place / "uv")
+        run(*uv, "pip", "install", "--python", place / "uv" / SCRIPTS / f"python{ENDING}", wheel)
+        by_pip(place / "pip", python)
+        found = {how: installed(place / how, place) for how in ("uv", "pip")}
+        audited(place / "uv", place)
+        if found["uv"] != found["pip"]:
+            raise SystemExit(f"differ: {sorted(dict(found['uv'].items() ^ found['pip'].items()))[:10]}")
+        print(f"{wheel.name}: {len(found['uv'])} files, the same from sdist and tree, by uv and by pip")
+
+
+if __name__ == "__main__":
+    main()

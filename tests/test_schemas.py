@@ -12,8 +12,11 @@ import pytest
 from equiview.audits import AUDITS
 from equiview.audits.execute import execute
 from equiview.benchmarks import load_benchmark
-from equiview.data.run import READ, SCHEMA_VERSION, Run
+from equiview.data.run import Run
+from equiview.data.stamped import NAME, READ, SCHEMA_VERSION, VERSION, read_stamped, write_stamped
 from equiview.errors import InputError
+from equiview.io.tables import Column, Schema, parquet_metadata
+from equiview.report import export_comparison
 from equiview.report.gate import gate_json
 from equiview.report.grids import as_json
 from equiview.schemas import schemas
@@ -109,6 +112,47 @@ def test_other_versions_are_refused_by_name(runs: list[Run], tmp_path: Path, ver
         InputError, match=f"schema version {version}, and this equiview reads 2 and 3; {said}"
     ):
         Run.open(folder)
+
+
+def stamped(path: Path, **said: str) -> None:
+    """Write a table again, with this of its metadata and nothing else."""
+    frame = pl.read_parquet(path)
+    frame.write_parquet(path, metadata={name.replace("__", "."): value for name, value in said.items()})
+
+
+def test_tables_say_what_they_are_and_of_which_version(runs: list[Run], tmp_path: Path) -> None:
+    from equiview import api
+
+    said = {path.stem: parquet_metadata(path) for path in (runs[0].folder / "observations").iterdir()}
+    assert said
+    for name, found in said.items():
+        assert (found[NAME], found[VERSION]) == (f"observations/{name}", str(SCHEMA_VERSION))
+        assert schemas(found[NAME])
+    assert parquet_metadata(runs[0].folder / "estimates.parquet")[NAME] == "estimates"
+    api.write_comparison(runs, tmp_path)
+    assert parquet_metadata(tmp_path / "comparison.parquet")[NAME] == "comparison"
+    pl.read_parquet(tmp_path / "comparison.parquet").write_parquet(tmp_path / "comparison.parquet")
+    assert export_comparison(tmp_path, "csv").startswith("audit,")
+    stamped(tmp_path / "comparison.parquet", equiview__schema_version=str(SCHEMA_VERSION + 1))
+    with pytest.raises(InputError, match=r"comparison\.parquet: it is of schema version 4.*a newer equiview"):
+        export_comparison(tmp_path, "csv")
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [(str(SCHEMA_VERSION + 1), "4, .*newer equiview"), ("1", "1, .*again"), ("x", "x, "), ("²", "²,")],
+)
+def test_a_table_of_another_version_is_refused_by_name(tmp_path: Path, version: str, said: str) -> None:
+    write_stamped(pl.DataFrame({"id": ["a"]}), tmp_path / "t.parquet", "people")
+    people = Schema("people", (Column("id", pl.String, "who"),))
+    content = (tmp_path / "t.parquet").read_bytes()
+    write_stamped(read_stamped(tmp_path / "t.parquet", people), tmp_path / "t.parquet", "people")
+    assert (tmp_path / "t.parquet").read_bytes() == content
+    stamped(tmp_path / "t.parquet")
+    assert read_stamped(tmp_path / "t.parquet", people)["id"].to_list() == ["a"]
+    stamped(tmp_path / "t.parquet", equiview__schema_version=version)
+    with pytest.raises(InputError, match=rf"t\.parquet: it is of schema version {said}"):
+        read_stamped(tmp_path / "t.parquet", people)
 
 
 def test_another_name_is_the_same_run_and_makes_its_page_again(runs: list[Run], tmp_path: Path) -> None:

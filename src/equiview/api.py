@@ -20,10 +20,11 @@ from equiview.data.figures import read_figure
 from equiview.data.registry import Registry
 from equiview.data.requests import Plan
 from equiview.data.run import Run, check_folder, check_usable
+from equiview.data.stamped import write_stamped
 from equiview.errors import InputError, unknown_name
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
-from equiview.io.tables import safe_csv, write_bytes, write_parquet
+from equiview.io.tables import safe_csv, write_bytes
 from equiview.making import MAKERS, Maker, Settings
 from equiview.making.make import Made
 from equiview.making.make import make as make_in
@@ -249,7 +250,7 @@ def write_comparison(
         finish(run, progress)
     progress("comparing", 0, 1)
     table = paired(runs, against)
-    write_parquet(table, out / "comparison.parquet")
+    write_stamped(table, out / "comparison.parquet", "comparison")
     write_bytes(page(runs, table, helps), out / "report.html")
     progress("comparing", 1, 1)
     return runs, table
@@ -292,9 +293,8 @@ def write_neighbourhoods(
     for run in runs:
         finish(run, progress)
     found = neighbourhoods(runs, clusters=clusters, least=least, seed=seed, progress=progress)
-    write_parquet(found.groups, out / "groups.parquet")
-    write_parquet(found.biases, out / "biases.parquet")
-    write_parquet(found.correlations, out / "correlations.parquet")
+    for name in ("groups", "biases", "correlations"):
+        write_stamped(getattr(found, name), out / f"{name}.parquet", f"neighbourhoods/{name}")
     write_bytes(neighbourhoods_page(found, runs), out / "report.html")
     return found
 
@@ -312,7 +312,7 @@ def write_mitigation(
         finish(run, progress)
     found = mitigation(before, after, ratios)
     for name in ("systems", "changes", "parts"):
-        write_parquet(getattr(found, name), out / f"{name}.parquet")
+        write_stamped(getattr(found, name), out / f"{name}.parquet", f"mitigation/{name}")
     write_bytes(mitigation_page(found, [before, *after]), out / "report.html")
     return found
 

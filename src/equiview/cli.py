@@ -423,7 +423,7 @@ def _show(
     ]
     tables = {"comparison": comparison, "averages": means}
     rows = {name: None if table is None else table.to_dicts() for name, table in tables.items()}
-    from equiview.data.run import SCHEMA_VERSION
+    from equiview.data.stamped import SCHEMA_VERSION
 
     return _print_json({"schema_version": SCHEMA_VERSION, "report": str(path), "runs": entries} | rows)
 

@@ -72,7 +72,7 @@ def run(
     """Audit every system of a file on its benchmarks, compare them, and judge them by its gate."""
     from equiview.auditfile import read_audit_file
     from equiview.board import plan_board, run_board
-    from equiview.data.run import SCHEMA_VERSION
+    from equiview.data.stamped import SCHEMA_VERSION
     from equiview.report.console import print_json, print_results, print_table
     from equiview.report.gate import gate_json
     from equiview.report.progress import progress_bars

@@ -15,7 +15,8 @@ from report_runs import make_run, rewrite
 from tests.conftest import write_world
 from tests.faults.running import typed
 
-from equiview.data.run import SCHEMA_VERSION, Run
+from equiview.data.run import Run
+from equiview.data.stamped import SCHEMA_VERSION
 from equiview.errors import InputError
 from equiview.report import CARDS, export
 

@@ -18,12 +18,13 @@ from equiview.data.fields import contents
 from equiview.data.figures import write_figure
 from equiview.data.observations import Observations
 from equiview.data.run import BenchmarkCard, Failure, Manifest, Run, SubjectCard, check_usable, versions
+from equiview.data.stamped import write_stamped
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError, as_input_error
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
 from equiview.io.secrets import redacted
-from equiview.io.tables import write_bytes, write_parquet
+from equiview.io.tables import write_bytes
 from equiview.subjects import Subject
 
 Report: TypeAlias = Callable[[Run], bytes]
@@ -133,7 +134,7 @@ def finish(run: Run, progress: Progress = silent, report: Report | None = None) 
             progress("measuring", done, len(run.manifest.audits))
         if not parts:
             raise _all_failed(failures)
-        write_parquet(Estimates.concat(parts).table, work / "estimates.parquet")
+        write_stamped(Estimates.concat(parts).table, work / "estimates.parquet", "estimates")
         _write_records(verdicts, work / "verdicts.json")
         if failures:
             _write_records(failures, work / "failures.json")

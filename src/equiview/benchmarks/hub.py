@@ -31,7 +31,7 @@ from equiview.data.languages import read_language
 from equiview.errors import InputError
 from equiview.io.files import is_file, parse_json
 from equiview.io.notices import notice
-from equiview.io.tables import Column, Schema, read_table
+from equiview.io.tables import Column, Schema, parquet_metadata, read_table
 
 OPTIONS = ("split", "config")
 SPLITS = {"val": "validation"}
@@ -177,7 +177,7 @@ def _named(path: Path) -> pl.DataFrame:
 
 def _names(path: Path) -> dict[str, list[str]]:
     """The names of labels that are numbers, by column, as the hub's library writes them into a file."""
-    said = pl.read_parquet_metadata(path).get("huggingface", "{}")
+    said = parquet_metadata(path).get("huggingface", "{}")
     content: Any = parse_json(said, f"{path}, what it says of its columns")
     for field in ("info", "features"):
         content = content.get(field) if isinstance(content, dict) else None

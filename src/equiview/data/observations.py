@@ -8,8 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
+from equiview.data.stamped import read_stamped, write_stamped
 from equiview.errors import InputError
-from equiview.io.tables import Schema, read_table, write_parquet
+from equiview.io.tables import Schema
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,15 @@ class Observations:
         paths = []
         for name, table in sorted(self.tables.items()):
             paths.append(folder / f"{audit}.{name}.parquet")
-            write_parquet(table, paths[-1])
+            write_stamped(table, paths[-1], f"observations/{audit}.{name}")
         return paths
 
     @classmethod
     def read(cls, folder: Path, audit: str, schemas: Mapping[str, Schema]) -> Observations:
         """Read and check the tables that `schemas` names."""
         return cls(
-            {name: read_table(folder / f"{audit}.{name}.parquet", schema) for name, schema in schemas.items()}
+            {
+                name: read_stamped(folder / f"{audit}.{name}.parquet", schema)
+                for name, schema in schemas.items()
+            }
         )

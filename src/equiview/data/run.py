@@ -31,6 +31,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 from equiview.data.estimates import SCHEMA, Estimates
 from equiview.data.figures import Figure, read_figure
 from equiview.data.observations import Observations
+from equiview.data.stamped import SCHEMA_VERSION, read_stamped, refusal
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError
 from equiview.io.files import content_of
@@ -38,12 +39,8 @@ from equiview.io.lock import locked
 from equiview.io.refusals import refused
 from equiview.io.secrets import redacted
 from equiview.io.stages import left_in, sweep, write_stage
-from equiview.io.tables import Schema, checksum, read_table, write_bytes
+from equiview.io.tables import Schema, checksum, write_bytes
 
-SCHEMA_VERSION = 3
-"""Of what is in a run's folder, and of what the command line prints as JSON. 3: runs have names."""
-READ = (2, SCHEMA_VERSION)
-"""Versions that are read; runs of version 2 have no name for display and are otherwise the same."""
 R = TypeVar("R", bound=Frozen)
 T = TypeVar("T")
 Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
@@ -107,11 +104,8 @@ class Manifest(Frozen):
         if not isinstance(given, dict):
             return given
         found = given.get("schema_version", given.get("layout", SCHEMA_VERSION))
-        if found not in READ:
-            newer = isinstance(found, int) and found > SCHEMA_VERSION
-            what = "install a newer equiview" if newer else "audit the subject again"
-            read = " and ".join(map(str, READ))
-            raise ValueError(f"it is of schema version {found}, and this equiview reads {read}; {what}")
+        if refused_version := refusal(found):
+            raise ValueError(refused_version)
         rest = {name: value for name, value in given.items() if name != "layout"}
         return rest | {"schema_version": SCHEMA_VERSION}
 
@@ -294,7 +288,7 @@ class Run:
         self.need("measure")
         self.check("measure")
         path = self.folder / "estimates.parquet"
-        return self.kept("measure", "estimates", lambda: Estimates(read_table(path, SCHEMA), str(path)))
+        return self.kept("measure", "estimates", lambda: Estimates(read_stamped(path, SCHEMA), str(path)))
 
     @property
     def verdicts(self) -> list[Verdict]:

@@ -257,15 +257,30 @@ def _chosen(columns: Iterable[str], only: Collection[str]) -> list[str]:
 
 
 def _read_parquet(path: Path, only: Collection[str] | None) -> pl.DataFrame:
+    with _sound(path):
+        names = None if only is None else _chosen(pl.read_parquet_schema(path), only)
+        frame = pl.read_parquet(path, columns=names, glob=False)  # a name may hold brackets
+    frame.columns = column_names(frame.columns, str(path))
+    return frame
+
+
+def parquet_metadata(path: Path) -> dict[str, str]:
+    """What a Parquet file says of itself, by key; InputError for a file that is none, or is damaged."""
+    with _sound(readable(path)):
+        return dict(pl.read_parquet_metadata(path))
+
+
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    """InputError for what polars finds wrong with a file."""
     try:
         with _without_panics():
-            names = None if only is None else _chosen(pl.read_parquet_schema(path), only)
-            frame = pl.read_parquet(path, columns=names, glob=False)  # a name may hold brackets
+            yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read, is it cut off? ({reason[:160]})") from None
-    frame.columns = column_names(frame.columns, str(path))
-    return frame
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 @contextmanager
@@ -285,11 +300,14 @@ def _without_panics() -> Iterator[None]:
 _ERROR_STREAM = threading.Lock()
 
 
-def write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    """Write `frame` whole or not at all; the same frame gives the same bytes."""
+def write_parquet(frame: pl.DataFrame, path: Path, metadata: Mapping[str, str] | None = None) -> None:
+    """Write `frame`, and what is said of it, whole or not at all; the same gives the same bytes."""
     with atomic(path) as temporary:
         try:
-            frame.write_parquet(temporary, compression="zstd", compression_level=6, statistics=False)
+            frame.write_parquet(
+                temporary, compression="zstd", compression_level=6, statistics=False,
+                metadata=dict(metadata) if metadata else None,
+            )  # fmt: skip
         except pl.exceptions.PolarsError as error:
             if "IO error" not in str(error):
                 raise

@@ -13,7 +13,8 @@ from typing import Any
 
 from equiview.audits import installed, label_of
 from equiview.data.estimates import Estimate
-from equiview.data.run import SCHEMA_VERSION, Run
+from equiview.data.run import Run
+from equiview.data.stamped import SCHEMA_VERSION
 from equiview.data.verdict import Verdict
 from equiview.report.grids import MARKDOWN, as_json, escaped
 from equiview.report.opening import FINDINGS

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from equiview.audits import label_of
 from equiview.data.estimates import TOO_SMALL
-from equiview.data.run import SCHEMA_VERSION
+from equiview.data.stamped import SCHEMA_VERSION
 from equiview.report.grids import MARKDOWN, escaped
 from equiview.report.words import interval, metric_of, number, signed
 from equiview.studies.gate import Checked, Gate, Row

@@ -13,9 +13,10 @@ from equiview.audits import label_of
 from equiview.data.comparison import AFTER, BEFORE, quantity_of
 from equiview.data.estimates import BASE, SCHEMA, Estimate, Estimates
 from equiview.data.metric import Quantity
-from equiview.data.run import SCHEMA_VERSION, Run
+from equiview.data.run import Run
+from equiview.data.stamped import SCHEMA_VERSION, read_stamped
 from equiview.errors import InputError, unknown_name
-from equiview.io.tables import Column, Schema, read_table, safe_csv
+from equiview.io.tables import Column, Schema, safe_csv
 from equiview.report.cards import eval_results, factsheet, model_card
 from equiview.report.charts import title_of
 from equiview.report.grids import MARKDOWN, Header, Rows, as_json, escaped, latex_grid, markdown_grid
@@ -72,7 +73,7 @@ def export_comparison(folder: Path, format: str) -> str:
     """The comparison in a folder, in a format of `FORMATS`; InputError where there is none."""
     if format not in FORMATS:
         raise unknown_name("format of a comparison", format, FORMATS)
-    table = read_table(folder / FILE, COMPARISON)
+    table = read_stamped(folder / FILE, COMPARISON)
     if format == "csv":
         return safe_csv(table)
     if format == "json":

@@ -16,12 +16,13 @@ from equiview.data.estimates import Estimates
 from equiview.data.figures import Figure, write_figure
 from equiview.data.items import Items
 from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard, check_usable, versions
+from equiview.data.stamped import write_stamped
 from equiview.data.vectors import one_each
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
-from equiview.io.tables import write_bytes, write_parquet
+from equiview.io.tables import write_bytes
 from equiview.stats import Correlation
 from equiview.studies.transfer import draw
 from equiview.studies.transfer.correlate import RHO, Pair, correlated, detectable
@@ -167,7 +168,8 @@ def _maps(
                 progress(f"spaces {side}", done, len(chosen))
             for place, centred in ((side, False), (f"{side}-{CENTRED}", True)):
                 table = pl.DataFrame(similarity(spaces, names, centred=centred), schema=names, orient="row")
-                write_parquet(table, work / "observations" / f"{NAME}.similarity-{place}.parquet")
+                name = f"{NAME}.similarity-{place}"
+                write_stamped(table, work / "observations" / f"{name}.parquet", f"observations/{name}")
 
     run.stage("spaces", embed)
     folder = run.folder / "observations"
@@ -196,10 +198,11 @@ def _space(run: Run, images: Items, load: Callable[[Run], Subject]) -> NDArray[n
 
 def _write(run: Run, found: Found, settings: TransferSettings) -> None:
     def observe(work: Path) -> None:
-        write_parquet(_values(found), work / "observations" / f"{NAME}.values.parquet")
+        name = f"{NAME}.values"
+        write_stamped(_values(found), work / "observations" / f"{name}.parquet", f"observations/{name}")
 
     def measure(work: Path) -> None:
-        write_parquet(_estimates(found).stamped(NAME).table, work / "estimates.parquet")
+        write_stamped(_estimates(found).stamped(NAME).table, work / "estimates.parquet", "estimates")
         verdict = judged(found.pairs, len(found.chosen), settings)
         content = json.dumps([verdict.model_dump(mode="json")], indent=1, ensure_ascii=False)
         write_bytes(content.encode(), work / "verdicts.json")

@@ -35,7 +35,7 @@ print(json.dumps({str(file): hashlib.sha256(file.read_binary()).hexdigest() for 
 def run(*words: str | Path, cwd: Path = ROOT) -> str:
     """What a command prints; it must succeed."""
     began = time.monotonic()
-    done = subprocess.run([str(word) for word in words], cwd=cwd, capture_output=True, text=True, check=False)
+    done = subprocess.run([*map(str, words)], cwd=cwd, capture_output=True, encoding="utf-8", check=False)
     print(f"{time.monotonic() - began:5.1f}s {' '.join(map(str, words))[:100].splitlines()[0]}", flush=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import equiview as ev
 from equiview.audits.prevalence import PrevalenceSettings, observe
 from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
@@ -37,6 +39,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 DEPTH = 30
+ROOT = Path(__file__).parents[3]
 MODULES = {
     "qdrant": "qdrant_client",
     "lancedb": "lancedb",
@@ -253,6 +256,39 @@ def test_a_database_is_audited_into_a_whole_report(filled, tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
     assert "ranked by cosine" in Run.open(tmp_path / "out").manifest.subject.about
+
+
+def test_text_and_image_collections_are_gated_as_the_recipe_has_it(filled, tmp_path):
+    page = (ROOT / "docs" / "gate.md").read_text("utf-8")
+    assert f"| `{filled.scheme}:" in page
+    (code,) = re.findall(r'^```python title="held.py"\n(.*?)^```$', page, re.MULTILINE | re.DOTALL)
+    recipe = {}
+    exec(code, recipe)
+    ids, vectors = (
+        pl.read_csv(filled.world / "images.csv")["id"].to_list(),
+        np.load(filled.world / "images.npy"),
+    )
+    filled.fill("photos", ids, vectors)
+    held = recipe[f"from_{filled.scheme}"]
+    (pictures, seen), (names, asked) = held(filled.place, "photos"), held(filled.place, "captions")
+    written = dict(zip(ids, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), strict=True))
+    assert sorted(pictures) == sorted(ids)
+    for name, vector in zip(pictures, seen / np.linalg.norm(seen, axis=1, keepdims=True), strict=True):
+        np.testing.assert_allclose(vector, written[name], atol=1e-5)
+    texts = {
+        "id": names,
+        "text": names,
+        "language": [name.split("-")[1] for name in names],
+        "image_id": [name.split("-")[0] for name in names],
+    }
+    quick = {"replicates": 200}
+    tables = ({"id": pictures}, texts)
+    images = ev.audit((seen, asked), tables, "parity", tmp_path / "images", settings={"parity": quick})
+    assert images.check("parity: R@1[task=text-to-image, language=*].n = 40")
+    live, captions = filled.subject(), f"folder:{filled.world}"
+    lists = ev.audit(live, captions, "prevalence", tmp_path / "lists", settings={"prevalence": quick})
+    assert lists.check("prevalence: exposure ratio@10[language=*] > 0.1")
+    assert not lists.check("prevalence: exposure ratio@10[language=*] > 2")
 
 
 def test_what_is_not_there_is_said_with_the_nearest_name(filled):

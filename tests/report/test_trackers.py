@@ -178,6 +178,9 @@ def test_what_cannot_be_written_to_is_said_in_one_line(run: Run, monkeypatch: py
     with pytest.raises(InputError, match="MLflow at nowhere://x cannot be written to") as caught:
         track(run, "mlflow", place="nowhere://x")
     assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match="cannot be written to") as caught:
+        track(run, "mlflow", place="nowhere://me:hush@host")
+    assert "hush" not in str(caught.value)
     monkeypatch.setenv("WANDB_MODE", "disabled")
     with pytest.raises(InputError, match="WANDB_MODE is 'disabled'"):
         track(run, "wandb")

@@ -22,6 +22,7 @@ from equiview.data.run import Run
 from equiview.errors import InputError, unknown_name
 from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
+from equiview.io.secrets import redacted
 from equiview.io.tables import write_bytes
 from equiview.studies.gate import in_tolerances
 
@@ -148,7 +149,7 @@ def _to_mlflow(record: Record, place: str, project: str) -> Tracked:
         client = mlflow.MlflowClient(tracking_uri=place or None)
         experiment = client.get_experiment_by_name(project)
         number = experiment.experiment_id if experiment else client.create_experiment(project)
-        where = f"{client.tracking_uri}, experiment {project!r}, run "
+        where = f"{redacted(client.tracking_uri)}, experiment {project!r}, run "
         for earlier in client.search_runs([number], f"tags.`equiview.run` = '{record.key}'"):
             if earlier.info.status == "FINISHED":
                 return Tracked(where + earlier.info.run_id, new=False)
@@ -215,7 +216,8 @@ def _write_to_wandb(wandb: Any, record: Record, folder: Path, project: str, mode
 
 def _refused(tracker: str, place: str, error: Exception) -> InputError:
     said = " ".join(str(error).split())[:300]
-    return InputError(f"{tracker}{f' at {place}' if place else ''} cannot be written to ({said})")
+    where = f" at {redacted(place)}" if place else ""
+    return InputError(f"{tracker}{where} cannot be written to ({redacted(said)})")
 
 
 @contextmanager

@@ -370,14 +370,17 @@ def test_answers_are_pruned_only_by_name(monkeypatch, tmp_path):
     assert json.loads(equiview("cache", "--json")[1])["answers"] == []
 
 
-def test_an_audit_that_cannot_be_measured_is_named_and_the_others_are_reported(
-    world, tmp_path, monkeypatch, capsys
+@pytest.mark.parametrize(
+    ("step", "said"), [("observe", "observed (the same command tries it again)"), ("measure", "measured")]
+)
+def test_an_audit_that_fails_is_named_and_the_others_are_reported(
+    world, tmp_path, monkeypatch, capsys, step, said
 ):
-    def measure(observations, settings):
+    def fail(*_):
         raise InputError("nothing to compare")
 
     entry = AUDITS.all()["prevalence"]
-    broken = replace(entry.value, name="broken", measure=measure)
+    broken = replace(entry.value, name="broken", **{step: fail})
     monkeypatch.setitem(AUDITS.entries, "broken", replace(entry, name="broken", value=broken))
     arguments = ["audit", f"embeddings:{world}", "--benchmark", f"folder:{world}"]
     arguments += ["--out", str(tmp_path / "out"), "--audit", "broken", "--audit", "prevalence"]
@@ -386,6 +389,6 @@ def test_an_audit_that_cannot_be_measured_is_named_and_the_others_are_reported(
         main()
     printed = capsys.readouterr()
     assert ended.value.code == 1
-    assert "audit 'broken' could not be measured: nothing to compare" in printed.err
+    assert f"audit 'broken' could not be {said}: nothing to compare" in printed.err
     assert "prevalence" in printed.out
     assert "nothing to compare" in (tmp_path / "out" / "report.html").read_text()

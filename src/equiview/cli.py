@@ -442,14 +442,15 @@ def _show_plan(asked: pl.DataFrame, power: pl.DataFrame, as_json: bool) -> None:
 
 
 def _end_with_failures(runs: list[Run]) -> None:
-    """Name the audits that could not be measured, and exit with 1, or with 2 for a defect of ours."""
-    failures = [failure for run in runs for failure in run.failures]
-    for failure in failures:
-        _complain(f"audit {failure.audit!r} could not be measured: {failure.message}")
+    """Name the audits that failed, and exit with 1, or with 2 for a defect of ours."""
+    failures = [(run, failure) for run in runs for failure in run.failures]
+    for run, failure in failures:
+        what = "measured" if run.is_observed(failure.audit) else "observed (the same command tries it again)"
+        _complain(f"audit {failure.audit!r} could not be {what}: {failure.message}")
         if failure.trace:
             _print_error(failure.trace)
     if failures:
-        raise typer.Exit(2 if any(failure.trace for failure in failures) else 1)
+        raise typer.Exit(2 if any(failure.trace for _, failure in failures) else 1)
 
 
 def _print_table(frame: pl.DataFrame, title: str) -> None:

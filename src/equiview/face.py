@@ -195,7 +195,7 @@ def audit(
     max_cost: float | None = None,
     progress: Progress = silent,
 ) -> Run:
-    """Audit a subject on a benchmark, or take up the same run where it was left.
+    """Audit a subject on a benchmark, take up the same run where it was left, or add audits to it.
 
     `subject` is a name (`equiview list subjects`), an object with `encode_images` and `encode_texts`, or two
     arrays, `(n_images, width)` and `(n_texts, width)`, whose rows are those of the two tables. `benchmark`
@@ -205,7 +205,7 @@ def audit(
     """
     items = _benchmark(benchmark)
     who = _subject(subject, items)
-    names = [audits] if isinstance(audits, str) else list(audits)
+    names = sorted(_several(audits))
     if out is None:
         manifest = manifest_of(who, items, names, seed=seed, settings=settings, progress=progress)
         folder = RUNS / _slug(who.name, items.name, *names, manifest.model_dump_json(exclude={"name"}))

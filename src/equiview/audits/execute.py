@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +17,16 @@ from equiview.data.estimates import Estimates
 from equiview.data.fields import contents
 from equiview.data.figures import write_figure
 from equiview.data.observations import Observations
-from equiview.data.run import BenchmarkCard, Failure, Manifest, Run, SubjectCard, check_usable, versions
+from equiview.data.run import (
+    OBSERVE,
+    BenchmarkCard,
+    Failure,
+    Manifest,
+    Run,
+    SubjectCard,
+    check_usable,
+    versions,
+)
 from equiview.data.stamped import write_stamped
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError, as_input_error
@@ -27,6 +36,8 @@ from equiview.io.secrets import redacted
 from equiview.io.tables import write_bytes
 from equiview.subjects import Subject
 
+Ready: TypeAlias = list[tuple[str, AnyAudit, Settings]]
+"""Audits by name with their settings."""
 Report: TypeAlias = Callable[[Run], bytes]
 """Makes the page of a run when everything else is finished."""
 
@@ -46,28 +57,38 @@ def execute(
     """Observe, measure, draw and report, doing only what is not done yet.
 
     `name` is what to call the run, by default its subject's name, and no part of what it is. `settings`
-    overrides defaults by audit; without `report` no page is written. Raises InputError for an
-    unknown audit or setting, for a subject of a kind that an audit does not take, and for a folder that holds
-    another run. An audit that cannot be measured is named in `Run.failures`; the others are kept.
+    overrides defaults by audit; without `report` no page is written. Audits that the folder holds already
+    stay there as they were set: the run is the one in which all were asked for at once. Raises InputError for
+    an unknown audit or setting, for a subject of a kind that an audit does not take, and for a folder that
+    holds another run. An audit that cannot be observed or measured is named in `Run.failures`, and tried
+    again by the same call; the others are kept. Where none can be observed, that is the error.
     """
     ready = configure(audits, settings, seed)
-    manifest = manifest_of(
-        subject, benchmark, audits, name=name, seed=seed, settings=settings, progress=progress
-    )
-    configured = {key: given for key, _, given in ready}
+    check_subjects(subject, ready)
     check_usable(folder)
     with locked(folder):
-        run = Run.start(folder, manifest)
-        for key, audit, _ in ready:
+        ready += _there(folder, {key for key, *_ in ready})
+        ready.sort(key=lambda entry: entry[0])
+        run = Run.start(
+            folder,
+            _manifest(name or "", subject, benchmark, ready, seed, progress),
+            {key: set(audit.packages) - set(subject.versions) for key, audit, _ in ready},
+        )
+        failed: dict[str, Exception] = {}
+        for key, audit, given in ready:
 
-            def observe(work: Path, audit: AnyAudit = audit, key: str = key) -> None:
-                settings = configured[key]
-                observations = audit.observe(subject, benchmark, settings, progress)
-                observations = with_cuts(observations, subject, benchmark, settings)
+            def observe(work: Path, audit: AnyAudit = audit, key: str = key, given: Settings = given) -> None:
+                observations = audit.observe(subject, benchmark, given, progress)
+                observations = with_cuts(observations, subject, benchmark, given)
                 observations.write(work / "observations", key)
 
-            run.stage(f"observe.{key}", observe)
-        finish(run, progress, report)
+            try:
+                run.stage(f"{OBSERVE}{key}", observe)
+            except Exception as error:  # an audit that fails must not cost the others
+                failed[key] = error
+        if len(failed) == len(ready):
+            raise _none_observed(failed)
+        finish(run, progress, report, [_failure(key, error) for key, error in failed.items()])
     return run
 
 
@@ -83,18 +104,13 @@ def manifest_of(
 ) -> Manifest:
     """What a run of these would be, before anything is observed; InputError as for `execute`."""
     ready = configure(audits, settings, seed)
-    for _, audit, _ in ready:
-        audit.check_subject(subject)
-    benchmark.images.hash_pictures(progress)
-    chosen = {key: audit for key, audit, _ in ready}
-    return _manifest(name or "", subject, benchmark, chosen, {key: given for key, _, given in ready}, seed)
+    check_subjects(subject, ready)
+    return _manifest(name or "", subject, benchmark, ready, seed, progress)
 
 
-def configure(
-    audits: Sequence[str], settings: Mapping[str, Mapping[str, Any]] | None, seed: int
-) -> list[tuple[str, AnyAudit, Settings]]:
-    """Audits by name with their settings; InputError for an unknown audit or setting, and where none is."""
-    chosen = {audit: AUDITS.get(audit) for audit in audits}
+def configure(audits: Sequence[str], settings: Mapping[str, Mapping[str, Any]] | None, seed: int) -> Ready:
+    """Audits with their settings, ordered by name; InputError for an unknown audit or setting, or none."""
+    chosen = {audit: AUDITS.get(audit) for audit in sorted(audits)}
     if not chosen:
         raise InputError(f"no audit was asked for; there are: {', '.join(AUDITS.all())}")
     given = dict(settings or {})
@@ -106,21 +122,51 @@ def configure(
     ]
 
 
-def finish(run: Run, progress: Progress = silent, report: Report | None = None) -> None:
+def check_subjects(subject: Subject, ready: Ready) -> None:
+    """InputError for the first audit that does not take subjects of this kind."""
+    for _, audit, _ in ready:
+        audit.check_subject(subject)
+
+
+def _there(folder: Path, asked: Collection[str]) -> Ready:
+    """The audits of a folder's run that were not `asked` for now, as they were set."""
+    if not (folder / "manifest.json").exists():
+        return []
+    run = Run.open(folder)
+    return [entry for entry in _audits_of(run) if entry[0] not in asked]
+
+
+def finish(
+    run: Run,
+    progress: Progress = silent,
+    report: Report | None = None,
+    unobserved: Sequence[Failure] | None = None,
+) -> None:
     """Measure and draw what is observed, and report it: all of this can be redone without the subject.
 
-    The other audits are kept when one fails; InputError when all of them fail, and when an audit's
-    observing is not finished or its observations were changed since.
+    `unobserved` are the audits that could not be observed, as the run says by default. The other audits are
+    kept when one fails; InputError when all of them fail, and when an audit's observing is not finished or
+    its observations were changed since.
     """
+    recorded = run.unobserved
+    if unobserved is None:
+        unobserved = recorded
+    elif list(unobserved) != recorded:
+        run.forget("measure")
+    without = {failure.audit: failure for failure in unobserved}
     for key in run.manifest.audits:
-        run.need(f"observe.{key}")
-        run.check(f"observe.{key}")
+        if key not in without:
+            run.need(f"{OBSERVE}{key}")
+            run.check(f"{OBSERVE}{key}")
 
     def measure(work: Path) -> None:
         parts: list[Estimates] = []
         verdicts: list[Verdict] = []
         failures: list[Failure] = []
         for done, (key, audit, settings) in enumerate(_audits_of(run), start=1):
+            if key in without:
+                failures.append(without[key])
+                continue
             try:
                 estimates = audit.measure(view_of(run, key), settings)
                 verdict = audit.judge(estimates, settings)
@@ -173,7 +219,7 @@ def view_of(run: Run, audit: str) -> Any:
     def view() -> Any:
         return known.view(run.observations(audit, known.schemas), settings)
 
-    return run.kept(f"observe.{audit}", "view", view)
+    return run.kept(f"{OBSERVE}{audit}", "view", view)
 
 
 def settings_of(run: Run, audit: str) -> Settings:
@@ -192,7 +238,19 @@ def _failure(audit: str, error: Exception) -> Failure:
     if (said := as_input_error(error)) is not None:
         return Failure(audit=audit, message=redacted(str(said)))
     message = " ".join(f"{type(error).__name__}: {error}".split())
-    return Failure(audit=audit, message=redacted(message), trace=redacted(traceback.format_exc()))
+    return Failure(
+        audit=audit, message=redacted(message), trace=redacted("".join(traceback.format_exception(error)))
+    )
+
+
+def _none_observed(failed: Mapping[str, Exception]) -> Exception:
+    """One error for several audits of which none could be observed; a defect of ours comes before others."""
+    errors = list(failed.values())
+    defect = next((error for error in errors if as_input_error(error) is None), None)
+    if defect is not None or len({str(error) for error in errors}) == 1:
+        return defect or errors[0]
+    said = "; ".join(f"{key}: {as_input_error(error)}" for key, error in failed.items())
+    return InputError(f"no audit could be observed: {said}")
 
 
 def _all_failed(failures: Sequence[Failure]) -> Exception:
@@ -209,14 +267,10 @@ def _write_records(records: Sequence[Frozen], path: Path) -> None:
 
 
 def _manifest(
-    name: str,
-    subject: Subject,
-    benchmark: Benchmark,
-    audits: Mapping[str, AnyAudit],
-    configured: Mapping[str, Settings],
-    seed: int,
+    name: str, subject: Subject, benchmark: Benchmark, ready: Ready, seed: int, progress: Progress
 ) -> Manifest:
-    packages = sorted({package for audit in audits.values() for package in audit.packages})
+    benchmark.images.hash_pictures(progress)
+    packages = sorted({package for _, audit, _ in ready for package in audit.packages})
     return Manifest(
         name=name,
         subject=SubjectCard(
@@ -230,11 +284,11 @@ def _manifest(
             source=benchmark.source,
             licence=benchmark.licence,
         ),
-        audits=tuple(configured),
-        settings={key: settings.model_dump(mode="json") for key, settings in configured.items()},
+        audits=tuple(key for key, *_ in ready),
+        settings={key: settings.model_dump(mode="json") for key, _, settings in ready},
         files={
             f"{key}.{name}": content
-            for key, settings in configured.items()
+            for key, _, settings in ready
             for name, content in contents(settings).items()
         },
         seed=seed,

@@ -4,13 +4,14 @@
     observations/*.parquet   what happened: the only product of running a model
     estimates.parquet        numbers with intervals
     verdicts.json            the answers in words
-    failures.json            audits that could not be measured, and why; only if there are any
+    failures.json            audits that could not be observed or measured, and why; only if there are any
     figures/*.json           figures as data
     report.html              the page
     timings.json             clock times, kept apart so that everything else is the same bytes every time
 
 A stage works in a hidden folder and its files are moved into place when it is whole; only then does the
-manifest say it is done. A killed run therefore continues at the stage it was in.
+manifest say it is done. A killed run therefore continues at the stage it was in. Audits are observed each by
+itself; what comes after rests on all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,6 +44,8 @@ from equiview.io.tables import Schema, checksum, write_bytes
 
 R = TypeVar("R", bound=Frozen)
 T = TypeVar("T")
+OBSERVE = "observe."
+"""How the stages begin that observe an audit."""
 Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 """What tells that a file was written again: when it changed, its size and its place; None: it is missing."""
 CORE_PACKAGES = ("equiview", "numpy", "pillow", "polars", "scipy")
@@ -69,7 +72,7 @@ class BenchmarkCard(Frozen):
 
 
 class Failure(Frozen):
-    """An audit whose observations could not be measured: the error in one line.
+    """An audit that could not be observed, or not measured: the error in one line.
 
     `trace` is empty for an error that a person can correct; for a defect it is the traceback.
     """
@@ -116,13 +119,46 @@ class Manifest(Frozen):
                 raise ValueError(f"no settings of audit {audit!r}")
         return self
 
-    def differs_from(self, other: Manifest) -> list[str]:
-        """Names of the fields, stages and the name for display aside, in which the two disagree."""
-        return [
-            name
-            for name in type(self).model_fields
-            if name not in {"stages", "name"} and getattr(self, name) != getattr(other, name)
+    def differences(self, other: Manifest, free: Collection[str] | None = ()) -> list[str]:
+        """What the two disagree in and how, in words: what is in this one, and what is asked for in `other`.
+
+        Stages, the name for display and further audits of `other` are no difference, nor are versions of
+        packages that are `free` to differ (None: all).
+        """
+        found = [
+            f"{what} ({_changed(what, ours, theirs)})"
+            for what, ours, theirs in (
+                ("subject", self.subject, other.subject),
+                ("benchmark", self.benchmark, other.benchmark),
+            )
+            if ours != theirs
         ]
+        if self.seed != other.seed:
+            found.append(f"seed ({self.seed} there, {other.seed} now)")
+        found += [f"audits ({audit} is there)" for audit in self.audits if audit not in other.audits]
+        settings = [
+            {
+                f"{audit}.{name}": value
+                for audit in self.audits
+                for name, value in of.get(audit, {}).items()
+                if name != "seed" or self.seed == other.seed
+            }
+            for of in (self.settings, other.settings)
+        ]
+        found += _told("settings", *settings)
+        files = [
+            {name: content for name, content in of.items() if name.partition(".")[0] in self.audits}
+            for of in (self.files, other.files)
+        ]
+        if settings[0] == settings[1] and (changed := _unlike(*files)):
+            found.append(f"files (what {' and '.join(changed)} names was changed)")
+        if free is not None:
+            packages = [
+                {name: version for name, version in of.items() if name not in free}
+                for of in (self.versions, other.versions)
+            ]
+            found += _told("versions", *packages)
+        return found
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -146,17 +182,26 @@ class Run:
     _kept: dict[tuple[str, str], tuple[Stamps, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def start(cls, folder: Path, manifest: Manifest) -> Run:
-        """Begin a run in `folder`, or continue the one there if it is the same run."""
+    def start(
+        cls, folder: Path, manifest: Manifest, packages: Mapping[str, Collection[str]] | None = None
+    ) -> Run:
+        """Begin a run in `folder`, continue the one there if it is the same run, or add audits to it.
+
+        Audits that are added are written down when the first of them is observed. `packages` are those that
+        only the observations of an audit rest on, by audit: their versions count once it is observed.
+        """
         if (folder / "manifest.json").exists():
             run = cls.open(folder)
             sweep(folder)
-            if different := manifest.differs_from(run.manifest):
+            if different := run.manifest.differences(manifest, run._free(packages)):
                 raise InputError(
-                    f"{folder}: holds a run that differs in {', '.join(different)}; choose another folder"
+                    f"{folder}: holds a run that differs in {'; '.join(different)}; choose another folder"
                 )
             if manifest.name and manifest.name != run.manifest.name:
                 run._rename(manifest.name)
+            run.manifest = manifest.model_copy(
+                update={"name": run.manifest.name, "stages": run.manifest.stages}
+            )
             return run
         check_usable(folder)
         sweep(folder)
@@ -176,8 +221,8 @@ class Run:
     def stage(self, name: str, produce: Callable[[Path], None]) -> bool:
         """Do one stage unless it is done; `produce` writes its files under the folder it is given.
 
-        Returns whether anything was done. Stages that came after it are forgotten, as they rest on it.
-        InputError while another process writes to the folder.
+        Returns whether anything was done. Stages that rest on it are forgotten, with their files. InputError
+        while another process writes to the folder.
         """
         if self.is_done(name) and not any(left_in(self.folder)):
             return False
@@ -190,15 +235,17 @@ class Run:
 
     def _do(self, name: str, produce: Callable[[Path], None]) -> None:
         began = time.perf_counter()
-        files = write_stage(self.folder, name, produce)
-        earlier = self._before(name)
-        self.manifest = self.manifest.model_copy(update={"stages": earlier | {name: files}})
-        self._save()
+        files = write_stage(self.folder, name, produce, lambda _: self.forget(name))
+        self._save_stages(self.manifest.stages | {name: files})
         self._note_time(name, time.perf_counter() - began)
 
     def is_done(self, name: str) -> bool:
         """Whether the stage is finished and its files are still what it left."""
         return name in self.manifest.stages and None not in self._stamps(name) and self._changed(name) is None
+
+    def is_observed(self, audit: str) -> bool:
+        """Whether the audit's observing was finished."""
+        return f"{OBSERVE}{audit}" in self.manifest.stages
 
     def need(self, name: str) -> None:
         """InputError unless the stage was finished."""
@@ -206,7 +253,7 @@ class Run:
             return
         how = (
             "give the same `equiview audit` command again"
-            if name.startswith("observe.")
+            if _observes(name)
             else f"`equiview report {self.folder}` finishes it"
         )
         raise InputError(f"{self.folder}: this run is not finished (stage {name!r} is missing); {how}")
@@ -245,12 +292,44 @@ class Run:
         found = [path.stat() if path.is_file() else None for path in paths]
         return tuple(entry and (entry.st_mtime_ns, entry.st_size, entry.st_ino) for entry in found)
 
-    def _before(self, name: str) -> dict[str, dict[str, str]]:
-        stages = self.manifest.stages
-        if name not in stages:
-            return dict(stages)
+    def forget(self, name: str) -> None:
+        """Remove what a stage, and those that rest on it, left: no file outlives the stage that names it.
+
+        An observation rests on no other, and is rested on by all that is not one and comes after.
+        """
+        names = list(self.manifest.stages)
+        first = next((place for place, stage in enumerate(names) if _observes(stage)), len(names))
+        start = names.index(name) if name in names else len(names)
+        if _observes(name):
+            gone = {name, *(stage for stage in names[first:] if not _observes(stage))}
+        else:
+            gone = set(names[start:])
+        if not gone.intersection(names):
+            return
+        for stage in gone.intersection(names):
+            for path in self.manifest.stages[stage]:
+                (self.folder / path).unlink(missing_ok=True)
+        self._save_stages(
+            {stage: files for stage, files in self.manifest.stages.items() if stage not in gone}
+        )
+
+    def _save_stages(self, stages: Mapping[str, dict[str, str]]) -> None:
+        """Keep these stages; observations stand in the order of the manifest, whenever they were made."""
         names = list(stages)
-        return {earlier: stages[earlier] for earlier in names[: names.index(name)]}
+        first = next((place for place, stage in enumerate(names) if _observes(stage)), len(names))
+        audits = [stage for audit in self.manifest.audits if (stage := f"{OBSERVE}{audit}") in stages]
+        order = [*names[:first], *audits, *(stage for stage in names[first:] if not _observes(stage))]
+        self.manifest = self.manifest.model_copy(update={"stages": {name: stages[name] for name in order}})
+        self._save()
+
+    def _free(self, packages: Mapping[str, Collection[str]] | None) -> Collection[str] | None:
+        """Packages on whose versions nothing rests that was observed; None: nothing was observed."""
+        observed = {audit for audit in self.manifest.audits if self.is_observed(audit)}
+        if not observed:
+            return None
+        packages = packages or {}
+        fixed = {*CORE_PACKAGES, *(name for audit in observed for name in packages.get(audit, ()))}
+        return {name for names in packages.values() for name in names} - fixed
 
     def _rename(self, name: str) -> None:
         """Take another name for display; the page, which shows it, is made again."""
@@ -299,10 +378,19 @@ class Run:
 
     @property
     def failures(self) -> list[Failure]:
-        """The audits that could not be measured, with the reason."""
+        """The audits that could not be observed or measured, with the reason."""
         if "failures.json" not in self.manifest.stages.get("measure", {}):
             return []
         return self._records("failures.json", Failure)
+
+    @property
+    def unobserved(self) -> list[Failure]:
+        """Those of `failures` that could not be observed; none where the file is not as it was written."""
+        written = self.manifest.stages.get("measure", {}).get("failures.json")
+        path = self.folder / "failures.json"
+        if written is None or not path.is_file() or checksum(path) != written:
+            return []
+        return [failure for failure in self.failures if not self.is_observed(failure.audit)]
 
     def _records(self, name: str, kind: type[R]) -> list[R]:
         return self.kept("measure", name, lambda: self._read(self.folder / name, kind))
@@ -336,3 +424,32 @@ def check_folder(folder: Path) -> None:
     """InputError when something else than a folder has that name."""
     if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder}: is not a folder; choose another name")
+
+
+def _observes(stage: str) -> bool:
+    return stage.startswith(OBSERVE)
+
+
+def _changed(what: str, there: SubjectCard | BenchmarkCard, now: SubjectCard | BenchmarkCard) -> str:
+    """How a subject or a benchmark differs from the one of that name, or that it is another one."""
+    if there.name != now.name:
+        return f"{there.name!r} there, {now.name!r} now"
+    if there.fingerprint != now.fingerprint:
+        return f"{now.name!r} has changed since"
+    return f"{now.name!r}: {', '.join(_unlike(there.model_dump(), now.model_dump()))}"
+
+
+def _unlike(there: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The names of what differs."""
+    return [name for name in {**there, **now} if there.get(name) != now.get(name)]
+
+
+def _told(what: str, there: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs and how, as settings of the command line are written; [] where nothing does."""
+
+    def value(of: Mapping[str, Any], name: str) -> str:
+        given = of.get(name, "none")
+        return given if isinstance(given, str) and given else json.dumps(given, ensure_ascii=False)
+
+    lines = [f"{name} {value(there, name)} there, {value(now, name)} now" for name in _unlike(there, now)]
+    return [f"{what} ({'; '.join(lines)})"] if lines else []

@@ -30,7 +30,7 @@ from equiview.errors import InputError, UndefinedStatisticError
 from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
 from equiview.stats import holm, spearman_interval, spearman_p
-from equiview.studies.alike import check_once
+from equiview.studies.alike import check_once, measured
 
 GLOBAL = "all images"
 STARTS = 10
@@ -198,7 +198,7 @@ def _audit_of(runs: Sequence[Run]) -> tuple[str, AnyAudit]:
         raise InputError(
             f"{first.folder} and {second.folder} are not over the same items and cannot be compared"
         )
-    shared = set(runs[0].manifest.audits).intersection(*(run.manifest.audits for run in runs))
+    shared = set(measured(runs[0])).intersection(*map(measured, runs))
     spaces = [key for key in runs[0].manifest.audits if key in shared and AUDITS.get(key).space is not None]
     if not spaces:
         able = ", ".join(name for name, entry in AUDITS.all().items() if entry.value.space is not None)

@@ -99,6 +99,15 @@ def test_names_alone_are_subjects(tmp_path: Path) -> None:
     assert pairs == [("pictogram:english", "quiz")]
 
 
+def test_all_stands_for_the_audits_that_apply(place: Path) -> None:
+    text = GOOD.replace('["prevalence"]', '["all"]') + "[settings.social]\nk = 7\n"
+    (place / "audit.toml").write_text(text)
+    plan = read_audit_file(place / "audit.toml")
+    asked, _ = plan_board(plan, sample=0)
+    assert asked["audit"].unique().sort().to_list() == ["individual", "parity", "prevalence"]
+    assert asked["system"].unique().sort().to_list() == ["candidate", "released"]
+
+
 def test_a_file_is_run_compared_and_judged_and_taken_up_again(place: Path) -> None:
     code, output, errors = typed(["run", "audit.toml", "--junit", "gate.xml"])
     assert code == 3, errors

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import polars as pl
 
 from equiview.audits import AUDITS
+from equiview.audits.applying import chosen
 from equiview.audits.execute import configure, execute, finish
 from equiview.audits.power import powers_of
 from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
@@ -80,6 +81,9 @@ def audit(
 ) -> Run:
     """Audit one subject on one benchmark into the folder `out`, report included; continue what was begun.
 
+    Audits that a run in `out` holds already stay in it. "all" among `audits` stands for every audit that
+    applies (`equiview.audits.applying`); an audit that fails costs only itself (`Run.failures`).
+
     With `cache` vectors and answers are kept in the store (`$EQUIVIEW_CACHE`), so that another audit of the
     same encoder encodes nothing again, and a model that answers is asked nothing twice. Once answers have
     cost `max_cost` US dollars nothing more is asked, and an InputError says what was spent. An image that
@@ -99,9 +103,10 @@ def audit(
     with locked(out):
         if on_error == "skip":
             items, left_out = readable_part(subject, items, progress)
+        names, of_names = chosen(subject, items, audits, settings)
         run = execute(
-            subject, items, audits, out,
-            name=name, seed=seed, settings=settings, report=page_of, progress=progress,
+            subject, items, names, out,
+            name=name, seed=seed, settings=of_names, report=page_of, progress=progress,
         )  # fmt: skip
         if left_out is not None and len(left_out):
             write_bytes(safe_csv(left_out).encode(), run.folder / "left_out.csv")
@@ -124,7 +129,7 @@ def plan(
     subject = load_subject(subject) if isinstance(subject, str) else subject
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     rows: list[dict[str, Any]] = []
-    for name, audit, configured in configure(audits, settings, seed=0):
+    for name, audit, configured in configure(*chosen(subject, items, audits, settings), seed=0):
         audit.check_subject(subject)
         plans = audit.plan(subject, items, configured) if audit.plan else []
         rows += [{"audit": name} | _planned(part, subject, items) for part in plans]

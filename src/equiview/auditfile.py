@@ -26,6 +26,8 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError, field_validator
 
+from equiview.audits import AUDITS
+from equiview.audits.applying import ALL
 from equiview.audits.execute import configure
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
@@ -54,8 +56,8 @@ class Subject(Named):
 class Benchmark(Named):
     """What systems are audited on.
 
-    `subject` says how a system is put to it, with its name at {}, such as "choice:{}"; `only` names the
-    systems that are, all where it is empty.
+    `audits` are names, or "all" for those that apply to a system. `subject` says how a system is put to it,
+    with its name at {}, such as "choice:{}"; `only` names the systems that are, all where it is empty.
     """
 
     audits: tuple[str, ...] = Field(min_length=1)
@@ -94,7 +96,8 @@ class AuditFile(Frozen):
 
     def settings_for(self, audits: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The settings of these audits."""
-        return {audit: given for audit, given in self.settings.items() if audit in audits}
+        everything = ALL in audits
+        return {audit: given for audit, given in self.settings.items() if everything or audit in audits}
 
 
 def read_audit_file(path: Path) -> AuditFile:
@@ -129,8 +132,10 @@ def _check(plan: AuditFile, wrong: Wrong) -> None:
         if entry.subject.count("{}") != 1:
             raise wrong((*here, "subject"), "a system's name stands at one {}, as in choice:{}")
         with _at(wrong, (*here, "audits")):
-            configure(entry.audits, None, plan.seed)
+            configure([name for name in entry.audits if name != ALL] or AUDITS.all(), None, plan.seed)
     audits = {audit for entry in plan.benchmarks for audit in entry.audits}
+    if ALL in audits:
+        audits |= set(AUDITS.all())
     for audit, given in plan.settings.items():
         if audit not in audits:
             raise wrong(("settings", audit), f"settings of {audit!r}, which no benchmark names")

@@ -131,8 +131,13 @@ def demo_(
 def audit(
     subject: Annotated[str, typer.Argument(help="What to audit, e.g. pictogram:skewed or embeddings:DIR.")],
     benchmark: Annotated[str, typer.Option(help="What to audit it on, e.g. pictograms or folder:DIR.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run; a run begun there is continued.")],
-    audits: Annotated[list[str], typer.Option("--audit", help="Which audits; several between commas.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the run; a run there is continued, and audits are added to it.")
+    ],
+    audits: Annotated[
+        list[str],
+        typer.Option("--audit", help="Which audits; several between commas, or all for those that apply."),
+    ],
     setting: Annotated[
         list[str] | None, typer.Option(help="AUDIT.NAME=VALUE, e.g. AUDIT.replicates=2000; may be repeated.")
     ] = None,
@@ -167,7 +172,9 @@ def audit(
     settings = _settings(setting or [])
     if dry_run:
         asked = api.plan(subject, benchmark, audits, settings=settings)
-        return _show_plan(asked, api.power(benchmark, audits, settings=settings), as_json)
+        names = asked["audit"].unique(maintain_order=True).to_list()
+        settings = {name: given for name, given in settings.items() if name in names}
+        return _show_plan(asked, api.power(benchmark, names, settings=settings), as_json)
     with progress_bars(as_json) as progress:
         run = api.audit(
             subject,

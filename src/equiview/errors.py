@@ -32,6 +32,10 @@ class InputError(ValueError):
         )
 
 
+class NotApplicableError(InputError):
+    """The subject or the benchmark lacks what this audit takes; another audit may do without."""
+
+
 class MetricInputError(InputError):
     """An argument is not what the metric is defined for; the message says which, in one line."""
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from equiview import api
 from equiview.api import catalogue
+from equiview.audits.applying import chosen
 from equiview.audits.execute import manifest_of
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.folder import of_tables
@@ -200,15 +201,18 @@ def audit(
     `subject` is a name (`equiview list subjects`), an object with `encode_images` and `encode_texts`, or two
     arrays, `(n_images, width)` and `(n_texts, width)`, whose rows are those of the two tables. `benchmark`
     is a name (`equiview list benchmarks`), a `Benchmark`, or two tables, of images and of texts, in the
-    columns of `folder:DIR`. Without `out` the run goes to a folder of its own below `runs`. The other
-    arguments are those of `equiview.api.audit`, and so are the errors.
+    columns of `folder:DIR`. The audit "all" stands for every one that applies. Without `out` the run goes to
+    a folder of its own below `runs`. The other arguments are those of `equiview.api.audit`, and so are the
+    errors.
     """
     items = _benchmark(benchmark)
     who = _subject(subject, items)
-    names = sorted(_several(audits))
+    names = _several(audits)
+    names, settings = chosen(who, items, names, settings)
     if out is None:
         manifest = manifest_of(who, items, names, seed=seed, settings=settings, progress=progress)
-        folder = RUNS / _slug(who.name, items.name, *names, manifest.model_dump_json(exclude={"name"}))
+        identity = manifest.model_dump_json(exclude={"name"})
+        folder = RUNS / _slug(who.name, items.name, *manifest.audits, identity)
     else:
         folder = Path(out).expanduser()
     done = api.audit(

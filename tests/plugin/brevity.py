@@ -170,6 +170,7 @@ BREVITY = register(
         metrics=METRICS,
         headlines=(Headline(quantity("preference")), RATIO),
         observe=observe,
+        needs=lambda benchmark, _: benchmark.need_relevance(),
         values=values,
         measure=measure,
         draw=draw,

@@ -389,6 +389,12 @@ def test_what_does_not_fit_together_is_said(tmp_path):
     ]  # fmt: skip
     with pytest.raises(InputError, match=r"before: gender; after: skin; pair attributes .* with --also"):
         transfer(before, skin, tmp_path / "out")
+    for pair, said in {
+        ("ethnicity", "skin"): "no number before is of 'ethnicity'; before there are numbers of gender",
+        ("gender", "race"): "no number after is of 'race'; after there are numbers of skin",
+    }.items():
+        with pytest.raises(InputError, match=f"--also {'='.join(pair)}: {said}"):
+            transfer(before, skin, tmp_path / "out", settings=TransferSettings(also=(pair,)))
     assert not (tmp_path / "out").exists()
 
 

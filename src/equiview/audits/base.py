@@ -40,7 +40,7 @@ from equiview.data.requests import Plan
 from equiview.data.seeds import seed_for
 from equiview.data.values import Values
 from equiview.data.verdict import Verdict
-from equiview.errors import InputError
+from equiview.errors import NotApplicableError
 from equiview.io.progress import Progress
 from equiview.io.refusals import settings_of
 from equiview.io.tables import Schema
@@ -155,7 +155,8 @@ class Audit(Generic[Sub, S, V]):
     estimates; the first line of a function's docstring describes its table. `averaged` are metrics whose mean
     over systems is shown when several are compared. `plan` estimates the requests to models that cost money,
     before anything is asked. `space` lets studies look at parts of the images' space. `unit` is what the
-    verdict is over.
+    verdict is over. `needs` takes from the benchmark what `observe` rests on, and raises NotApplicableError
+    where it is not there: `all` then leaves the audit out.
     """
 
     name: str
@@ -181,6 +182,7 @@ class Audit(Generic[Sub, S, V]):
     plan: Callable[[Sub, Benchmark, S], list[Plan]] | None = None
     space: Space[S] | None = None
     unit: Unit = IMAGES
+    needs: Callable[[Benchmark, S], object] | None = None
 
     def configure(self, given: Mapping[str, Any]) -> S:
         """Settings from those of the user; InputError names a wrong one and lists the known ones."""
@@ -193,7 +195,9 @@ class Audit(Generic[Sub, S, V]):
         kinds = self.subject if isinstance(self.subject, tuple) else (self.subject,)
         if not isinstance(subject, kinds):
             wanted = " or ".join(kind.kind for kind in kinds)
-            raise InputError(f"audit {self.name!r} takes {wanted}, but {subject.name!r} is {subject.kind}")
+            raise NotApplicableError(
+                f"audit {self.name!r} takes {wanted}, but {subject.name!r} is {subject.kind}"
+            )
 
     def metric(self, name: str) -> Metric | None:
         """One of its metrics, or of those of all audits, by name."""

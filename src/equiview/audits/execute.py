@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -108,7 +108,7 @@ def manifest_of(
     return _manifest(name or "", subject, benchmark, ready, seed, progress)
 
 
-def configure(audits: Sequence[str], settings: Mapping[str, Mapping[str, Any]] | None, seed: int) -> Ready:
+def configure(audits: Iterable[str], settings: Mapping[str, Mapping[str, Any]] | None, seed: int) -> Ready:
     """Audits with their settings, ordered by name; InputError for an unknown audit or setting, or none."""
     chosen = {audit: AUDITS.get(audit) for audit in sorted(audits)}
     if not chosen:

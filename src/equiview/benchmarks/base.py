@@ -22,7 +22,7 @@ from equiview.data.items import Items
 from equiview.data.languages import read_languages
 from equiview.data.registry import Registry
 from equiview.data.relevance import Relevance
-from equiview.errors import InputError
+from equiview.errors import InputError, NotApplicableError
 from equiview.io.fingerprint import fingerprint
 from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema
@@ -47,7 +47,7 @@ class Benchmark:
     >>> faces.need_texts()
     Traceback (most recent call last):
     ...
-    equiview.errors.InputError: benchmark 'faces' has no texts, which this audit needs
+    equiview.errors.NotApplicableError: benchmark 'faces' has no texts, which this audit needs
     """
 
     name: str
@@ -112,7 +112,7 @@ class Benchmark:
         return schema.check(self.tables[name], f"benchmark {self.name!r}, table {name!r}")
 
     def _missing(self, what: str) -> InputError:
-        return InputError(f"benchmark {self.name!r} has no {what}, which this audit needs")
+        return NotApplicableError(f"benchmark {self.name!r} has no {what}, which this audit needs")
 
     @property
     def counts(self) -> dict[str, int]:

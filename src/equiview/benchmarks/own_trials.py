@@ -17,7 +17,7 @@ from equiview.benchmarks.trials import SCHEMA, choose_trials, with_languages
 from equiview.data.countries import languages_of
 from equiview.data.items import Items
 from equiview.data.labels import checked_labels
-from equiview.errors import InputError
+from equiview.errors import InputError, NotApplicableError
 from equiview.io.notices import notice
 
 SEED = 0
@@ -41,7 +41,7 @@ def trials_of(benchmark: Benchmark) -> pl.DataFrame:
     if texts is None or not len(_names_in(texts)):
         lacking.append("texts have no 'concept'")
     if lacking or texts is None:
-        raise InputError(
+        raise NotApplicableError(
             f"benchmark {benchmark.name!r} has no trials of association; use pictograms-culture or 3xcm:DIR, "
             f"or images with concept and country and texts that name the concepts ({', '.join(lacking)})"
         )
@@ -80,7 +80,7 @@ def _check_varied(images: Items) -> None:
     for name in LABELS:
         values = sorted(images.table[name].unique())
         if len(values) < LEAST:
-            raise InputError(
+            raise NotApplicableError(
                 f"{images.source}: column {name!r} holds {', '.join(map(repr, values))} alone; no trial can "
                 "be made, each needs three concepts and three countries"
             )

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.benchmarks.base import Benchmark
-from equiview.errors import InputError
+from equiview.errors import InputError, NotApplicableError
 
 Choice = Literal["each", "first", "length"]
 CHOICE_ABOUT = (
@@ -67,7 +67,7 @@ def captions_of(benchmark: Benchmark, choice: Choice, languages: tuple[str, ...]
         pairs = pairs.filter(pl.col("language").is_in(languages))
     codes = sorted(pairs["language"].unique())
     if len(codes) < 2:
-        raise InputError(
+        raise NotApplicableError(
             f"benchmark {benchmark.name!r} captions images in {codes or 'no language'}; "
             "comparing languages takes two or more"
         )

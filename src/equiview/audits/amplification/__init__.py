@@ -6,7 +6,7 @@ amplification as published, and its part that is no accident (`amplification`). 
 classifier guesses who is shown when the words that say it are masked, beside human captions (LIC).
 """
 
-from equiview.audits.amplification.ask import PEOPLE
+from equiview.audits.amplification.ask import PEOPLE, asked_of
 from equiview.audits.amplification.captions import group_by_words, known_words
 from equiview.audits.amplification.draw import draw
 from equiview.audits.amplification.judge import judge
@@ -82,6 +82,7 @@ AMPLIFICATION_AUDIT = register(
             Headline(quantity("CIDEr")),
         ),
         observe=observe,
+        needs=asked_of,
         view=Replied,
         values=values,
         measure=measure,

@@ -12,7 +12,7 @@ from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.data.requests import Request
-from equiview.errors import InputError
+from equiview.errors import NotApplicableError
 
 PEOPLE = ("gender", "skin", "age", "race")
 PROMPTS = {
@@ -59,7 +59,7 @@ def _people(benchmark: Benchmark, settings: AmplificationSettings) -> tuple[pl.D
     images = benchmark.images
     names = settings.attributes or tuple(name for name in PEOPLE if name in images.table.columns)
     if not names:
-        raise InputError(
+        raise NotApplicableError(
             f"benchmark {benchmark.name!r}: its images have no attribute of people ({', '.join(PEOPLE)}); "
             "add one, as vqav2:DIR,people=DIR does"
         )
@@ -76,7 +76,7 @@ def _people(benchmark: Benchmark, settings: AmplificationSettings) -> tuple[pl.D
         left_out[f"attributes of one value or none: {name}"] = 1
         if settings.attributes or (name == names[-1] and not parts):
             have = ", ".join(table["group"].unique().sort()) or "none"
-            raise InputError(
+            raise NotApplicableError(
                 f"benchmark {benchmark.name!r}: attribute {name!r} has one value or none ({have}); comparing "
                 "people takes two groups"
             )
@@ -98,7 +98,7 @@ def _questions(
         "questions without a human answer": len(rows) - len(answered),
     }
     if not len(answered):
-        raise InputError(
+        raise NotApplicableError(
             f"benchmark {benchmark.name!r}: no question in {settings.language!r} is about an image whose "
             "people are known and has a human answer"
         )
@@ -139,7 +139,7 @@ def _captions(
         "images of people without a human caption": people["image_id"].n_unique() - len(humans)
     }
     if not humans:
-        raise InputError(
+        raise NotApplicableError(
             f"benchmark {benchmark.name!r}: no image whose people are known has a caption in "
             f"{settings.language!r}"
         )

@@ -88,6 +88,7 @@ ASSOCIATION = register(
             )
         ),
         observe=observe,
+        needs=lambda benchmark, _: trials_of(benchmark),
         view=Trials,
         values=values,
         measure=measure,

@@ -10,7 +10,7 @@ from equiview.audits.base import Audit, register
 from equiview.audits.decorrelation.draw import draw
 from equiview.audits.decorrelation.judge import judge
 from equiview.audits.decorrelation.measure import EXCESS, KEPT, NAMED, ODMAP, RECALL, Ranked, measure, values
-from equiview.audits.decorrelation.observe import DIRECTIONS, SCHEMAS, explore, observe
+from equiview.audits.decorrelation.observe import DIRECTIONS, SCHEMAS, explore, observe, removals_of
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.audits.decorrelation.tables import TABLES
 from equiview.audits.power import Unit, rows_of
@@ -51,6 +51,7 @@ DECORRELATION = register(
             *(Headline(quantity(RECALL, 1, direction=direction)) for direction in DIRECTIONS),
         ),
         observe=observe,
+        needs=removals_of,
         view=Ranked,
         values=values,
         measure=measure,

@@ -81,9 +81,7 @@ def observe(
     Raises InputError for a benchmark without removals, a class that is kept and removed, fewer captions than
     the cutoffs reach, and lists that are too short.
     """
-    removals = benchmark.need_table("removals", REMOVALS)
-    mentions = benchmark.need_table("mentions", MENTIONS)
-    _check(removals, benchmark, settings)
+    removals, mentions = removals_of(benchmark, settings)
     classes = removals["removed"].explode().to_list() + removals["kept"].explode().drop_nulls().to_list()
     pool = Pool.of(benchmark.need_texts().ids, mentions, classes)
     depth = max(settings.cutoffs)
@@ -117,7 +115,10 @@ def explore(view: base.View[DecorrelationSettings]) -> RankedLists:
     return RankedLists(queries, view["items"].drop("objects"), marked)
 
 
-def _check(removals: pl.DataFrame, benchmark: Benchmark, settings: DecorrelationSettings) -> None:
+def removals_of(benchmark: Benchmark, settings: DecorrelationSettings) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What was removed from which image, and what captions mention; InputError as for `observe`."""
+    removals = benchmark.need_table("removals", REMOVALS)
+    mentions = benchmark.need_table("mentions", MENTIONS)
     both = removals.filter(pl.col("removed").list.set_intersection("kept").list.len() > 0)
     if len(both):
         raise InputError(
@@ -132,6 +133,7 @@ def _check(removals: pl.DataFrame, benchmark: Benchmark, settings: Decorrelation
             f"benchmark {benchmark.name!r} has {texts} captions, cutoffs reach to {depth}; give fewer with "
             "--setting decorrelation.cutoffs"
         )
+    return removals, mentions
 
 
 def _of_encoder(

@@ -19,7 +19,7 @@ from equiview.audits.individual.measure import (
     measure,
     values,
 )
-from equiview.audits.individual.observe import SCHEMAS, observe
+from equiview.audits.individual.observe import SCHEMAS, compared_captions, observe
 from equiview.audits.individual.settings import IndividualSettings
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, quantity
@@ -99,6 +99,7 @@ INDIVIDUAL = register(
             Headline(quantity("chord", images="matched")),
         ),
         observe=observe,
+        needs=compared_captions,
         values=values,
         measure=measure,
         draw=draw,

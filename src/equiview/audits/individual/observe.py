@@ -16,7 +16,7 @@ from equiview.benchmarks import Benchmark
 from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors
-from equiview.errors import InputError
+from equiview.errors import InputError, NotApplicableError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
 from equiview.subjects import Encoder
@@ -88,15 +88,7 @@ def observe(
     Raises InputError for fewer than two images or languages, where no image has captions in two languages or
     no pair is drawn for the sample, and for an encoder with one vector a token.
     """
-    captions = captions_of(benchmark, settings.captions, settings.languages)
-    n_images = len(benchmark.images)
-    if n_images < 2:
-        raise InputError(f"benchmark {benchmark.name!r} has one image; shuffling takes two or more")
-    if not ((captions.rows[0] >= 0).sum(axis=0) >= 2).any():
-        raise InputError(
-            f"no image of benchmark {benchmark.name!r} has captions in two languages, of "
-            f"{', '.join(captions.languages)}: there is nothing to compare"
-        )
+    captions, n_images = compared_captions(benchmark, settings), len(benchmark.images)
     image_vectors = _one_each(subject.embed(benchmark.images, progress))
     used = np.unique(captions.rows[captions.rows >= 0])
     text_vectors = _one_each(subject.embed(benchmark.need_texts().take(used), progress))
@@ -126,6 +118,19 @@ def observe(
             "pairs": sample.table(benchmark),
         }
     )
+
+
+def compared_captions(benchmark: Benchmark, settings: IndividualSettings) -> Captions:
+    """The captions that are compared; InputError where there is nothing to compare."""
+    captions = captions_of(benchmark, settings.captions, settings.languages)
+    if len(benchmark.images) < 2:
+        raise NotApplicableError(f"benchmark {benchmark.name!r} has one image; shuffling takes two or more")
+    if not ((captions.rows[0] >= 0).sum(axis=0) >= 2).any():
+        raise NotApplicableError(
+            f"no image of benchmark {benchmark.name!r} has captions in two languages, of "
+            f"{', '.join(captions.languages)}: there is nothing to compare"
+        )
+    return captions
 
 
 def _one_each(vectors: Vectors) -> NDArray[np.float32]:

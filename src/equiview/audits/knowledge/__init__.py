@@ -8,6 +8,7 @@ same knowledge in every language would give.
 
 from equiview.audits.base import Audit, register
 from equiview.audits.knowledge.answers import Answered
+from equiview.audits.knowledge.ask import questions_of
 from equiview.audits.knowledge.consistency import BOTH, CONSISTENCY, OVER_PAIRS, UNDEFINED
 from equiview.audits.knowledge.draw import draw
 from equiview.audits.knowledge.judge import judge
@@ -89,6 +90,7 @@ KNOWLEDGE = register(
             "rule": "by {}",
         },
         observe=observe,
+        needs=questions_of,
         view=Answered,
         values=values,
         measure=measure,

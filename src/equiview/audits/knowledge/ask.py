@@ -25,7 +25,7 @@ from equiview.benchmarks import Benchmark
 from equiview.benchmarks.quiz import QUESTIONS, checked_questions
 from equiview.data.languages import by_label
 from equiview.data.requests import Request
-from equiview.errors import InputError
+from equiview.errors import InputError, NotApplicableError
 from equiview.io.files import content_of
 from equiview.io.toml import parse_toml
 
@@ -93,7 +93,9 @@ def questions_of(benchmark: Benchmark, settings: KnowledgeSettings) -> pl.DataFr
         raise InputError(f"{source}: is not in {', '.join(absent)}; it is in {', '.join(languages)}")
     chosen = settings.languages or languages
     if len(set(chosen)) < 2:
-        raise InputError(f"{source}: asked in {', '.join(chosen)} alone; consistency takes two languages")
+        raise NotApplicableError(
+            f"{source}: asked in {', '.join(chosen)} alone; consistency takes two languages"
+        )
     return rows.filter(pl.col("language").is_in(chosen))
 
 

@@ -7,7 +7,7 @@ languages, and local languages from foreign ones, as a share of the margin over 
 """
 
 from equiview.audits.base import Audit, register
-from equiview.audits.memory.asking import plan
+from equiview.audits.memory.asking import plan, questions_of
 from equiview.audits.memory.consistency import CONSISTENCY
 from equiview.audits.memory.draw import draw
 from equiview.audits.memory.judge import judge
@@ -111,6 +111,7 @@ MEMORY = register(
             Headline(quantity(ADHERENCE)),
         ),
         observe=observe,
+        needs=questions_of,
         view=Described,
         values=values,
         measure=measure,

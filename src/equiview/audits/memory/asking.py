@@ -12,7 +12,7 @@ from equiview.audits.memory.settings import AS_IT_IS, MemorySettings
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.visrecall import LANDMARKS, NAMES
 from equiview.data.requests import Plan, Request, tokens_in
-from equiview.errors import InputError
+from equiview.errors import InputError, NotApplicableError
 from equiview.subjects import Answerer
 
 TRANSLATE = (
@@ -38,8 +38,8 @@ class Asked:
 def questions_of(benchmark: Benchmark, settings: MemorySettings) -> list[Asked]:
     """Every landmark that has pictures, in every language in which it has a name, by every prompt.
 
-    InputError for a benchmark without landmarks, for a language in which none has a name, and for one that
-    has no prompts.
+    InputError for a benchmark without landmarks that have pictures, for a language in which none has a name,
+    and for one that has no prompts.
     """
     regions = benchmark.need_table("landmarks", LANDMARKS)
     names = benchmark.need_table("names", NAMES)
@@ -54,6 +54,8 @@ def questions_of(benchmark: Benchmark, settings: MemorySettings) -> list[Asked]:
     prompts = load_prompts(settings.prompts)
     name_of = {(row[0], row[1]): row[2] for row in names.select("landmark_id", "language", "name").rows()}
     rows = regions.filter(pl.col("landmark_id").is_in(pictured.to_list()))
+    if not len(rows):
+        raise NotApplicableError(f"benchmark {benchmark.name!r} names no landmark that has pictures")
     return [
         Asked(
             landmark,

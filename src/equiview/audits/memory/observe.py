@@ -17,7 +17,6 @@ from equiview.benchmarks import Benchmark
 from equiview.data.observations import Observations
 from equiview.data.requests import Reply
 from equiview.data.run import Run
-from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
 from equiview.subjects import Answerer
@@ -82,8 +81,6 @@ def observe(
     InputError also where a request has no answer; the subject keeps the answers that it has.
     """
     questions = questions_of(benchmark, settings)
-    if not questions:
-        raise InputError(f"benchmark {benchmark.name!r} names no landmark that has pictures")
     foreign = any(question.language != "en" for question in questions)
     translators = translators_of(subject, settings) if foreign or settings.translator else {"first": None}
     audited = _audited(settings.scorer_run)

@@ -12,7 +12,7 @@ from equiview.audits.parity.coverage import COVERAGE
 from equiview.audits.parity.draw import draw
 from equiview.audits.parity.judge import judge
 from equiview.audits.parity.measure import measure, values
-from equiview.audits.parity.observe import SCHEMAS, observe
+from equiview.audits.parity.observe import SCHEMAS, asked_of, observe
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.spread import spread_headline
 from equiview.audits.parity.tables import TABLES, table_1
@@ -128,6 +128,7 @@ PARITY = register(
             "part": "{}",
         },
         observe=observe,
+        needs=asked_of,
         view=Answers,
         values=values,
         measure=measure,

@@ -21,7 +21,7 @@ from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors, taken
-from equiview.errors import InputError
+from equiview.errors import InputError, NotApplicableError
 from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import Column, schemas
@@ -78,18 +78,7 @@ def observe(
     subject: Encoder, benchmark: Benchmark, settings: ParitySettings, progress: Progress
 ) -> Observations:
     """Match images and captions within each language, and classify images where prompts fit their labels."""
-    prompts = _prompts(benchmark, settings)
-    tasks = _tasks(benchmark.images, prompts) if settings.zero_shot else {}
-    captioned = benchmark.texts is not None and not are_names(benchmark.texts)
-    languages = set(benchmark.need_texts().table["language"]) if captioned else set()
-    if settings.languages:
-        languages &= set(settings.languages)
-    if len(languages) < 2 and not tasks:
-        raise InputError(
-            f"benchmark {benchmark.name!r} has captions in {', '.join(sorted(languages)) or 'no language'} "
-            f"and no image label that prompts ask for ({', '.join(prompts)}); parity compares two languages "
-            "or more"
-        )
+    prompts, tasks, languages = asked_of(benchmark, settings)
     captions = _captions(benchmark, settings) if len(languages) > 1 else None
     groups = _groups(benchmark.images, prompts, settings)
     asked = {
@@ -111,6 +100,28 @@ def observe(
         tables["prompts"] = pl.concat([tables["prompts"], asked[task].select(tables["prompts"].columns)])
         progress("classifying", done, len(tasks))
     return Observations(tables)
+
+
+def asked_of(
+    benchmark: Benchmark, settings: ParitySettings
+) -> tuple[dict[str, Prompts], dict[str, Prompts], set[str]]:
+    """All prompts, those whose labels images have, and the languages in which captions are matched.
+
+    InputError where neither captions nor labels compare two languages.
+    """
+    prompts = _prompts(benchmark, settings)
+    tasks = _tasks(benchmark.images, prompts) if settings.zero_shot else {}
+    captioned = benchmark.texts is not None and not are_names(benchmark.texts)
+    languages = set(benchmark.need_texts().table["language"]) if captioned else set()
+    if settings.languages:
+        languages &= set(settings.languages)
+    if len(languages) < 2 and not tasks:
+        raise NotApplicableError(
+            f"benchmark {benchmark.name!r} has captions in {', '.join(sorted(languages)) or 'no language'} "
+            f"and no image label that prompts ask for ({', '.join(prompts)}); parity compares two languages "
+            "or more"
+        )
+    return prompts, tasks, languages
 
 
 def _prompts(benchmark: Benchmark, settings: ParitySettings) -> dict[str, Prompts]:

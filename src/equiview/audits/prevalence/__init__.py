@@ -12,7 +12,7 @@ from equiview.audits.prevalence.draw import draw
 from equiview.audits.prevalence.judge import judge
 from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.measure import HEADLINES, measure, values
-from equiview.audits.prevalence.observe import SCHEMAS, explore, observe
+from equiview.audits.prevalence.observe import SCHEMAS, explore, observe, pool_of
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.prevalence.tables import TABLES
 from equiview.data.headline import Headline, ratio
@@ -101,6 +101,7 @@ PREVALENCE = register(
             Headline(quantity("R", k=1, tier="low")),
         ),
         observe=observe,
+        needs=pool_of,
         view=Lists,
         values=values,
         measure=measure,

@@ -71,6 +71,12 @@ def observe(
     return _of_encoder(subject, benchmark, settings, progress)
 
 
+def pool_of(benchmark: Benchmark, _: PrevalenceSettings) -> Relevance:
+    """Which texts of the pool are right for which image; InputError where that is not known."""
+    benchmark.need_texts()
+    return benchmark.need_relevance()
+
+
 def explore(lists: Lists) -> RankedLists:
     """The ranked captions of each image."""
     queries = lists["queries"].with_columns(label=pl.coalesce("label", "query_id"))

@@ -24,7 +24,7 @@ from equiview.audits.social.measure import (
     measure,
     values,
 )
-from equiview.audits.social.observe import DIRECTIONS, SCHEMAS, observe
+from equiview.audits.social.observe import DIRECTIONS, SCHEMAS, labels_of, observe
 from equiview.audits.social.recall import DIVERGENCE, LEVEL
 from equiview.audits.social.settings import ATTRIBUTES, SocialSettings
 from equiview.audits.social.space import images, vectors, within
@@ -95,6 +95,7 @@ SOCIAL = register(
             *(Headline(quantity(LEVEL, 5, direction=direction)) for direction in DIRECTIONS),
         ),
         observe=observe,
+        needs=lambda benchmark, settings: labels_of(benchmark.images, settings),
         view=Gallery,
         values=values,
         measure=measure,

@@ -16,7 +16,7 @@ from equiview.data.labels import known_labels
 from equiview.data.observations import Observations
 from equiview.data.relevance import Relevance
 from equiview.data.vectors import TokenVectors, Vectors
-from equiview.errors import InputError
+from equiview.errors import InputError, NotApplicableError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
 from equiview.search import ahead_within, best, comparable, ranks_within, score_blocks, unit
@@ -103,7 +103,7 @@ def labels_of(images: Items, settings: SocialSettings) -> pl.DataFrame:
         images.attribute(absent[0])
     if not present:
         others = ", ".join(name for name in images.table.columns if name not in ("id", "path", "picture"))
-        raise InputError(
+        raise NotApplicableError(
             f"{images.source}: images have none of {', '.join(ATTRIBUTES)}; name attributes of people with "
             f"the setting 'attributes' (there are: {others or 'none'})"
         )
@@ -120,7 +120,7 @@ def labels_of(images: Items, settings: SocialSettings) -> pl.DataFrame:
             parts[name] = part
         elif name in settings.attributes or (name == present[-1] and not parts):
             values = repr(known[0]) if len(known) else "no known value"
-            raise InputError(
+            raise NotApplicableError(
                 f"{images.source}: attribute {name!r} of the images has {values} only; comparing groups "
                 "takes two"
             )

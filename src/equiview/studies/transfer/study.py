@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from equiview.studies.transfer import draw
 from equiview.studies.transfer.correlate import RHO, Pair, correlated, detectable
 from equiview.studies.transfer.gaps import Gap, gaps, same_direction
 from equiview.studies.transfer.judge import judged
-from equiview.studies.transfer.measures import grouped, measures, value_of
+from equiview.studies.transfer.measures import Measure, grouped, measures, value_of
 from equiview.studies.transfer.models import LEAST, Model, matched
 from equiview.studies.transfer.settings import TransferSettings, parsed
 from equiview.studies.transfer.spaces import jackknifed, similarity
@@ -72,12 +72,13 @@ def transfer(
     models = matched(before, after)
     performance, chosen = _chosen(models, settings)
     sides = {side: measures(chosen, side, settings) for side in SIDES}
+    _check_also(sides, settings)
     pairs = correlated(sides["before"], sides["after"], settings)
     if not pairs:
-        names = [", ".join(sorted({entry.attribute or "none" for entry in sides[side]})) for side in SIDES]
+        before_, after_ = (_attributes(sides[side]) for side in SIDES)
         raise InputError(
-            f"runs before and after share no attribute; before: {names[0] or 'nothing'}; "
-            f"after: {names[1] or 'nothing'}; pair attributes that have different names with --also"
+            f"runs before and after share no attribute; before: {before_}; after: {after_}; pair attributes "
+            "that have different names with --also"
         )
     by_group = gaps(*(grouped(chosen, side, sides[side], settings) for side in SIDES))
     check_usable(out)
@@ -86,6 +87,22 @@ def transfer(
         maps = _maps(run, chosen, images, load or by_name, progress)
         _write(run, Found(models, chosen, pairs, by_group, performance, maps), settings)
     return run
+
+
+def _check_also(sides: Mapping[str, Sequence[Measure]], settings: TransferSettings) -> None:
+    """InputError for a pair of attributes of which one is not there: it would do nothing."""
+    for pair in settings.also:
+        for side, name in zip(SIDES, pair, strict=True):
+            if all(entry.attribute != name for entry in sides[side]):
+                raise InputError(
+                    f"--also {'='.join(pair)}: no number {side} is of {name!r}; {side} there are numbers of "
+                    f"{_attributes(sides[side])}"
+                )
+
+
+def _attributes(measures: Sequence[Measure]) -> str:
+    """Which attributes numbers are of."""
+    return ", ".join(sorted({entry.attribute or "none" for entry in measures})) or "nothing"
 
 
 def _chosen(models: Sequence[Model], settings: TransferSettings) -> tuple[dict[str, float], list[Model]]:

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 from equiview import api
+from equiview.catalogue import catalogue
 from equiview.data.run import Run
 from equiview.errors import InputError
 from tests.benchmarks import layouts
@@ -237,5 +238,5 @@ def test_finished_answers_give_the_same_numbers(tmp_path, quiz):
 
 
 def test_subjects_that_answer_are_listed():
-    names = api.catalogue("subjects")["subjects"]["name"].to_list()
+    names = catalogue("subjects")["subjects"]["name"].to_list()
     assert {"chat:INSPECT_MODEL", "inspect-log:FILE", "answers:FILE"} <= set(names)

@@ -15,10 +15,10 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.run import Run
 from equiview.data.stamped import NAME, READ, SCHEMA_VERSION, VERSION, read_stamped, write_stamped
 from equiview.errors import InputError
+from equiview.io.printing import as_json
 from equiview.io.tables import Column, Schema, parquet_metadata
 from equiview.report import export_comparison
 from equiview.report.gate import gate_json
-from equiview.report.grids import as_json
 from equiview.schemas import schemas
 from equiview.studies import compare
 from equiview.studies.gate import check

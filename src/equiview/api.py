@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -15,14 +15,12 @@ from equiview.audits import AUDITS
 from equiview.audits.applying import chosen
 from equiview.audits.execute import configure, execute, finish
 from equiview.audits.power import powers_of
-from equiview.benchmarks import BENCHMARKS, Benchmark, load_benchmark
-from equiview.benchmarks.release import RELEASES
+from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.figures import read_figure
-from equiview.data.registry import Registry
 from equiview.data.requests import Plan
 from equiview.data.run import Run, check_folder, check_usable
 from equiview.data.stamped import write_stamped
-from equiview.errors import InputError, unknown_name
+from equiview.errors import InputError
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import safe_csv, write_bytes
@@ -50,9 +48,8 @@ from equiview.studies import (
 )
 from equiview.studies.gate import Gate, Unclear
 from equiview.studies.gate import check as check_gate
-from equiview.subjects import SUBJECTS, Answerer, Subject, load_subject
+from equiview.subjects import Answerer, Subject, load_subject
 from equiview.subjects.chat.base import Budget
-from equiview.subjects.known import known_models
 from equiview.subjects.verify import verify as verify_subject
 
 PLANNED = {
@@ -403,38 +400,3 @@ def check_no_run(out: Path) -> None:
     check_folder(out)
     if (out / "manifest.json").exists():
         raise InputError(f"{out}: holds a run, whose page would be overwritten; choose another folder")
-
-
-def catalogue(kind: str = "") -> dict[str, pl.DataFrame]:
-    """What there is, a table for each kind of thing, or for `kind`: subjects, models, benchmarks, audits, ...
-
-    A benchmark that comes along is ready; of a published one it says where its files are, or where to get
-    them. InputError for another kind.
-    """
-    from equiview.build.xcm.providers import PROVIDERS
-
-    kinds: dict[str, Callable[[], pl.DataFrame]] = {
-        "subjects": lambda: _entries(SUBJECTS),
-        "models": known_models,
-        "benchmarks": lambda: _entries(BENCHMARKS).with_columns(
-            ready=pl.col("name").str.split(":").list.first().map_elements(_ready, return_dtype=pl.String)
-        ),
-        "audits": lambda: _entries(AUDITS),
-        "makers": lambda: _entries(MAKERS),
-        "providers": lambda: _entries(PROVIDERS),
-    }
-    if kind and kind not in kinds:
-        raise unknown_name("list", kind, kinds)
-    return {name: table() for name, table in kinds.items() if name == (kind or name)}
-
-
-def _entries(registry: Registry[Any]) -> pl.DataFrame:
-    rows = [(use, entry.about) for entry in registry.all().values() for use in entry.usage]
-    return pl.DataFrame(rows, schema=["name", "what it is"], orient="row")
-
-
-def _ready(name: str) -> str:
-    if name not in RELEASES:
-        return "with what you name" if name in {"folder", "run"} else "yes"
-    ready, where = RELEASES[name].ready()
-    return f"yes, in {where}" if ready else f"no: {RELEASES[name].source}"

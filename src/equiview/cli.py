@@ -344,13 +344,14 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List subjects, models, benchmarks and whether they are ready, audits, makers, providers of images."""
-    from equiview import api
+    from equiview.catalogue import catalogue
+    from equiview.io.printing import print_rows, terminal
 
-    tables = api.catalogue(kind)
+    tables = catalogue(kind)
     if as_json:
         return _print_json({name: table.to_dicts() for name, table in tables.items()})
     for name, table in tables.items():
-        _print_table(table, name)
+        print_rows(terminal(), name, table.columns, table.rows())
     return None
 
 
@@ -467,7 +468,7 @@ def _print_table(frame: pl.DataFrame, title: str) -> None:
 
 
 def _print_json(content: Any) -> None:
-    from equiview.report.console import print_json
+    from equiview.io.printing import print_json
 
     print_json(content)
 

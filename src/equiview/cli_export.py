@@ -52,7 +52,7 @@ def schema(
     name: Annotated[str, typer.Argument(help="One of the schemas; all of them by default.")] = "",
 ) -> None:
     """Print the JSON schemas of what a run holds, of what is printed as JSON, and of audit.toml."""
-    from equiview.report.console import print_json
+    from equiview.io.printing import print_json
     from equiview.schemas import schemas
 
     print_json(schemas(name))

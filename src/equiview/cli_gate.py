@@ -73,7 +73,8 @@ def run(
     from equiview.auditfile import read_audit_file
     from equiview.board import plan_board, run_board
     from equiview.data.stamped import SCHEMA_VERSION
-    from equiview.report.console import print_json, print_results, print_table
+    from equiview.io.printing import print_json
+    from equiview.report.console import print_results, print_table
     from equiview.report.gate import gate_json
     from equiview.report.progress import progress_bars
 
@@ -123,8 +124,8 @@ def show_gate(
     fails: bool = True,
 ) -> None:
     """Print a gate's result (None: do not), write it where asked for, and exit with 3 if it failed."""
+    from equiview.io.printing import print_json
     from equiview.io.tables import write_bytes
-    from equiview.report.console import print_json
     from equiview.report.gate import gate_json, gate_junit, gate_markdown, print_gate
 
     if junit:

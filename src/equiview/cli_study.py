@@ -76,7 +76,8 @@ def neighbourhoods(
 ) -> None:
     """Test whether bias is the same in every part of the space of images, and write a report."""
     from equiview import api
-    from equiview.report.console import print_json, print_table
+    from equiview.io.printing import print_json
+    from equiview.report.console import print_table
     from equiview.report.progress import progress_bars
 
     with progress_bars(as_json) as progress:
@@ -106,7 +107,8 @@ def mitigation(
 ) -> None:
     """Show what fine-tuning or a correction changed, and at what cost, and write a report."""
     from equiview import api
-    from equiview.report.console import print_json, print_table
+    from equiview.io.printing import print_json
+    from equiview.report.console import print_table
     from equiview.report.progress import progress_bars
 
     first, *others = opened([before, *after])

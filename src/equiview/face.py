@@ -15,11 +15,11 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from equiview import api
-from equiview.api import catalogue
 from equiview.audits.applying import chosen
 from equiview.audits.execute import manifest_of
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.folder import of_tables
+from equiview.catalogue import catalogue
 from equiview.data.estimates import BASE
 from equiview.data.figures import Chart
 from equiview.data.run import Run as Folder

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from equiview.benchmarks import Benchmark
 from equiview.errors import InputError
@@ -22,6 +20,9 @@ def parts(
     Images that have a relevant text in common, or a value of an attribute of `apart`, are in one part.
     InputError where all of them hang together, so that there are no two parts.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     relevance, n = benchmark.relevance, len(benchmark.images)
     links = [(np.arange(n), np.arange(n))]  # each with itself: no text or attribute need be there
     if relevance is not None:

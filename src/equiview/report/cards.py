@@ -16,7 +16,8 @@ from equiview.data.estimates import Estimate
 from equiview.data.run import Run
 from equiview.data.stamped import SCHEMA_VERSION
 from equiview.data.verdict import Verdict
-from equiview.report.grids import MARKDOWN, as_json, escaped
+from equiview.io.printing import as_json
+from equiview.report.grids import MARKDOWN, escaped
 from equiview.report.opening import FINDINGS
 from equiview.report.words import counted, interval, metric_of, number
 

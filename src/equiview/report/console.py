@@ -17,20 +17,14 @@ from equiview.audits import label_of
 from equiview.audits.saying import listed
 from equiview.data.comparison import quantity_of
 from equiview.data.run import Run
+from equiview.io.printing import INDENT, WIDE, Cells, print_indented, print_line, print_rows, terminal
 from equiview.report import board, opening, pairs
-from equiview.report.grids import as_json
 from equiview.report.words import interval, metric_of, number, probability, signed
 from equiview.studies.advise import useless
 from equiview.studies.averages import mean_of
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-WIDE = 100
-"""Columns from which rows stand in a table."""
-INDENT = 3
-
-Cells = Sequence[str]
 
 
 def print_results(
@@ -46,14 +40,14 @@ def print_results(
     Of several runs the findings as a table, a sentence for each audit and how many differences are shown;
     with `everything` each answer, each difference and each mean instead.
     """
-    console = console or _console()
+    console = console or terminal()
     names = letters([run.name for run in runs])
     if len(names) > 1 and not everything:
         return _print_board(console, runs, comparison)
     if len(names) > 1:
-        _print_line(console, "Systems", "bold")
+        print_line(console, "Systems", "bold")
         for name, letter in names.items():
-            _print_line(console, f"{letter:{INDENT}}{name}")
+            print_line(console, f"{letter:{INDENT}}{name}")
         console.print()
     _print_answers(console, runs, names)
     if comparison is not None and len(comparison):
@@ -66,16 +60,16 @@ def print_results(
 
 def print_plan(asked: pl.DataFrame, power: pl.DataFrame, console: Console | None = None) -> None:
     """Print what audits would ask, and beneath it what effects their verdicts would find (`api.power`)."""
-    console = console or _console()
+    console = console or terminal()
     asking = asked.drop_nulls("model")
     if len(asking):
         rows = asking.with_columns(dollars=asking["dollars"].round(4).cast(str).fill_null("not known"))
         names = {"pictures": "with pictures", "input_tokens": "tokens in", "output_tokens": "tokens out"}
         print_table(rows.rename(names), "What would be asked", console)
     for audit in asked.filter(pl.col("model").is_null())["audit"]:
-        _print_line(console, f"{audit}: asks no model")
+        print_line(console, f"{audit}: asks no model")
     for (audit,), rows in power.group_by("audit", maintain_order=True):
-        _print_line(console, f"{audit}: {_would_find(rows.to_dicts())}")
+        print_line(console, f"{audit}: {_would_find(rows.to_dicts())}")
 
 
 def _would_find(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -92,33 +86,33 @@ def _would_find(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def print_advice(run: Run, advice: pl.DataFrame, console: Console | None = None) -> None:
     """Print the methods that are advised against each bias of a run (`equiview.studies.advise`)."""
-    console = console or _console()
+    console = console or terminal()
     for (audit,), rows in advice.group_by("audit", maintain_order=True):
         methods = rows.drop_nulls("method")
         if not len(methods):
             told = next(verdict.advice for verdict in run.verdicts if verdict.audit == audit)
-            _print_line(console, f"{audit}: biased; no command was measured that lowers it", "bold")
+            print_line(console, f"{audit}: biased; no command was measured that lowers it", "bold")
             for sentence in told:
-                _print_indented(console, sentence)
+                print_indented(console, sentence)
             continue
-        _print_line(console, f"{audit}: biased; worth trying, the best first", "bold")
-        _print_line(console, f"{methods['bias'][0]}; {methods['skill'][0]}")
+        print_line(console, f"{audit}: biased; worth trying, the best first", "bold")
+        print_line(console, f"{methods['bias'][0]}; {methods['skill'][0]}")
         for place, ((method,), on) in enumerate(methods.group_by("method", maintain_order=True), start=1):
-            _print_line(console, f"{place}. {method}: {on['command'][0]}")
+            print_line(console, f"{place}. {method}: {on['command'][0]}")
             for row in on.iter_rows(named=True):
-                _print_indented(
+                print_indented(
                     console,
                     f"{row['system']}: {row['bias_before']:g} to {row['bias_after']:g}; "
                     f"{row['skill_before']:g} to {row['skill_after']:g}",
                 )
         if of_no_use := useless(run, str(audit)):
-            _print_line(console, f"Measured, and of little use: {listed(of_no_use)}.")
+            print_line(console, f"Measured, and of little use: {listed(of_no_use)}.")
         console.print()
     if not len(advice):
-        _print_line(console, "No audit of this run found a bias, so that there is nothing to lower.")
+        print_line(console, "No audit of this run found a bias, so that there is nothing to lower.")
     else:
-        _print_line(console, "What each was worth was measured on the embedded encoders; yours may differ.")
-        _print_line(
+        print_line(console, "What each was worth was measured on the embedded encoders; yours may differ.")
+        print_line(
             console, f"Then audit what was made, and: equiview study mitigation {run.folder} RUN_AFTER"
         )
 
@@ -129,12 +123,7 @@ def print_table(frame: pl.DataFrame, title: str, console: Console | None = None)
         [number(value) if value is None or isinstance(value, float) else str(value) for value in row]
         for row in frame.iter_rows()
     ]
-    print_rows(console or _console(), title, frame.columns, rows)
-
-
-def print_json(content: Any) -> None:
-    """Print data as JSON; an infinity, which JSON does not have, as null."""
-    print(as_json(content))
+    print_rows(console or terminal(), title, frame.columns, rows)
 
 
 def letters(names: Sequence[str]) -> dict[str, str]:
@@ -147,29 +136,6 @@ def letters(names: Sequence[str]) -> dict[str, str]:
     return dict(zip(dict.fromkeys(names), itertools.chain(string.ascii_lowercase, pairs), strict=False))
 
 
-def print_rows(console: Console, title: str, header: Cells, rows: Sequence[Cells]) -> None:
-    """Print rows as a table, or stacked under their first cell where it does not fit."""
-    first = max((len(row[0]) for row in rows), default=0)
-    if console.width >= WIDE and first <= console.width // 2:
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=title, title_justify="left")
-        for place, name in enumerate(header):
-            table.add_column(name, overflow="fold", no_wrap=place == 0)
-        for row in rows:
-            table.add_row(*map(Text, row))
-        console.print(table)
-        return
-    _print_line(console, title, "bold")
-    for row in rows:
-        _print_line(console, row[0])
-        for name, cell in zip(header[1:], row[1:], strict=True):
-            if cell:
-                _print_indented(console, f"{name}: {cell}")
-    console.print()
-
-
 def _print_board(console: Console, runs: Sequence[Run], comparison: pl.DataFrame | None) -> None:
     """Findings by system, worst first, and by audit; a sentence for each audit; how many pairs differ."""
     cards = opening.cards(runs)
@@ -179,20 +145,20 @@ def _print_board(console: Console, runs: Sequence[Run], comparison: pl.DataFrame
     if sum(widths) + 2 * len(widths) <= console.width:
         for style, cells in (("bold", header), *(("", row) for row in rows)):
             padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-            _print_line(console, "  ".join(padded).rstrip(), style)
+            print_line(console, "  ".join(padded).rstrip(), style)
     else:
         for name, *found in rows:
             told = (f"{audit} {cell}" for audit, cell in zip(header[1:], found, strict=True) if cell)
-            _print_line(console, name, "bold")
-            _print_indented(console, ", ".join(told))
-    _print_line(console, "Effects are in units of their tolerance (×); worst first.")
+            print_line(console, name, "bold")
+            print_indented(console, ", ".join(told))
+    print_line(console, "Effects are in units of their tolerance (×); worst first.")
     console.print()
     for card in cards:
-        _print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
-        _print_indented(console, board.summary(card))
+        print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
+        print_indented(console, board.summary(card))
     if comparison is not None and len(comparison):
         shown = sum(map(pairs.is_sure, comparison.iter_rows(named=True)))
-        _print_line(console, f"{shown} of {len(comparison)} paired differences are shown (Holm, 5%).")
+        print_line(console, f"{shown} of {len(comparison)} paired differences are shown (Holm, 5%).")
 
 
 def _finding(answer: opening.Answer | None) -> str:
@@ -205,12 +171,12 @@ def _finding(answer: opening.Answer | None) -> str:
 def _print_answers(console: Console, runs: Sequence[Run], names: Mapping[str, str]) -> None:
     """Each question once, and under it the finding and the answer of each system."""
     for card in opening.cards(runs):
-        _print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
+        print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
         for answer in card.answers:
             who = f"{names[answer.subject]:{INDENT}}" if len(names) > 1 else f"{answer.subject}: "
             times = (answer.effect or {}).get("times")
-            _print_line(console, f"{who}{answer.word}{f', {times}' if times else ''}")
-            _print_indented(console, answer.text)
+            print_line(console, f"{who}{answer.word}{f', {times}' if times else ''}")
+            print_indented(console, answer.text)
         console.print()
 
 
@@ -227,12 +193,12 @@ def _print_differences(console: Console, comparison: pl.DataFrame, names: Mappin
     if console.width >= WIDE:
         print_rows(console, "Paired differences", header, rows)
         return
-    _print_line(console, "Paired differences: second − first [95% interval], p (Holm)", "bold")
+    print_line(console, "Paired differences: second − first [95% interval], p (Holm)", "bold")
     for metric, of_metric in itertools.groupby(sorted(rows, key=_first_place(rows)), key=lambda row: row[0]):
-        _print_line(console, metric)
+        print_line(console, metric)
         for _, pair, values, difference, p in of_metric:
             equals = "" if p.startswith("<") else "= "
-            _print_indented(console, f"{pair}: {values}; {difference}, p {equals}{p}")
+            print_indented(console, f"{pair}: {values}; {difference}, p {equals}{p}")
     console.print()
 
 
@@ -259,21 +225,3 @@ def _mean(row: Mapping[str, Any]) -> list[str]:
     words += f" {interval(mean.low, mean.high, unit)}" if mean.n > 1 else ""
     same = f" (the same: {row['alike']})" if row["alike"] else ""
     return [label_of(row["audit"], mean.quantity), words, f"{mean.n}{same}"]
-
-
-def _print_line(console: Console, text: str, style: str = "") -> None:
-    """Print without breaking lines: a terminal wraps what is longer, and a name can be copied whole."""
-    console.print(text, style=style, soft_wrap=True, markup=False, highlight=False, emoji=False)
-
-
-def _print_indented(console: Console, text: str, *, style: str = "", indent: int = INDENT) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console.print(Padding(Text(text, style=style, overflow="fold"), (0, 0, 0, indent), expand=False))
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Sequence
-from typing import Any
 
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -29,19 +26,6 @@ MARKDOWN = {character: "\\" + character for character in "\\`*_[]<>|~#"} | {"\n"
 Header = Sequence[tuple[str, bool]]
 """Each column's name, and whether it holds words, which stand on the left, or numbers."""
 Rows = Sequence[Sequence[str]]
-
-
-def as_json(content: Any) -> str:
-    """Data as JSON, over several lines; nan and the infinities, which JSON does not have, as null."""
-    return json.dumps(_finite(content), ensure_ascii=False, indent=1, allow_nan=False)
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def escaped(text: str, marks: dict[str, str]) -> str:

@@ -12,8 +12,9 @@ from equiview.audits import installed
 from equiview.data.estimates import Estimates
 from equiview.data.run import Run
 from equiview.errors import InputError, unknown_name
+from equiview.io.printing import as_json
 from equiview.io.tables import safe_csv
-from equiview.report.grids import Header, Rows, as_json, latex_grid, markdown_grid
+from equiview.report.grids import Header, Rows, latex_grid, markdown_grid
 from equiview.report.words import number
 
 SYSTEM = "system"

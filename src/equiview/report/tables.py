@@ -16,10 +16,11 @@ from equiview.data.metric import Quantity
 from equiview.data.run import Run
 from equiview.data.stamped import SCHEMA_VERSION, read_stamped
 from equiview.errors import InputError, unknown_name
+from equiview.io.printing import as_json
 from equiview.io.tables import Column, Schema, safe_csv
 from equiview.report.cards import eval_results, factsheet, model_card
 from equiview.report.charts import title_of
-from equiview.report.grids import MARKDOWN, Header, Rows, as_json, escaped, latex_grid, markdown_grid
+from equiview.report.grids import MARKDOWN, Header, Rows, escaped, latex_grid, markdown_grid
 from equiview.report.words import interval, metric_of, number, probability, signed
 from equiview.studies import told_apart
 from equiview.studies.gate import rows_of

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 Rows = NDArray[np.int64]
 Shares = NDArray[np.float64]
@@ -176,6 +175,8 @@ def table_at(depth: int, share: float, alpha: float) -> tuple[int, ...]:
     >>> table_at(20, 0.25, 0.1)
     (0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3)
     """
+    from scipy.stats import binom
+
     return tuple(int(least) for least in binom.ppf(alpha, np.arange(1, depth + 1), share))
 
 

@@ -13,8 +13,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
-from scipy.stats import binom
 
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
@@ -139,6 +137,8 @@ class _Trial:
         return int((top_k(texts, images, 1).items[:, 0] == np.arange(len(texts))).sum())
 
     def _ranks(self, images: Vectors, texts: dict[str, Vectors]) -> Check:
+        from scipy.stats import binom
+
         count = len(self.pictures)
         hits = {language: self.hits(vectors, images) for language, vectors in texts.items()}
         guessed = [name for name, hit in hits.items() if binom.sf(hit - 1, count, 1 / count) > SURE]
@@ -278,5 +278,7 @@ def _spacing(encoded: Each) -> float:
 
 def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     """The Hausdorff distance of two sets of vectors."""
+    from scipy.spatial.distance import cdist
+
     distances = cdist(one, other)
     return float(max(distances.min(axis=0).max(), distances.min(axis=1).max()))

@@ -174,8 +174,12 @@ def test_a_language_that_does_not_tell_the_concepts_apart_classifies_nothing(tmp
     layouts.geode(tmp_path / "data")
     names = tmp_path / "names.csv"
     names.write_text("concept,language,text\ndog,it,cane\nstove,it,cane\ndog,sw,mbwa\n")
-    prompts = prompts_of_names(load_benchmark(f"geode:{tmp_path / 'data'},names={names}"))
+    prompts, lacking = prompts_of_names(load_benchmark(f"geode:{tmp_path / 'data'},names={names}"))
     assert set(prompts.languages) == {"en", "ar", "es", "id", "ja", "ko", "ro", "th", "tr", "zh"}
+    assert lacking == {
+        "it": "'cane' names 'dog' and 'stove'",
+        "sw": "1 of 4 concepts have a name in it",
+    }
     assert [message.partition("no image is ")[2] for message in caplog.messages] == [
         "classified in Italian: 'cane' names 'dog' and 'stove'",
         "classified in Swahili: 1 of 4 concepts have a name in it",

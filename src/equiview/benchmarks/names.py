@@ -52,15 +52,15 @@ def are_names(texts: Items) -> bool:
     return "concept" in texts.table.columns and "image_id" not in texts.table.columns
 
 
-def prompts_of_names(benchmark: Benchmark) -> Prompts | None:
-    """The names of a benchmark's concepts as prompts of `concept`; None where texts are no names.
+def prompts_of_names(benchmark: Benchmark) -> tuple[Prompts | None, dict[str, str]]:
+    """The names of a benchmark's concepts as prompts of `concept`, None where there are none.
 
     A language that lacks the name of a concept, or has one word for two of them, makes no fair classifier: it
-    has no prompts, and a notice says so.
+    has no prompts, and is among the second, with the reason, which a notice says too.
     """
     texts = benchmark.texts
     if texts is None or not are_names(texts) or "concept" not in benchmark.images.table.columns:
-        return None
+        return None, {}
     shown = benchmark.images.labels("concept").drop_nulls().unique(maintain_order=True)
     table = (
         texts.table.with_columns(texts.labels("concept"))
@@ -68,7 +68,7 @@ def prompts_of_names(benchmark: Benchmark) -> Prompts | None:
         .select("language", "text", paraphrase=pl.lit("name"), value="concept", checked=pl.lit(""))
         .unique(["language", "value"], keep="first", maintain_order=True)
     )
-    whole = []
+    whole, lacking = [], {}
     for (language,), part in table.group_by("language", maintain_order=True):
         unclear = part.filter(pl.col("text").is_duplicated())
         if len(part) < len(shown):
@@ -79,7 +79,8 @@ def prompts_of_names(benchmark: Benchmark) -> Prompts | None:
         else:
             whole.append(part)
             continue
+        lacking[str(language)] = reason
         notice(f"{texts.source}: no image is classified in {language_name(str(language))}: {reason}")
     if not whole:
-        return None
-    return Prompts("concept", dict.fromkeys(shown, ()), pl.concat(whole), texts.source)
+        return None, lacking
+    return Prompts("concept", dict.fromkeys(shown, ()), pl.concat(whole), texts.source), lacking

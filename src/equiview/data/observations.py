@@ -35,10 +35,13 @@ class Observations:
 
     @classmethod
     def read(cls, folder: Path, audit: str, schemas: Mapping[str, Schema]) -> Observations:
-        """Read and check the tables that `schemas` names."""
+        """Read and check the tables that `schemas` names; an optional one that is missing is empty."""
+        paths = {name: folder / f"{audit}.{name}.parquet" for name in schemas}
         return cls(
             {
-                name: read_stamped(folder / f"{audit}.{name}.parquet", schema)
+                name: schema.table()
+                if schema.optional and not paths[name].exists()
+                else read_stamped(paths[name], schema)
                 for name, schema in schemas.items()
             }
         )

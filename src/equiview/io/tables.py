@@ -69,6 +69,8 @@ class Schema:
     name: str
     columns: tuple[Column, ...]
     also: tuple[str, ...] = ()
+    optional: bool = False
+    """Whether observations of an earlier version may lack the table, which then is empty."""
 
     @property
     def dtypes(self) -> dict[str, pl.DataType | type[pl.DataType]]:

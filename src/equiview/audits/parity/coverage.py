@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
+
 import polars as pl
 
 from equiview.audits.estimating import Rows
 from equiview.audits.parity.answers import Answers
-from equiview.audits.parity.tasks import DIRECTIONS
-from equiview.audits.saying import language_of, without_capital
+from equiview.audits.parity.tasks import DIRECTIONS, classified, title_of
+from equiview.audits.saying import NAMED, language_of, listed, without_capital
 from equiview.benchmarks.parallel import Captions
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.metric import quantity
@@ -17,6 +19,19 @@ COVERAGE = "images compared"
 HALF = 0.5
 """Share of the captioned images below which the answer itself says on how few it rests."""
 
+LEFT_OUT = Schema(
+    "left_out",
+    (
+        Column("task", pl.String, "the attribute that was asked for"),
+        Column("language", pl.String, "a language in which no image is classified; null: all", nullable=True),
+        Column("label", pl.String, "a label of images that no prompt stands for; null: any", nullable=True),
+        Column("left_out", pl.Int64, "images that are not classified, or in which no answer is right"),
+        Column("images", pl.Int64, "images that there are"),
+        Column("reason", pl.String, "why"),
+    ),
+    optional=True,
+)
+"""Whom zero-shot classification leaves out."""
 SCHEMA = Schema(
     "coverage",
     (
@@ -37,6 +52,60 @@ def coverage_of(captions: Captions, *, common: bool) -> pl.DataFrame:
     return pl.DataFrame(columns | {"images": [int(has.any(axis=0).sum())] * len(captioned)}).cast(
         {"captioned": pl.Int64, "compared": pl.Int64, "images": pl.Int64}
     )
+
+
+def left_out_of(
+    task: str, truth: pl.Series, values: Collection[str], lacking: Mapping[str, str]
+) -> pl.DataFrame:
+    """Whom a task leaves out: languages that lack prompts, images without a label, labels without a prompt.
+
+    `truth` is the label of each image, `values` are those that prompts stand for, and `lacking` says of
+    languages why they have no prompts.
+    """
+    n = len(truth)
+    rows: list[tuple[str | None, str | None, int, str]]
+    rows = [(language, None, n, reason) for language, reason in lacking.items()]
+    if unsaid := truth.null_count():
+        rows.append((None, None, unsaid, f"no {task} is said, or none that says which group"))
+    counts = truth.drop_nulls().value_counts().sort(truth.name)
+    rows += [
+        (None, label, count, "no prompt stands for it")
+        for label, count in counts.iter_rows()
+        if label not in values
+    ]
+    return LEFT_OUT.table(
+        {"task": task, "language": language, "label": label, "left_out": out, "images": n, "reason": reason}
+        for language, label, out, reason in rows
+    )
+
+
+def add_left_out(rows: Rows, left_out: pl.DataFrame) -> None:
+    """The share of images that a task classifies: in a language that it leaves out none, else of all.
+
+    Of labels that no prompt stands for `add_group_coverage` says so.
+    """
+    for task, language, _, out, images, _ in left_out.filter(pl.col("label").is_null()).iter_rows():
+        keys = {"language": language} if language else {}
+        rows.add_known(quantity(COVERAGE, None, task=task, **keys), (images - out) / images, images)
+
+
+def about_left_out(estimates: Estimates) -> Iterator[str]:
+    """Sentences that say whom zero-shot classification leaves out."""
+    about = estimates.table.filter(metric=COVERAGE)["task"].drop_nulls().unique(maintain_order=True)
+    for task in classified(about.to_list()):
+        names = sorted(language_of(row) for row in estimates.by("language", COVERAGE, task=task))
+        if names:
+            more = [f"{len(names) - NAMED} more"] if names[NAMED:] else []
+            yield (
+                f"Left out of {title_of(task)}, as there is no prompt of its own for each label: "
+                f"{listed([*names[:NAMED], *more])}."
+            )
+        if (whole := estimates.maybe(COVERAGE, task=task)) is not None:
+            unsaid = whole.n - round(whole.value * whole.n)
+            yield (
+                f"Left out of {title_of(task)}: {unsaid:,} of {whole.n:,} images, which have no label of "
+                f"{task}, or one that does not say which."
+            )
 
 
 def add_coverage(rows: Rows, coverage: pl.DataFrame) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from equiview.audits.base import once
 from equiview.audits.estimating import FOR_QUANTILE, Rows, joined, mean_known, summarise
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
-from equiview.audits.parity.coverage import add_coverage, add_group_coverage
+from equiview.audits.parity.coverage import add_coverage, add_group_coverage, add_left_out
 from equiview.audits.parity.gaps import VERDICT, paired_gaps
 from equiview.audits.parity.groups import add_groups
 from equiview.audits.parity.settings import ParitySettings
@@ -79,6 +79,7 @@ def measure(answers: Answers, settings: ParitySettings) -> Estimates:
             _add_paraphrases(rows, answers, task)
     add_coverage(rows, answers["coverage"])
     add_group_coverage(rows, answers)
+    add_left_out(rows, answers["left_out"])
     add_groups(rows, answers, able)
     return _with_ends(joined([summarise(values(answers, settings), settings), rows.estimates()]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.parity.answers import check_pivot
+from equiview.audits.parity.coverage import LEFT_OUT, coverage_of, left_out_of
 from equiview.audits.parity.coverage import SCHEMA as COVERAGE_SCHEMA
-from equiview.audits.parity.coverage import coverage_of
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, NAMED
 from equiview.benchmarks import Benchmark
@@ -71,7 +71,7 @@ SCHEMAS = schemas(
         Column("attribute", pl.String, "an attribute of it"),
         Column("value", pl.String, "its value"),
     ),
-)
+) | {"left_out": LEFT_OUT}
 
 
 def observe(
@@ -94,12 +94,21 @@ def observe(
             subject, benchmark, settings, captions, groups, image_vectors, progress
         )
         tables["coverage"] = coverage_of(captions, common=settings.common)
+    lacking = _lacking(benchmark, tasks, languages, settings)
+    parts = [LEFT_OUT.table()]
+    if NAMED in lacking and NAMED not in tasks:
+        labels = benchmark.images.labels(NAMED)
+        parts.append(left_out_of(NAMED, labels, set(labels), lacking[NAMED]))
     for done, (task, task_prompts) in enumerate(tasks.items(), start=1):
-        predicted = _classify(subject, benchmark.images, task_prompts, asked[task], settings, image_vectors)
+        truth = _labels(benchmark.images, task, task_prompts, settings)
+        predicted = _classify(subject, benchmark.images, task_prompts, asked[task], truth, image_vectors)
         tables["predictions"] = pl.concat([tables["predictions"], predicted])
         tables["prompts"] = pl.concat([tables["prompts"], asked[task].select(tables["prompts"].columns)])
+        spoken = set(asked[task]["language"])
+        without = {code: reason for code, reason in lacking[task].items() if code not in spoken}
+        parts.append(left_out_of(task, truth, task_prompts.values, without))
         progress("classifying", done, len(tasks))
-    return Observations(tables)
+    return Observations(tables | {"left_out": pl.concat(parts)})
 
 
 def asked_of(
@@ -127,9 +136,25 @@ def asked_of(
 def _prompts(benchmark: Benchmark, settings: ParitySettings) -> dict[str, Prompts]:
     """The shipped prompts and the benchmark's names of concepts, or those of the user in their place."""
     read = [read_prompts(Path(path)) for path in settings.prompts]
-    named = prompts_of_names(benchmark) if settings.zero_shot else None
+    named, _ = prompts_of_names(benchmark) if settings.zero_shot else (None, {})
     names = {} if named is None else {named.attribute: named}
     return dict(shipped_prompts()) | names | {prompts.attribute: prompts for prompts in read}
+
+
+def _lacking(
+    benchmark: Benchmark, tasks: Iterable[str], languages: Iterable[str], settings: ParitySettings
+) -> dict[str, dict[str, str]]:
+    """By task why languages of captions, of names or asked for may have no prompts."""
+    expected = dict.fromkeys(sorted({*languages, *settings.languages}), "there are no prompts in it")
+    found = {task: dict(expected) for task in tasks}
+    _, of_names = prompts_of_names(benchmark) if settings.zero_shot else (None, {})
+    if of_names := {
+        language: reason
+        for language, reason in of_names.items()
+        if not settings.languages or language in settings.languages
+    }:
+        found[NAMED] = found.get(NAMED, {}) | of_names
+    return found
 
 
 def _tasks(images: Items, prompts: Mapping[str, Prompts]) -> dict[str, Prompts]:
@@ -297,7 +322,7 @@ def _classify(
     images: Items,
     prompts: Prompts,
     asked: pl.DataFrame,
-    settings: ParitySettings,
+    truth: pl.Series,
     image_vectors: Vectors,
 ) -> pl.DataFrame:
     """The value of one attribute predicted for each labelled image, by language and paraphrase."""
@@ -309,7 +334,6 @@ def _classify(
         vectors = comparable(subject, texts.take(order), silent)
     except InputError as error:
         raise InputError(f"{error}; classification needs an encoder, or parity.zero_shot=false") from None
-    truth = _labels(images, prompts.attribute, prompts, settings)
     labelled = truth.is_not_null().arg_true().to_numpy().astype(np.int64)
     if without := len(images) - len(labelled):
         notice(

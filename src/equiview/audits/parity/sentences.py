@@ -8,7 +8,7 @@ import numpy as np
 
 from equiview.audits.judging import excludes_bias
 from equiview.audits.parity.alike import SAME
-from equiview.audits.parity.coverage import COVERAGE, about_coverage
+from equiview.audits.parity.coverage import COVERAGE, about_coverage, about_left_out
 from equiview.audits.parity.settings import ParitySettings
 from equiview.audits.parity.tasks import (
     DIRECTIONS,
@@ -202,6 +202,7 @@ def evidence(
     """What the answer rests on: every task, and what was not judged."""
     yield from (f"Not judged: {reason}." for reason in unjudged)
     yield about_coverage(estimates, common=settings.common)
+    yield from about_left_out(estimates)
     yield from (_spread(estimates, task) for task in tasks)
     for task in tasks:
         if task in DIRECTIONS:

@@ -59,7 +59,9 @@ def title_of(task: str) -> str:
 
 def tasks_of(estimates: Estimates) -> list[str]:
     """The tasks that were measured, matching first."""
-    measured = estimates.table["task"].drop_nulls().unique(maintain_order=True).to_list()
+    measured = (
+        estimates.table.filter(metric="skill")["task"].drop_nulls().unique(maintain_order=True).to_list()
+    )
     return [*(task for task in DIRECTIONS if task in measured), *classified(measured)]
 
 

@@ -109,3 +109,61 @@ def test_names_that_no_language_has_for_every_concept_are_said(face_images):
     ]
     (said,) = (line for line in PARITY.judge(estimates, options).evidence if line.startswith("Left out"))
     assert said.endswith("no prompt of its own for each label: English and Swahili.")
+
+
+def test_equal_scores_rank_in_the_order_passed():
+    images, texts = np.ones((3, 1), np.float32), np.ones((3, 1), np.float32)
+    members = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    to_text, to_image, ahead = _ranks_both_ways(
+        images, texts, np.array([2, 0, 1]), np.array([1, 2, 0]), members
+    )
+    assert to_text.tolist() == [3, 1, 2]
+    assert to_image.tolist() == [2, 3, 1]
+    assert ahead.tolist() == [[1, 1], [0, 0], [1, 0]]
+
+
+def test_captions_ranked_before_the_right_one_are_counted_by_group(both):
+    observed, _, _ = both
+    counts = (
+        observed["ahead"].group_by("query_id", "language", "round", "attribute").agg(pl.col("ahead").sum())
+    )
+    behind = observed["matches"].filter(pl.col("direction") == "image-to-text", pl.col("rank") > 1)
+    for attribute in ("gender", "race", "age"):
+        table = behind.join(counts.filter(attribute=attribute), on=["query_id", "language", "round"])
+        assert len(table) == len(behind) > 0
+        assert (table["ahead"] == table["rank"] - 1).all()
+
+
+class Unused(Faces):
+    """An encoder that must not be run."""
+
+    def embed(self, items, progress=None):
+        raise AssertionError("the encoder was run")
+
+
+def test_a_pivot_that_is_not_there_is_found_before_anything_is_run(faces, captioned_faces):
+    with pytest.raises(
+        InputError, match="'fr' is not among the languages of image-to-text and text-to-image"
+    ):
+        audited(Unused(), captioned_faces, pivot="fr")
+    with pytest.raises(InputError, match="'sw' is not among the languages of gender"):
+        audited(Unused(), faces, pivot="sw")
+
+
+def test_the_pivot_is_the_most_written_language_there_is(tmp_path):
+    folder = write_world(tmp_path / "w", images=40)
+    _, estimates, _ = of_world(folder, languages=["sw", "mi", "de"])
+    others = estimates.by(("language", "other"), "gap to pivot", task="image-to-text").table
+    assert set(others["other"]) == {"de"}
+    assert set(others["language"]) == {"sw", "mi"}
+
+
+def test_names_of_things_are_no_captions_but_classes(things):
+    """An image of many that share a name is not asked to find it among its copies."""
+    observed, estimates, _ = things
+    assert not len(observed["matches"])
+    predictions = observed["predictions"]
+    assert predictions["task"].unique().to_list() == ["concept"]
+    assert predictions["language"].n_unique() == 12
+    assert len(predictions) == 1600 * 12
+    assert estimates.one("accuracy", task="concept", language="en").value > 0.5

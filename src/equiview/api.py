@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -36,7 +36,7 @@ from equiview.report.page import Tried
 from equiview.report.paper import FORMATS, render
 from equiview.report.trackers import Tracked
 from equiview.report.trackers import track as track_in
-from equiview.store import StoredAnswerer, readable_part, stored, stored_answers
+from equiview.store import StoredAnswerer, StoredEncoder, readable_part, stored, stored_answers
 from equiview.studies import (
     Changed,
     Neighbourhoods,
@@ -48,8 +48,9 @@ from equiview.studies import (
 )
 from equiview.studies.gate import Gate, Unclear
 from equiview.studies.gate import check as check_gate
-from equiview.subjects import Answerer, Subject, load_subject
-from equiview.subjects.chat.base import Budget
+from equiview.subjects import Answerer, Encoder, Subject, load_subject
+from equiview.subjects.budget import Budget
+from equiview.subjects.encoders.service import EmbeddingService
 from equiview.subjects.verify import verify as verify_subject
 
 PLANNED = {
@@ -82,18 +83,16 @@ def audit(
     applies (`equiview.audits.applying`); an audit that fails costs only itself (`Run.failures`).
 
     With `cache` vectors and answers are kept in the store (`$EQUIVIEW_CACHE`), so that another audit of the
-    same encoder encodes nothing again, and a model that answers is asked nothing twice. Once answers have
-    cost `max_cost` US dollars nothing more is asked, and an InputError says what was spent. An image that
-    cannot be read stops the audit, or with `on_error="skip"` is left out and named in `left_out.csv` of the
-    folder; what is left is then another benchmark, and says so in its name. InputError while another process
-    writes to `out`.
+    same encoder encodes nothing again, and a model that answers is asked nothing twice. Once answers and
+    vectors of services have cost `max_cost` US dollars nothing more is asked, and an InputError says what was
+    spent. An image that cannot be read stops the audit, or with `on_error="skip"` is left out and named in
+    `left_out.csv` of the folder; what is left is then another benchmark, and says so in its name. InputError
+    while another process writes to `out`.
     """
     subject = load_subject(subject) if isinstance(subject, str) else subject
-    if isinstance(subject, Answerer):
-        subject = stored_answers(subject) if cache else subject
-        subject.budget = Budget(max_cost)
-    elif cache:
-        subject = stored(subject)
+    if cache:
+        subject = stored_answers(subject) if isinstance(subject, Answerer) else stored(subject)
+    _share(subject, Budget(max_cost))
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     left_out = None
     check_usable(out)
@@ -120,17 +119,24 @@ def plan(
     """What these audits would ask models that may cost money; nothing is asked.
 
     A row for each audit, model and purpose: requests, of them with pictures and how many are answered and
-    kept already, estimates of the tokens in and out of all, and dollars; null where that is not known. An
-    audit that asks no model has a row that says so.
+    kept already, estimates of the tokens in and out of all, and dollars of what is not kept; null where that
+    is not known. Of an embedding service, requests, pictures, tokens and dollars are of all images and texts
+    of the benchmark whose vectors are not kept, `kept` counts those that are, and they stand with the first
+    audit, since all take the same. An audit that asks no model has a row that says so.
     """
     subject = load_subject(subject) if isinstance(subject, str) else subject
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     rows: list[dict[str, Any]] = []
+    vectors = _of_services(subject, items)
     for name, audit, configured in configure(*chosen(subject, items, audits, settings), seed=0):
         audit.check_subject(subject)
         plans = audit.plan(subject, items, configured) if audit.plan else []
         rows += [{"audit": name} | _planned(part, subject, items) for part in plans]
-        if not plans:
+        if not rows:  # vectors are embedded once, for all audits
+            rows += [{"audit": name} | part for part in vectors]
+        elif vectors:
+            rows.append({"audit": name, "purpose": "takes the same vectors"})
+        if not plans and not vectors:
             rows.append({"audit": name, "purpose": "asks no model"})
     return pl.DataFrame(rows, schema=PLANNED)
 
@@ -170,10 +176,46 @@ def _planned(plan: Plan, subject: Subject, items: Benchmark) -> dict[str, Any]:
     fields = {name: value for name, value in vars(plan).items() if name in PLANNED}
     if not isinstance(model, Answerer):
         return fields
-    kept = None
+    kept, rest = None, plan
     if plan.asked and isinstance(with_store := stored_answers(model), StoredAnswerer):
         kept = with_store.kept(plan.asked, items.images)
-    return fields | {"kept": kept, "dollars": dollars(plan, model.price)}
+        missing = with_store.missing(plan.asked, items.images)
+        rest = Plan.of(plan.model, plan.purpose, missing, plan.output_tokens // plan.requests)
+    return fields | {"kept": kept, "dollars": dollars(rest, model.price)}
+
+
+def _of_services(subject: Subject, items: Benchmark) -> list[dict[str, Any]]:
+    """What embedding all images and texts would take of each service that gives vectors of an encoder."""
+    rows: list[dict[str, Any]] = []
+    for service in services_of(subject) if isinstance(subject, Encoder) else ():
+        kept = StoredEncoder(service)
+        for part in filter(None, (items.images, items.texts)):
+            plan = service.plan(part, missing := kept.missing(part))
+            fields = {name: value for name, value in vars(plan).items() if name in PLANNED}
+            cost = dollars(plan, service.price)
+            rows.append(fields | {"kept": len(part) - len(missing), "dollars": cost})
+    return rows
+
+
+def services_of(subject: Subject) -> list[EmbeddingService]:
+    """The services that embed for a subject."""
+    return [part for part in _inner(subject) if isinstance(part, EmbeddingService)]
+
+
+def _inner(subject: Subject) -> Iterator[Subject]:
+    """A subject and all that it is made of."""
+    yield subject
+    names = {"inner", "encoder", *getattr(subject, "parts", ())}
+    for part in (getattr(subject, name, None) for name in sorted(names)):
+        if isinstance(part, Subject):
+            yield from _inner(part)
+
+
+def _share(subject: Subject, budget: Budget) -> None:
+    """Let all that a subject asks pay from one budget."""
+    for part in _inner(subject):
+        if isinstance(part, Answerer | EmbeddingService):
+            part.budget = budget
 
 
 def verify(subject: str | Subject, progress: Progress = silent) -> pl.DataFrame:

@@ -117,7 +117,7 @@ def plan_board(plan: AuditFile, sample: int = SAMPLE) -> tuple[pl.DataFrame, pl.
         about = {"system": subject.called, "benchmark": benchmark.called}
         table = api.plan(who, items, benchmark.audits, settings=plan.settings_for(benchmark.audits))
         asked += [about | row for row in table.iter_rows(named=True)]
-        if isinstance(who, Encoder) and sample:
+        if isinstance(who, Encoder) and sample and not api.services_of(who):
             texts = items.texts
             seconds = _seconds(who, items.images, sample) + (_seconds(who, texts, sample) if texts else 0)
             counts = {"images": len(items.images), "texts": len(texts) if texts else 0}

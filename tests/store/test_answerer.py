@@ -18,7 +18,7 @@ from equiview.io.notices import notice
 from equiview.io.progress import silent
 from equiview.store import Answers, Store, StoredAnswerer, stored_answers
 from equiview.subjects import Answerer, load_subject
-from equiview.subjects.chat.base import Budget
+from equiview.subjects.budget import Budget
 from tests.chat_server import chat_server, environment
 
 REQUESTS = [Request(f"{number}:en", f"{number} + 1?", "en") for number in range(6)]

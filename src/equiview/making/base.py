@@ -84,7 +84,7 @@ class AskingSettings(Settings):
         """
         from equiview.store import stored_answers
         from equiview.subjects import Answerer, load_subject
-        from equiview.subjects.chat.base import Budget
+        from equiview.subjects.budget import Budget
 
         budget = Budget(self.max_cost)
         models: dict[str, Answerer] = {}

@@ -66,8 +66,8 @@ def print_plan(asked: pl.DataFrame, power: pl.DataFrame, console: Console | None
         rows = asking.with_columns(dollars=asking["dollars"].round(4).cast(str).fill_null("not known"))
         names = {"pictures": "with pictures", "input_tokens": "tokens in", "output_tokens": "tokens out"}
         print_table(rows.rename(names), "What would be asked", console)
-    for audit in asked.filter(pl.col("model").is_null())["audit"]:
-        print_line(console, f"{audit}: asks no model")
+    for audit, said in asked.filter(pl.col("model").is_null()).select("audit", "purpose").iter_rows():
+        print_line(console, f"{audit}: {said}")
     for (audit,), rows in power.group_by("audit", maintain_order=True):
         print_line(console, f"{audit}: {_would_find(rows.to_dicts())}")
 

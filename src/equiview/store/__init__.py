@@ -2,8 +2,17 @@
 
 from equiview.store.answerer import StoredAnswerer, stored_answers
 from equiview.store.answers import Answers, AnswerStore
-from equiview.store.encoder import stored
+from equiview.store.encoder import StoredEncoder, stored
 from equiview.store.readable import readable_part
 from equiview.store.vectors import Store
 
-__all__ = ["AnswerStore", "Answers", "Store", "StoredAnswerer", "readable_part", "stored", "stored_answers"]
+__all__ = [
+    "AnswerStore",
+    "Answers",
+    "Store",
+    "StoredAnswerer",
+    "StoredEncoder",
+    "readable_part",
+    "stored",
+    "stored_answers",
+]

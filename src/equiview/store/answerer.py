@@ -39,6 +39,13 @@ class StoredAnswerer(Answerer):
             known = answers.get(keys)
         return sum(key in known for key in keys)
 
+    def missing(self, requests: Sequence[Request], images: Items | None) -> list[Request]:
+        """Those of the requests that would be asked, each once."""
+        first = dict(zip(reversed(_keys(requests, images)), reversed(requests), strict=True))
+        with self.answers.opened() as answers:
+            known = answers.get(first)
+        return [request for key, request in reversed(first.items()) if key not in known]
+
     def replies(
         self, requests: Sequence[Request], images: Items | None, progress: Progress
     ) -> Iterator[tuple[int, Reply]]:

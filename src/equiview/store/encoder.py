@@ -72,6 +72,15 @@ class StoredEncoder(Encoder):
         _, bad = self._filled(items, keys_of(items, self.inner.by_language), progress, on_error)
         return reported(items, sorted(bad.items()))
 
+    def missing(self, items: Items) -> list[int]:
+        """The rows of items that would be encoded, the first of each distinct one; nothing is written."""
+        first: dict[bytes, int] = {}
+        for row, key in enumerate(keys_of(items, self.inner.by_language)):
+            if isinstance(key, bytes):
+                first.setdefault(key, row)
+        kept = Shelf(self.store.folder(self.inner.fingerprint, self.precision))
+        return [first[key] for key in kept.missing(first)]
+
     def _filled(
         self, items: Items, keys: list[bytes | InputError], progress: Progress, on_error: OnError
     ) -> tuple[Shelf, dict[int, InputError]]:

@@ -170,7 +170,7 @@ class Store:
 
     def shelf(self, encoder: str, precision: Precision = "float32", name: str = "") -> Shelf:
         """The shelf of an encoder, by its fingerprint; `name` is for people."""
-        folder = self.root / f"{encoder}.{precision}"
+        folder = self.folder(encoder, precision)
         about = folder / "encoder.json"
         try:
             if _name_in(about) is None:
@@ -182,6 +182,10 @@ class Store:
                 "$EQUIVIEW_CACHE names another folder"
             ) from None
         return Shelf(folder)
+
+    def folder(self, encoder: str, precision: Precision = "float32") -> Path:
+        """Where the shelf of an encoder is, if there is one."""
+        return self.root / f"{encoder}.{precision}"
 
     def folders(self) -> list[Path]:
         """The folder of each shelf: no link, and with a precision in its name."""

@@ -21,7 +21,7 @@ from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
-from equiview.subjects.chat.base import Budget
+from equiview.subjects.budget import Budget
 from tests.benchmarks.layouts import LAYOUTS
 from tests.chat_server import KEY, Fault, at_first, chat_server, environment
 from tests.processes import fresh

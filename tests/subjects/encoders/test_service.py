@@ -8,15 +8,21 @@ import threading
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from equiview import api
+from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
+from equiview.store import StoredEncoder
 from equiview.subjects import load_subject
+from equiview.subjects.budget import Budget
 from equiview.subjects.encoders.service import TRIES, Clock, EmbeddingService
+from tests.conftest import add_pictures, write_world
 from tests.subjects.encoders import tiny
 
 
@@ -304,6 +310,71 @@ def test_the_key_is_sent_and_said_nowhere(
     assert "hush" not in str(vars(asked))
 
 
+@pytest.fixture
+def pictured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A benchmark of 40 images and 160 texts, and an empty store."""
+    monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "cache"))
+    folder = write_world(tmp_path / "world", skew=0.0)
+    add_pictures(folder)
+    return f"folder:{folder}"
+
+
+def test_a_dry_run_says_requests_tokens_and_dollars_and_what_is_kept(service: Service, pictured: str) -> None:
+    name = f"openai:m,url={service.url},price_in=1000"
+    items = load_benchmark(pictured)
+    assert items.texts is not None
+    distinct = len(set(items.texts.texts))
+    asked = api.plan(name, items, ["prevalence", "parity"])
+    pictures, texts, shared = asked.rows(named=True)
+    assert (pictures["audit"], pictures["purpose"], pictures["kept"]) == ("parity", "vectors of images", 0)
+    assert (pictures["requests"], pictures["pictures"], pictures["input_tokens"]) == (5, 40, 40 * 800)
+    assert pictures["dollars"] == 40 * 800 * 1000 / 1e6
+    assert (texts["requests"], texts["kept"]) == (-(-distinct // 64), 160 - distinct)
+    assert texts["dollars"] == pytest.approx(texts["input_tokens"] / 1000)
+    assert (shared["audit"], shared["purpose"], shared["dollars"]) == (
+        "prevalence",
+        "takes the same vectors",
+        None,
+    )
+    assert api.plan(f"openai:m,url={service.url}", items, ["parity"])["dollars"].to_list() == [None, None]
+    assert not service.asked
+    embedding = EmbeddingService(f"m,url={service.url}")
+    with embedding.client:
+        StoredEncoder(embedding).embed(items.images.take(np.arange(30)))
+    pictures = api.plan(name, items, ["parity"]).row(0, named=True)
+    assert (pictures["kept"], pictures["requests"], pictures["pictures"]) == (30, 2, 10)
+
+
+def test_a_limit_of_costs_stops_keeps_and_goes_on(service: Service, pictured: str, tmp_path: Path) -> None:
+    """An input is 10 tokens, as the service says, and a cent; four requests of eight pictures go at once."""
+    name = f"openai:m,url={service.url},price_in=1000"
+    few = {"prevalence": {"replicates": 100}}
+    with pytest.raises(InputError) as stopped:
+        api.audit(name, pictured, ["prevalence"], tmp_path / "run", settings=few, max_cost=0.3)
+    said = (
+        "stopped, $0.3200 of at most $0.3 are spent; vectors that came are kept: the same command asks only"
+    )
+    assert str(stopped.value) == f"{name}: {said} for the rest"
+    assert len(service.asked) == 4
+    run = api.audit(name, pictured, ["prevalence"], tmp_path / "run", settings=few, max_cost=100)
+    assert [verdict.audit for verdict in run.verdicts] == ["prevalence"]
+    sent = [json.dumps(one) for body in service.asked for one in body["input"]]
+    assert len(sent) == len(set(sent))
+    unpriced = f"openai:m,url={service.url},revision=2"
+    with pytest.raises(InputError, match="a limit of costs needs prices, and its own are not known; give"):
+        api.audit(unpriced, pictured, ["prevalence"], tmp_path / "other", settings=few, max_cost=1)
+
+
+def test_without_a_count_of_tokens_each_letter_is_one(service: Service, waits: Waits) -> None:
+    asked = subject(service, waits, ",price_in=1000000")
+    asked.budget = Budget()
+    answer = json.dumps({"data": [{"index": 0, "embedding": [1, 2]}]}).encode()
+    service.troubles = [(200, {}, answer)]
+    with asked.client:
+        asked.encode_texts(["four"])
+    assert asked.budget.spent == 4
+
+
 def test_the_fingerprint_is_of_address_model_and_revision() -> None:
     names = [
         "openai:a",
@@ -328,6 +399,7 @@ def test_the_fingerprint_is_of_address_model_and_revision() -> None:
         ("openai:a,timeout=never", "timeout is 'never'; expected a number from 0"),
         ("openai:a,rate=often", "rate is 'often'; expected a number from 0"),
         ("openai:a,parallel=many", "parallel is 'many'; expected a number from 0"),
+        ("openai:a,price_in=free", "price_in is 'free'; expected a number from 0"),
         ("openai:a,key=secret", "has no option 'key'"),
     ],
 )

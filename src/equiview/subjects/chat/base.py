@@ -12,10 +12,9 @@ What a user types after the colon, as in `mine:large`, is passed to the construc
 from __future__ import annotations
 
 import reprlib
-import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,33 +25,8 @@ from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
 from equiview.io.secrets import legible
 from equiview.subjects.base import Subject, said_with_place
+from equiview.subjects.budget import Budget
 from equiview.subjects.encoders.base import Encoder
-
-
-@dataclass
-class Budget:
-    """US dollars that may be spent by all models that share it; None means no limit.
-
-    Requests that are under way when the limit is reached are paid for as well.
-
-    >>> budget = Budget(limit=1.0)
-    >>> budget.add(0.75), budget.reached, budget.add(0.25), budget.reached
-    (None, False, None, True)
-    """
-
-    limit: float | None = None
-    spent: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-
-    def add(self, cost: float) -> None:
-        """Count what a reply cost; from any thread."""
-        with self._lock:
-            self.spent += cost
-
-    @property
-    def reached(self) -> bool:
-        """Whether nothing more may be asked."""
-        return self.limit is not None and self.spent >= self.limit
 
 
 class Answerer(Subject):

@@ -11,6 +11,7 @@ The key is read from EQUIVIEW_API_KEY or OPENAI_API_KEY and goes nowhere but int
 - `parallel=` requests at once (default 4).
 - `timeout=` seconds after which a request is repeated (default 60).
 - `dim=` numbers of each vector that are kept, the first ones, scaled to length 1 again.
+- `price_in=` US dollars for a million tokens read, as of `chat:`; a picture counts as the service counts it.
 - `revision=` any word, to be changed when the service changes the model behind the name.
 
 Services of another shape are reached through mteb, which knows several: `mteb:Cohere/Cohere-embed-v4.0`,
@@ -33,6 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.data.arguments import count_option, number_option, split_argument, url_option
+from equiview.data.items import Items
+from equiview.data.requests import PICTURE_TOKENS, Plan, tokens_in
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.again import PASSING, TRIES, BusyError, Clock, ask_again, retry_after
@@ -40,6 +43,7 @@ from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.io.pictures import data_uri, encoded
 from equiview.subjects.base import register
+from equiview.subjects.budget import Budget
 from equiview.subjects.encoders.base import EmbeddingModel, narrowed
 from equiview.subjects.encoders.torch_encoder import readable
 
@@ -51,6 +55,7 @@ SIDE = 1024
 PICTURES = 8
 """Pictures in one request at most: services limit the size of requests."""
 KEYS = ("EQUIVIEW_API_KEY", "OPENAI_API_KEY")
+OPTIONS = ("url", "image", "task", "batch", "rate", "parallel", "timeout", "revision", "dim", "price_in")
 OTHER_SHAPES = {"cohere": "mteb:Cohere/Cohere-embed-v4.0", "voyageai": "mteb:voyageai/voyage-multimodal-3"}
 """Services with another protocol, and how they are named instead."""
 
@@ -65,8 +70,7 @@ class EmbeddingService(EmbeddingModel):
 
     def __init__(self, argument: str = "", clock: Clock | None = None) -> None:
         super().__init__(argument)
-        allowed = ("url", "image", "task", "batch", "rate", "parallel", "timeout", "revision", "dim")
-        self.model, options = split_argument(argument, "openai", allowed)
+        self.model, options = split_argument(argument, "openai", OPTIONS)
         if not self.model:
             raise InputError("subject 'openai' needs the name of a model: openai:MODEL")
         self.url = url_option(options, "openai", "https://api.openai.com/v1")
@@ -83,6 +87,11 @@ class EmbeddingService(EmbeddingModel):
         self.timeout = number_option(options, "timeout", 60, "openai") or 60
         self.batch = int(number_option(options, "batch", 64, "openai")) or 64
         self.dim = count_option(options, "dim", 1, "openai") if "dim" in options else 0
+        self.text_batch = self.batch * self.parallel
+        self.image_batch = min(self.batch, PICTURES) * self.parallel
+        given = number_option(options, "price_in", 0, "openai")
+        self.price = (given, 0.0) if "price_in" in options else None
+        self.budget: Budget | None = None
         self.clock = clock or Clock()
         self._next = 0.0
         self._turn = threading.Lock()
@@ -113,6 +122,8 @@ class EmbeddingService(EmbeddingModel):
         return self._vectors([text or " " for text in readable(texts)], self.batch, self.task)
 
     def _vectors(self, inputs: Sequence[Any], step: int, task: str) -> NDArray[np.float32]:
+        if self.budget is not None:
+            self.budget.check(self.name, self.price, "vectors")
         batches = [inputs[start : start + step] for start in range(0, len(inputs), step)]
         _ = self.client  # made before there are threads
         with ThreadPoolExecutor(self.parallel, "equiview-service") as pool:
@@ -129,6 +140,7 @@ class EmbeddingService(EmbeddingModel):
     def _answered(self, batch: Sequence[Any], task: str) -> NDArray[np.float32]:
         body = {"model": self.model, "input": list(batch), "encoding_format": "float"}
         answer = self._asked(body | ({"task": task} if task else {}))
+        self._pay(answer.get("usage"), batch)
         try:
             rows = [(int(row["index"]), row["embedding"]) for row in answer["data"]]
             vectors = np.asarray([vector for _, vector in sorted(rows)], dtype=np.float32)
@@ -170,6 +182,28 @@ class EmbeddingService(EmbeddingModel):
         if answer.status_code not in PASSING:
             raise InputError(f"{self.url}: refused model {self.model!r} ({reason})")
         raise BusyError(reason, retry_after(answer.headers.get("retry-after", "0"), self.clock.wall()))
+
+    def _pay(self, usage: Any, batch: Sequence[Any]) -> None:
+        """Count the cost of a request: of the tokens that the service says, else of one for each letter."""
+        if self.budget is None or self.price is None:
+            return
+        stated = usage if isinstance(usage, dict) else {}
+        said = (stated.get(name) for name in ("prompt_tokens", "total_tokens"))
+        tokens = next((n for n in said if isinstance(n, int | float) and n >= 0), None)
+        if tokens is None:
+            tokens = sum(len(one) if isinstance(one, str) else PICTURE_TOKENS for one in batch)
+        self.budget.add(tokens * self.price[0] / 1e6)
+
+    def plan(self, items: Items, rows: Sequence[int]) -> Plan:
+        """What it would take to embed these rows of items."""
+        step = self.batch
+        pictures, tokens = 0, 0
+        if items.kind == "image":
+            step, pictures = min(self.batch, PICTURES), len(rows)
+            tokens = PICTURE_TOKENS * len(rows)
+        else:
+            tokens = tokens_in(items.texts[row] for row in rows)
+        return Plan(self.name, f"vectors of {items.kind}s", -(-len(rows) // step), pictures, tokens, 0)
 
     def _keep_rate(self) -> None:
         if self.rate:

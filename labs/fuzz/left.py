@@ -190,7 +190,7 @@ def read_tuned(place: Path) -> str:
     return fingerprint(subject.fingerprint, subject.about, subject.encode_texts(["a cat"]).tobytes())
 
 
-def trained_on(place: Path) -> str:
+def trained_on(place: Path, watcher: Any = None, save_every: int = 2) -> str:
     """A training of a line by four steps, of which the first two may be in a checkpoint."""
     import torch
     from transformers import Trainer
@@ -209,11 +209,12 @@ def trained_on(place: Path) -> str:
             said = self.layer(x)
             return {"loss": ((said - y) ** 2).mean(), "said": said}
 
-    model, settings, recipe = Line(), FineTuneSettings(save_every=2), Recipe(batch=2, steps=4)
+    model, settings, recipe = Line(), FineTuneSettings(save_every=save_every), Recipe(batch=2, steps=4)
     device, more = torch.device("cpu"), {"per_device_train_batch_size": 2}
     arguments = arguments_for(place, device, settings, recipe, **more)
     rows = [{"x": torch.ones(2), "y": torch.ones(1)}] * 8
-    trainer = Trainer(model=model, args=arguments, train_dataset=rows, callbacks=[Watcher("a line", silent)])
+    watcher = watcher or Watcher("a line", silent, settings.save_minutes)
+    trainer = Trainer(model=model, args=arguments, train_dataset=rows, callbacks=[watcher])
     return fingerprint(trained(trainer, place), model.layer.weight.tolist())
 
 

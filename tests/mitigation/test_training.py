@@ -8,6 +8,7 @@ import pytest
 from labs.fuzz.left import trained_on, write_checkpoint
 
 from equiview.errors import InputError
+from equiview.mitigation.training import Watcher
 from tests.faults.faults import FAULTS
 
 FILES = ("model.safetensors", "optimizer.pt", "rng_state.pth", "scheduler.pt", "trainer_state.json", "whole")
@@ -28,6 +29,23 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_it_goes_on_and_ends_alike(stopped: Path, whole: str, tmp_path: Path) -> None:
     shutil.copytree(stopped, tmp_path / "here")
     assert trained_on(tmp_path / "here") == whole
+
+
+def test_a_checkpoint_is_due_after_minutes_of_work_and_progress_is_told_at_once(
+    whole: str, tmp_path: Path
+) -> None:
+    """A step of 4 takes 40 seconds by this clock; no number of steps asks for a checkpoint."""
+    told: list[int] = []
+    watcher = Watcher(
+        "a line", lambda _, done, total: told.append(done), 1.0, lambda: 40.0 * max(told, default=0)
+    )
+    assert trained_on(tmp_path / "here", watcher, save_every=99) == whole
+    assert told == [0, 1, 2, 3, 4]
+    kept = sorted(path.name for path in (tmp_path / "here").glob("checkpoint-*"))
+    assert kept == ["checkpoint-2", "checkpoint-4"]
+    assert all((tmp_path / "here" / name / "whole").is_file() for name in kept)
+    shutil.rmtree(tmp_path / "here" / "checkpoint-4")
+    assert trained_on(tmp_path / "here", save_every=99) == whole
 
 
 @pytest.mark.parametrize("name", FILES)

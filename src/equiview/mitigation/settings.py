@@ -72,7 +72,9 @@ class TrainingSettings(Strict):
     forward: PositiveInt
     """Examples in one pass through the model; a batch is made of several."""
     save_every: PositiveInt = 500
-    """Steps between two checkpoints."""
+    """Steps between two checkpoints, at most."""
+    save_minutes: float = Field(default=5.0, gt=0)
+    """Minutes of work between two checkpoints, at most: what a kill costs."""
     seed: int = Field(default=0, ge=0, lt=2**32)
     """Below 2**32, which is as many as NumPy's generator takes."""
 

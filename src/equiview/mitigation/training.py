@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,13 +27,33 @@ STATE = "trainer_state.json"
 
 
 class Watcher(TrainerCallback):  # type: ignore[misc]
-    """Reports progress, marks complete checkpoints, and stops where the loss is NaN or infinite."""
+    """Reports progress, marks complete checkpoints, and stops where the loss is NaN or infinite.
 
-    def __init__(self, name: str, progress: Progress) -> None:
-        self.name, self.progress = name, progress
+    It asks for a checkpoint after `minutes` of work since the last one.
+    """
+
+    def __init__(
+        self, name: str, progress: Progress, minutes: float, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.name, self.progress, self.seconds, self.now = name, progress, 60 * minutes, now
+        self.saved = now()
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Before the first step, or before the first after a stop."""
+        self.saved = self.now()
+        self._tell(state)
+
+    def on_substep_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """After each pass of a batch that takes several."""
+        self._tell(state)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """After each step."""
+        self._tell(state)
+        if self.now() - self.saved >= self.seconds:
+            control.should_save = True
+
+    def _tell(self, state: Any) -> None:
         self.progress(f"training on {self.name}", state.global_step, state.max_steps)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
@@ -44,6 +66,7 @@ class Watcher(TrainerCallback):  # type: ignore[misc]
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """After a checkpoint was written."""
+        self.saved = self.now()
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         write_bytes(json.dumps(_checksums(folder), indent=1).encode(), folder / WHOLE)
 

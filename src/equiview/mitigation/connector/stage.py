@@ -78,6 +78,6 @@ def train_stage(
         args=arguments,
         data_collator=collate,
         train_dataset=list(range(len(data.rows))),
-        callbacks=[Watcher(name, progress)],
+        callbacks=[Watcher(name, progress, settings.save_minutes)],
     )
     return trained(trainer, folder)

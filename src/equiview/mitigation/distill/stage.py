@@ -57,6 +57,6 @@ def teach(
         args=arguments,
         data_collator=collate,
         train_dataset=list(range(len(data))),
-        callbacks=[Watcher(data.name, progress)],
+        callbacks=[Watcher(data.name, progress, settings.save_minutes)],
     )
     return trained(trainer, folder)

@@ -64,7 +64,7 @@ def train(
             args=arguments,
             data_collator=prepared,
             train_dataset=list(range(len(trainee.pairs))),
-            callbacks=[Watcher(name, progress), _AfterStep(trainee)],
+            callbacks=[Watcher(name, progress, settings.save_minutes), _AfterStep(trainee)],
         )
         return trained(trainer, folder)
 

@@ -84,7 +84,8 @@ def test_a_label_is_one_group_however_it_is_written(world, groups):
 @pytest.mark.parametrize("other", ["Female", "FEMALE", "fe\u200dmale"])
 def test_labels_that_differ_by_case_or_by_nothing_that_is_seen_are_refused_with_counts(world, groups, other):
     with pytest.raises(
-        InputError, match=r"ways: '\S+' \(\d+\) and '\S+' \(\d+\); write it in one way$"
+        InputError,
+        match=r"s\.csv, .*: '\S+' \(\d+, first in row \d\) and '\S+' \(\d+, first in row \d\);",
     ) as error:
         groups(world, ["female", other, "male"])
     assert ascii(other) in str(error.value)

@@ -502,7 +502,7 @@ def of_people() -> Iterator[Case]:
             "labels that differ by case",
             ("woman", "man", "Woman"),
             "a judge",
-            "in two ways: 'Woman' (4) and 'woman'",
+            "in two ways: 'Woman' (4, first in row",
         ),
         (
             "labels that differ by nothing seen",

@@ -85,7 +85,7 @@ empty (first in row 2), or write a group in other words; there are 'n/a' (1), 'o
                 f"{where}: {label!r} ({count:,}) looks like a missing value; leave the cell "
                 f"empty (first in row {row}){named}, or {keep}; there are {there}"
             )
-    check_spellings(counts, where)
+    check_spellings(counts, where, known)
     _say_what_became_one(labels, known, where)
     return known
 
@@ -110,8 +110,10 @@ def _say_what_became_one(labels: pl.Series, known: pl.Series, where: str) -> Non
         notice(f"{where}: {'; '.join(said[:SAID])}{'; ...' if len(said) > SAID else ''}; each is one label")
 
 
-def check_spellings(counts: Mapping[str, int], source: str) -> None:
+def check_spellings(counts: Mapping[str, int], source: str, labels: pl.Series | None = None) -> None:
     """InputError for two labels that differ by case alone, or by what nobody sees; `counts` says how many.
+
+    With the `labels` themselves it says in which row each is first.
 
     >>> check_spellings({"man": 3, "Man": 1}, "faces.csv, 'gender'")
     Traceback (most recent call last):
@@ -123,10 +125,12 @@ write it in one way
     for label in counts:
         key = "".join(letter for letter in label.casefold() if letter not in JOINERS)
         if (other := first.setdefault(key, label)) != label:
-            said = (
-                f"{repr(name) if name.isascii() else ascii(name)} ({counts[name]:,})"
-                for name in (other, label)
+            said = " and ".join(
+                f"{name!a} ({counts[name]:,}{_first_row(name, labels)})" for name in (other, label)
             )
-            raise InputError(
-                f"{source}: spells one label in two ways: {' and '.join(said)}; write it in one way"
-            )
+            raise InputError(f"{source}: spells one label in two ways: {said}; write it in one way")
+
+
+def _first_row(label: str, labels: pl.Series | None) -> str:
+    """Where a label is first, counted from 1."""
+    return "" if labels is None else f", first in row {(labels == label).arg_true()[0] + 1:,}"

@@ -241,7 +241,9 @@ def read_languages(labels: pl.Series, source: str) -> pl.Series:
             raise InputError(f"{source}, column {labels.name!r}, row {row}{more}: {wrong}")
     read = {label: language_label(label) for label in counts}
     check_spellings(
-        {read[label]: count for label, count in counts.items()}, f"{source}, column {labels.name!r}"
+        {read[label]: count for label, count in counts.items()},
+        f"{source}, column {labels.name!r}",
+        labels.replace(read),
     )
     other = {label: code for label, code in read.items() if label != code}
     if not other:

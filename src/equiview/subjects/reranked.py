@@ -81,7 +81,7 @@ class Rule:
         if self.by == "tier":
             values = tiers_of(texts.table["language"], texts.source)
         else:
-            values = texts.attribute(self.by).cast(pl.String)
+            values = texts.labels(self.by)
         if values.null_count():
             row = values.is_null().arg_true()[0]
             raise InputError(f"{texts.source}: text {texts.ids[row]!r} has no {self.by}")

@@ -487,6 +487,21 @@ def with_people(values: tuple[str, ...], prompt: str, folder: Path) -> None:
     (folder / "prompts.csv").write_text(f"prompt_id,language,text,concept\none,en,{prompt},one\n", "utf-8")
 
 
+def of_several() -> Iterator[Case]:
+    """Several audits of which one cannot be observed, all that apply, and a folder with other settings."""
+    bare = ("audit", "embeddings:world", "--benchmark", "folder:world", "--out", "out", "--audit")
+    wrong = partial(with_people, ("woman", "man", "n/a"), "a judge")
+    said = "audit 'social' could not be observed (the same command tries it again): "
+    yield Case("one of two audits fails", "vectors", wrong, (*bare, "social,prevalence", *SMALL), said=said)
+    lists = ("audit", "run:lists.txt", "--benchmark", "run:lists.txt", "--out", "out", "--audit", "all")
+    for name, place, words in (("vectors", "vectors", (*bare, "all")), ("lists", "lists", lists)):
+        yield Case(f"all of {name}", place, lambda _: None, (*words, *SMALL), 0, said="out/report.html")
+    said = "no audit could be observed: association: "
+    yield Case(
+        "no audit can be observed", "vectors", lambda _: None, (*bare, "association,social"), said=said
+    )
+
+
 def of_people() -> Iterator[Case]:
     """Galleries in which groups cannot be compared, and prompts that are not neutral."""
     words = ("audit", "embeddings:world", "--benchmark", "folder:world", "--audit", "social", "--out", "out")
@@ -553,6 +568,7 @@ CASES: list[Case] = [
     *of_languages(),
     *of_names(),
     *of_people(),
+    *of_several(),
     *of_joins(partial(audit, READ)),
     *of_surfaces(),
 ]

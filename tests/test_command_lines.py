@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from equiview.audits import AUDITS
+from equiview.audits.applying import ALL
 from equiview.benchmarks import BENCHMARKS
 from equiview.cli import _settings, app
 from equiview.making import GROUPS, MAKERS
@@ -89,7 +90,7 @@ def check_names(values: dict[str, Any], page: Path) -> None:
         known = not name or name.isupper() or name in registry.all()
         assert known or defined(name, page) or defined(rest, page), f"{key} {name!r} is unknown"
     for audit in (name for given in values.get("audits") or () for name in given.split(",")):
-        assert audit == "AUDIT" or audit in AUDITS.all() or defined(audit, page), (
+        assert audit in ("AUDIT", ALL) or audit in AUDITS.all() or defined(audit, page), (
             f"audit {audit!r} is unknown"
         )
     if page.stem != "transfer":

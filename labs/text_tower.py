@@ -32,9 +32,9 @@ caption at the mean of what it is shown with, where contrast alone is content wi
 class TextTower(nn.Module):
     """Features `(n, longest)`, padded with 0, to unit vectors `(n, 120)`."""
 
-    def __init__(self) -> None:
+    def __init__(self, buckets: int = BUCKETS) -> None:
         super().__init__()
-        self.table = nn.EmbeddingBag(BUCKETS, WIDTH, mode="mean", padding_idx=0)
+        self.table = nn.EmbeddingBag(buckets, WIDTH, mode="mean", padding_idx=0)
         nn.init.normal_(self.table.weight, std=0.1)
         with torch.no_grad():
             self.table.weight[0] = 0
@@ -88,8 +88,8 @@ def _one_of(
 class Reader:
     """Texts turned into features once; asked for by row number."""
 
-    def __init__(self, texts: list[str]) -> None:
-        self.features, self.starts = text_features(texts)
+    def __init__(self, texts: list[str], buckets: int = BUCKETS) -> None:
+        self.features, self.starts = text_features(texts, buckets)
 
     def rows(self, rows: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(padded(self.features, self.starts, rows).astype(np.int64))

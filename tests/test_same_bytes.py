@@ -20,6 +20,8 @@ AUDITS = {
     "pictograms-culture": ("association",),
     "pictograms-quiz": ("knowledge",),
     "pictograms-people": ("social",),
+    "pictograms-flags": ("memory",),
+    "pictograms-roles": ("amplification",),
     "scenes:images=40,gallery=100": ("decorrelation",),
 }
 SCRIPT = f"""

@@ -7,11 +7,11 @@ import pytest
 
 from equiview.benchmarks import BENCHMARKS, load_benchmark
 from equiview.benchmarks.flickr30k import PHRASES
+from equiview.benchmarks.landmarks import LANDMARKS, NAMES
 from equiview.benchmarks.objects import CLASSES, MASKED
 from equiview.benchmarks.phase import PEOPLE
 from equiview.benchmarks.release import RELEASES
 from equiview.benchmarks.trials import SCHEMA as TRIALS
-from equiview.benchmarks.visrecall import LANDMARKS, NAMES
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.benchmarks.xm3600 import TRANSLATED_BY
 from equiview.errors import InputError

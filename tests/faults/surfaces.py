@@ -14,14 +14,12 @@ import click
 import typer.main
 
 from equiview.benchmarks import BENCHMARKS
+from equiview.benchmarks.base import embedded
 from equiview.cli import app
 from equiview.making import MAKERS
 from equiview.subjects import SUBJECTS
 from tests.faults.faults import FAULTS
 from tests.faults.running import Case
-
-SHIPPED = {"pictograms", "pictograms-culture", "pictograms-people", "pictograms-quiz", "scenes"}
-"""Benchmarks that read nothing of the user's."""
 
 AUDIT = ("--audit", "prevalence", "--out", "out", "--setting", "prevalence.replicates=100")
 ASKED = ("--benchmark", "knowrecall:data", "--audit", "knowledge", "--out", "out")
@@ -150,7 +148,7 @@ def missing_surfaces(cases: Sequence[Case]) -> list[str]:
     typed = [case.words for case in cases]
     named = {word.partition(":")[0] for words in typed for word in words if ":" in word}
     begun = {words[:length] for words in typed for length in (1, 2)}
-    readers = [name for name in [*BENCHMARKS.all(), *SUBJECTS.all()] if name not in named | SHIPPED]
+    readers = [name for name in [*BENCHMARKS.all(), *SUBJECTS.all()] if name not in named | set(embedded())]
     commands = commands_of(typer.main.get_command(app))
     return readers + [" ".join(words) for words in commands if words not in begun]
 

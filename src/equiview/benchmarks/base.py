@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import polars as pl
 
@@ -106,13 +106,14 @@ class Benchmark:
     def need_table(self, name: str, schema: Schema) -> pl.DataFrame:
         """A table that satisfies `schema`; InputError if there is none, or if it does not."""
         if name not in self.tables:
-            raise self._missing(f"table {name!r}")
+            raise self._missing(f"table {name!r}", having(schema))
         if self.schemas[name] == schema:
             return self.tables[name]
         return schema.check(self.tables[name], f"benchmark {self.name!r}, table {name!r}")
 
-    def _missing(self, what: str) -> InputError:
-        return NotApplicableError(f"benchmark {self.name!r} has no {what}, which this audit needs")
+    def _missing(self, what: str, known: str = "") -> InputError:
+        has = f"; --benchmark {known} has it, and comes with equiview" if known else ""
+        return NotApplicableError(f"benchmark {self.name!r} has no {what}, which this audit needs{has}")
 
     @property
     def counts(self) -> dict[str, int]:
@@ -160,6 +161,34 @@ def load_benchmark(name: str) -> Benchmark:
     """The benchmark a user names as `NAME` or `NAME:ARGUMENT`."""
     scheme, _, argument = name.partition(":")
     return BENCHMARKS.get(scheme)(argument)
+
+
+def embedded() -> dict[str, Callable[[str], Benchmark]]:
+    """The benchmarks that come with equiview, which need no argument, by name."""
+    return {
+        name: entry.value
+        for name, entry in BENCHMARKS.all().items()
+        if entry.usage[0].partition("[")[0] == name and entry.value.__module__.startswith(f"{__package__}.")
+    }
+
+
+def having(schema: Schema) -> str:
+    """The first embedded benchmark that has a table of this schema, "" where none has.
+
+    >>> from equiview.benchmarks.landmarks import LANDMARKS
+    >>> having(LANDMARKS)
+    'pictograms-flags'
+    """
+    return next(
+        (name for name, tables in _embedded_tables().items() if tables.get(schema.name) == schema), ""
+    )
+
+
+@cache
+def _embedded_tables() -> dict[str, dict[str, Schema]]:
+    """The schemas of the tables of each embedded benchmark."""
+    read = {name: load("") for name, load in embedded().items()}
+    return {name: {table: known.schemas[table] for table in known.tables} for name, known in read.items()}
 
 
 IMAGE_ID = Schema("texts", (Column("image_id", pl.String, "the image that the text is of"),))

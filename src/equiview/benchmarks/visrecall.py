@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.landmarks import LANDMARKS, NAMES
 from equiview.benchmarks.release import (
     NUMBER,
     UNMATCHED,
@@ -30,7 +31,6 @@ from equiview.data.arguments import count_option
 from equiview.data.languages import code_of, region_code
 from equiview.errors import InputError
 from equiview.io.files import read_json
-from equiview.io.tables import Column, Schema
 
 VISRECALL = Release(
     name="visrecall",
@@ -39,21 +39,6 @@ VISRECALL = Release(
     licence="as stated there; pictures of the Google Landmarks Dataset v2 under their own terms",
     needs=(("landmark_list.json",), ("image_list.json",)),
     options=("images", UNMATCHED),
-)
-LANDMARKS = Schema(
-    "landmarks",
-    (
-        Column("landmark_id", pl.String, "a distinct name of the landmark", unique=True),
-        Column("region", pl.String, "the language of the region where it stands, an ISO 639 code"),
-    ),
-)
-NAMES = Schema(
-    "names",
-    (
-        Column("landmark_id", pl.String, "the landmark"),
-        Column("language", pl.String, "a language"),
-        Column("name", pl.String, "what the landmark is called in it"),
-    ),
 )
 TITLE = "wikipedia_"
 PICTURES = 20

@@ -55,6 +55,7 @@ QUESTIONS = Schema(
         Column("question_type", pl.String, "its first words, such as `how many`", nullable=True),
         Column("answer_type", pl.String, "yes/no, number or other", nullable=True),
         Column("answer", pl.String, "the most common answer", nullable=True),
+        Column("options", pl.List(pl.String), "what can be answered, for those who choose", optional=True),
     ),
 )
 ANSWERS = Schema(

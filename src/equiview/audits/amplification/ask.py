@@ -111,6 +111,7 @@ def _questions(
             language=settings.language,
             image=places[row["image_id"]],
             question=row["question"],
+            options=tuple(row.get("options") or ()),
             max_tokens=REPLY_TOKENS["questions"],
         )
         for row in answered.iter_rows(named=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from equiview.audits.memory.prompts import load_prompts
+from equiview.audits.memory.prompts import load_prompts, prompts_of
 from equiview.audits.memory.settings import AS_IT_IS, MemorySettings
 from equiview.benchmarks import Benchmark
-from equiview.benchmarks.visrecall import LANDMARKS, NAMES
+from equiview.benchmarks.landmarks import LANDMARKS, NAMES
 from equiview.data.requests import Plan, Request, tokens_in
 from equiview.errors import InputError, NotApplicableError
 from equiview.subjects import Answerer
@@ -51,7 +51,7 @@ def questions_of(benchmark: Benchmark, settings: MemorySettings) -> list[Asked]:
             f"benchmark {benchmark.name!r} names no landmark in {', '.join(absent)}; "
             f"it has: {', '.join(known)}"
         )
-    prompts = load_prompts(settings.prompts)
+    prompts = load_prompts(settings.prompts) if settings.prompts else prompts_of(benchmark)
     name_of = {(row[0], row[1]): row[2] for row in names.select("landmark_id", "language", "name").rows()}
     rows = regions.filter(pl.col("landmark_id").is_in(pictured.to_list()))
     if not len(rows):

@@ -105,7 +105,7 @@ def _adherence(estimates: Estimates) -> Chart | None:
         named(rows.select("language", *MEASURED)),
         name="adherence-by-language",
         title="Share of replies that are in the language asked for",
-        see="As detected by lingua. Languages that it does not know are not here.",
+        see="Languages that the detector does not know are not here.",
         y_title=ADHERENCE,
         percent=True,
     )

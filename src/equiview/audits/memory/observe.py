@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from equiview.audits.memory.asking import Asked, questions_of, translations_asked
+from equiview.audits.memory.languages import Detects, detector_of
 from equiview.audits.memory.models import scorers_of, translators_of
 from equiview.audits.memory.reading import CATEGORIES, SCORED, category_of, translation_of
 from equiview.audits.memory.scoring import Scorer
@@ -20,7 +21,6 @@ from equiview.data.run import Run
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
 from equiview.subjects import Answerer
-from equiview.subjects.chat.spoken import Detector
 from equiview.text.spaceless import words_in
 
 _CELL = (
@@ -88,8 +88,7 @@ def observe(
         place: Scorer(encoder, benchmark.images, progress)
         for place, encoder in scorers_of(subject, settings).items()
     }
-    detector = Detector()
-    _ = detector.codes  # raises before anything is asked, if lingua is missing
+    detector = detector_of(settings.detector)
     replies = subject.ask([question.request for question in questions], None, progress)
     descriptions = _descriptions(questions, replies, detector)
     english, translations = _translated(descriptions, translators, settings, progress)
@@ -111,7 +110,7 @@ def observe(
     )
 
 
-def _descriptions(questions: Sequence[Asked], replies: Sequence[Reply], detector: Detector) -> pl.DataFrame:
+def _descriptions(questions: Sequence[Asked], replies: Sequence[Reply], detector: Detects) -> pl.DataFrame:
     rows = []
     for question, reply in zip(questions, replies, strict=True):
         detected = detector.detect(reply.text) if reply.text.strip() else None

@@ -22,6 +22,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from equiview.benchmarks import Benchmark
+from equiview.benchmarks.landmarks import APPEARANCE_PROMPTS
 from equiview.data.fields import LanguageLabel
 from equiview.data.languages import by_label, language_name, language_names
 from equiview.errors import InputError
@@ -87,10 +89,19 @@ def shipped() -> AppearancePrompts:
     return _checked(_of_toml(content, "prompts of equiview"), "prompts of equiview")
 
 
-def load_prompts(name: str) -> AppearancePrompts:
-    """The prompts of a `.toml` file or a folder; the shipped ones if `name` is empty."""
-    if not name:
+def prompts_of(benchmark: Benchmark) -> AppearancePrompts:
+    """The benchmark's own prompts, where it has some, or the shipped ones."""
+    if APPEARANCE_PROMPTS.name not in benchmark.tables:
         return shipped()
+    table = benchmark.need_table(APPEARANCE_PROMPTS.name, APPEARANCE_PROMPTS)
+    texts: dict[str, list[str]] = {}
+    for language, text in table.select("language", "text").iter_rows():
+        texts.setdefault(language, []).append(text)
+    return _checked(texts, f"benchmark {benchmark.name!r}, table {APPEARANCE_PROMPTS.name!r}")
+
+
+def load_prompts(name: str) -> AppearancePrompts:
+    """The prompts of a `.toml` file or a folder."""
     path = Path(name).expanduser()
     texts = _of_folder(path) if path.is_dir() else _of_toml(content_of(path), str(path))
     return _checked(texts, str(path))

@@ -1,7 +1,7 @@
 """Classify replies: descriptions, in which language, or refusals; and read those of translators.
 
-The language is detected by lingua (extra `chat`) among all that it knows. Replies in languages unknown to it
-are not classified by language.
+The language is detected among all that the detector knows (`equiview.audits.memory.languages`). Replies in
+languages unknown to it are not classified by language.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from equiview.audits.base import Settings
+from equiview.audits.memory.languages import Detecting
 from equiview.data.fields import FileName, LanguageLabels
 
 AS_IT_IS = "none"
@@ -35,6 +36,10 @@ class MemorySettings(Settings):
     )
     scorer_run: str = Field(
         default="", description="a finished run of another audit of the scorer; its verdicts are shown"
+    )
+    detector: Detecting = Field(
+        default="lingua",
+        description="who tells in which language a reply is: lingua, or names for those of describe:",
     )
     include_diagonal: bool = Field(
         default=False, description="count a language's consistency with itself, 1, as the released code does"

@@ -63,6 +63,11 @@ class Choice(Answerer):
         return fingerprint("choice", self.encoder.fingerprint, self.template)
 
     @property
+    def parent(self) -> str:
+        """The encoder, which is put to another use."""
+        return self.encoder.fingerprint
+
+    @property
     def sampled(self) -> bool:
         """It always chooses the same option."""
         return False

@@ -1,12 +1,14 @@
-"""`pictogram:NAME`: the embedded encoders, six small models that this project trained on purpose.
+"""`pictogram:NAME`: the embedded encoders, eight small models that this project trained on purpose.
 
 Five share one image tower and one kind of text tower and differ only in the pairs they were trained on:
 `skewed` saw all languages as often as each is written on the web, `english` saw English alone, and `aligned`
 is `skewed` after training texts of every language to match their English ones. `tied` and `untied` saw more
 people: to `tied` most roles were mostly shown by one gender and by lighter or darker skin, to `untied` by all
 alike; both were then trained to read every language as English. `scenes` has an image tower of its own, which
-sees several things in a picture, and was trained on scenes in which things mostly came in pairs. What they
-are and how well they do stands in `pictogram_models/MODEL_CARD.md`.
+sees several things in a picture, and was trained on scenes in which things mostly came in pairs.
+`flags-skewed` and `flags-aligned` read the names of places as their flags: the one learnt them from texts as
+often in each language as it is written on the web, the other from all languages alike. What they are and how
+well they do stands in `pictogram_models/MODEL_CARD.md`.
 
 A text becomes a bag of hashed features: its character 1- to 3-grams, its words and the text as a whole. The
 model adds up a row of an 8-bit table for each of them in whole numbers, so neither order nor padding changes
@@ -33,7 +35,7 @@ from equiview.subjects.encoders.base import EmbeddingModel
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-NAMES = ("skewed", "english", "aligned", "tied", "untied", "scenes")
+NAMES = ("skewed", "english", "aligned", "tied", "untied", "scenes", "flags-skewed", "flags-aligned")
 IMAGE_TOWERS = {"scenes": "scenes-image"}
 """Image towers of encoders that do not share the common one."""
 SIDE = 64
@@ -42,6 +44,10 @@ WIDTH = 120
 """Numbers of a vector."""
 BUCKETS = 28_672
 """Rows of the text towers' tables; row 0 is for padding."""
+SMALL = 8_192
+"""Rows of the tables of text towers that know few names."""
+TABLES = {"flags-skewed": SMALL, "flags-aligned": SMALL}
+"""Rows of the tables that have others than `BUCKETS`."""
 LONGEST = 512
 """Features of a text beyond this many are left out."""
 CHUNK = 512
@@ -99,7 +105,7 @@ class Pictogram(EmbeddingModel):
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors `(n, 120)`."""
         session = _session(self.argument)
-        features, starts = text_features(texts)
+        features, starts = text_features(texts, TABLES.get(self.argument, BUCKETS))
         counts = np.diff(starts)
         vectors = np.empty((len(texts), WIDTH), dtype=np.float32)
         order = np.argsort(counts, kind="stable")
@@ -109,10 +115,12 @@ class Pictogram(EmbeddingModel):
         return vectors
 
 
-def text_features(texts: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+def text_features(
+    texts: Sequence[str], buckets: int = BUCKETS
+) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
     """Hashed features of texts, one text after the other, and where each text's begin, `(n + 1,)`.
 
-    Features are numbers from 1 to `BUCKETS` - 1, from a fixed hash of code points in lower case and normal
+    Features are numbers from 1 to `buckets` - 1, from a fixed hash of code points in lower case and normal
     form C.
 
     >>> features, starts = text_features(["pizza", "Pizza"])
@@ -140,7 +148,7 @@ def text_features(texts: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.
     joined, of = np.concatenate(hashes), np.concatenate(owners)
     order = np.argsort(of, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=len(marked)))])
-    return (joined[order] % np.uint64(BUCKETS - 1) + np.uint64(1)).astype(np.uint16), starts
+    return (joined[order] % np.uint64(buckets - 1) + np.uint64(1)).astype(np.uint16), starts
 
 
 def padded(

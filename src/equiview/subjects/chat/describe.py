@@ -1,0 +1,125 @@
+"""`describe:ENCODER`: an encoder describes from memory what it is told the name of.
+
+It reads the name alone, in whatever language. Of the pictograms' English names it takes those most similar to
+it, and says them in the language asked in (`equiview.benchmarks.vocabulary`). So what it says of a place is
+what its text tower knows of the name. `describe:ENCODER,words=N` says N of them, 6 by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import polars as pl
+
+from equiview.benchmarks.pictograms import english_names
+from equiview.benchmarks.vocabulary import said, spoken_languages
+from equiview.data.arguments import count_option
+from equiview.data.items import Items
+from equiview.data.requests import Reply, Request
+from equiview.data.vectors import Vectors
+from equiview.errors import InputError
+from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import Progress, silent
+from equiview.search import comparable, top_k
+from equiview.subjects.base import register
+from equiview.subjects.chat.base import Answerer
+from equiview.subjects.encoders.base import Encoder
+from equiview.subjects.load import load_encoder
+
+WORDS = 6
+OPTION = ",words="
+
+
+@register(
+    "describe",
+    usage=("describe:ENCODER", "describe:ENCODER,words=N"),
+    about="an encoder that describes what has a name by the pictograms most similar to the name",
+)
+class Describe(Answerer):
+    """An encoder that says what a name is most similar to, without a picture."""
+
+    encoder: Encoder
+    follows = True
+
+    def __init__(self, argument: str = "", encoder: Encoder | None = None) -> None:
+        super().__init__(argument)
+        name, _, words = argument.partition(OPTION)
+        self.words = count_option({"words": words} if words else {}, "words", WORDS, "describe", most=100)
+        if encoder is None and not name:
+            raise InputError("describe: name an encoder, as in describe:pictogram:flags-aligned")
+        self.encoder = encoder or load_encoder(name)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the encoder, the vocabulary and the number of words."""
+        return fingerprint("describe", self.encoder.fingerprint, repr(english_names()), str(self.words))
+
+    @property
+    def parent(self) -> str:
+        """The encoder, which is put to another use."""
+        return self.encoder.fingerprint
+
+    @property
+    def sampled(self) -> bool:
+        """It always says the same."""
+        return False
+
+    @property
+    def looks(self) -> bool:
+        """It reads and sees nothing."""
+        return False
+
+    @property
+    def about(self) -> str:
+        """How it describes, then the encoder."""
+        return f"says the {self.words} pictograms most similar to a name; {self.encoder.about}"
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The encoder's."""
+        return self.encoder.versions
+
+    def replies(
+        self, requests: Sequence[Request], images: Items | None, progress: Progress
+    ) -> Iterator[tuple[int, Reply]]:
+        """Yield (place, reply), names between semicolons.
+
+        InputError for a request with a picture, without a name, or in a language that has no such names.
+        """
+        for request in requests:
+            wrong = (
+                "a picture, but this describes from memory" if request.image is not None
+                else "no name of what is to be described" if not request.question
+                else f"language {request.language!r}, in which the pictograms have no names"
+                if request.language not in spoken_languages()
+                else ""
+            )  # fmt: skip
+            if wrong:
+                raise InputError(f"{self.name}: request {request.id!r} has {wrong}")
+        language_of = {request.question: request.language for request in reversed(requests)}
+        if not language_of:
+            return
+        place_of = {text: place for place, text in enumerate(language_of)}
+        asked = comparable(self.encoder, _texts(language_of, "names to describe"), progress)
+        nearest = top_k(asked, self._vocabulary, self.words).items
+        concepts = list(english_names())
+        for place, request in enumerate(requests):
+            rows = nearest[place_of[request.question]].tolist()
+            yield place, Reply(said([concepts[row] for row in rows], request.language))
+
+    @cached_property
+    def _vocabulary(self) -> Vectors:
+        """The vectors of the English names, `(1280, width)`."""
+        return comparable(
+            self.encoder, _texts(dict.fromkeys(english_names().values(), "en"), "vocabulary"), silent
+        )
+
+
+def _texts(language_of: Mapping[str, str], source: str) -> Items:
+    rows = {
+        "id": map(str, range(len(language_of))),
+        "text": list(language_of),
+        "language": language_of.values(),
+    }
+    return Items("text", pl.DataFrame(rows, schema=dict.fromkeys(rows, pl.String)), source)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from equiview.data.languages import languages
 
 CARD = Path(__file__).with_name("model_card.md")
+FLAGS = Path(__file__).parent / "logs" / "flags.json"
 
 
 def write_card(
     path: Path, report: dict[str, Any], scenes: dict[str, Any], *, buckets: int, weights: dict[str, float]
 ) -> None:
-    measured = report["measured"]
+    measured, flags = report["measured"], json.loads(FLAGS.read_text())
     shown = [*languages().select("code", "name").rows(), ("yo", "Yoruba (not in the benchmark)")]
     rows = [
         f"| {name} ({code}) | "
@@ -39,6 +41,9 @@ def write_card(
             scenes_recall=" and ".join(
                 f"{scenes['measured'][f'r@1_{way}']:.3f}" for way in ("image-to-text", "text-to-image")
             ),
+            flags_captions=flags["captions"],
+            flags_steps=flags["steps"],
+            flags_sizes=" and ".join(f"{size:,}" for size in flags["bytes"].values()),
             buckets=buckets,
             flag_weight=weights["flag"],
             people_weight=weights["gender"],

@@ -190,9 +190,9 @@ def _batches(n: int, size: int, steps: int, rng: np.random.Generator):
 
 
 @torch.no_grad()
-def encode_texts(tower: TextTower, texts: list[str], batch: int = 1024) -> Tensor:
+def encode_texts(tower: TextTower, texts: list[str], batch: int = 1024, buckets: int = BUCKETS) -> Tensor:
     """Unit vectors `(n, 120)`."""
-    reader = Reader(texts)
+    reader = Reader(texts, buckets)
     return torch.cat(
         [tower(reader.rows(np.arange(s, min(s + batch, len(texts))))) for s in range(0, len(texts), batch)]
     )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from equiview.api import audit, check_no_run, write_comparison
-from equiview.benchmarks import load_benchmark
+from equiview.benchmarks import Benchmark, load_benchmark
+from equiview.benchmarks.partial import without_images
 from equiview.data.run import Run
 from equiview.io.progress import Progress, silent
 from equiview.making import MAKERS, Job
@@ -23,14 +28,60 @@ from equiview.studies import mitigation
 from equiview.subjects import Encoder, Subject, load_subject
 from equiview.subjects.load import load_encoder
 
+
+@dataclass(frozen=True)
+class Part:
+    """What some encoders are asked: a benchmark, how an encoder is called, audits and their settings.
+
+    With `images` only so many of the benchmark's first images are used.
+    """
+
+    benchmark: str
+    audits: tuple[str, ...]
+    encoders: tuple[str, ...]
+    called: str = "{}"
+    images: int | None = None
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """What its runs are called after: the benchmark, or the audit where that is only a part of one."""
+        return self.benchmark.partition(":")[0] if self.images is None else "-".join(self.audits)
+
+    def load(self) -> Benchmark:
+        """The benchmark, or its first images."""
+        whole = load_benchmark(self.benchmark)
+        return whole if self.images is None else without_images(whole, whole.images.ids[self.images :])
+
+
 LANGUAGES = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
+PEOPLE = ("pictogram:tied", "pictogram:untied")
+FEW = {"replicates": 1000}
+"""For what is shown on a small sample."""
 DEMO = (
-    ("pictograms", "{}", ("prevalence", "parity"), LANGUAGES),
-    ("pictograms-culture", "{}", ("association",), LANGUAGES),
-    ("pictograms-quiz", "choice:{}", ("knowledge",), LANGUAGES),
-    ("pictograms-people", "{}", ("social",), ("pictogram:tied", "pictogram:untied")),
-)
-"""Benchmark, how an encoder is asked, audits, and which encoders."""
+    Part("pictograms", ("prevalence", "parity"), LANGUAGES),
+    Part("pictograms-culture", ("association",), LANGUAGES),
+    Part("pictograms-quiz", ("knowledge",), LANGUAGES, "choice:{}"),
+    Part("pictograms-people", ("social",), PEOPLE),
+    Part(
+        "pictograms", ("individual",), ("pictogram:skewed", "pictogram:aligned"), images=100,
+        settings={"individual": FEW},
+    ),
+    Part(
+        "pictograms-flags", ("memory",), ("pictogram:flags-skewed", "pictogram:flags-aligned"),
+        "describe:{}", images=80,
+        settings={
+            "memory": FEW | {"languages": ("en", "de", "fr", "ar", "th", "sw"), "translator": "names",
+                             "detector": "names", "scorer": "pictogram:english"}
+        },
+    ),
+    Part("pictograms-roles", ("amplification",), PEOPLE[:1], "choice:{}", settings={"amplification": FEW}),
+    Part(
+        "scenes:images=150,gallery=150", ("decorrelation",), ("pictogram:scenes",),
+        settings={"decorrelation": FEW},
+    ),
+)  # fmt: skip
+"""What is audited, the four added last on small samples."""
 TRIED = (
     "pictogram:skewed",
     "pictograms",
@@ -39,8 +90,8 @@ TRIED = (
 )
 """What is tried against a bias: encoder, benchmark, audits, and methods with their settings."""
 AFTER = (
-    "Does an encoder name objects that are not there? "
-    "equiview audit pictogram:scenes --benchmark scenes --audit decorrelation --out scenes"
+    "The tenth audit takes eight runs or more: equiview study transfer; "
+    "docs/getting-started.md has a command for each of the ten"
 )
 """What the demo leaves to the reader."""
 
@@ -52,22 +103,25 @@ def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list
     """
     check_no_run(out)
     runs = []
-    with TemporaryDirectory() as folder:
+    # Small products: threads of BLAS would wait longer for each other than they work.
+    with TemporaryDirectory() as folder, threadpool_limits(1, user_api="blas"):
         store = Store(Path(folder))  # audits of one encoder share its vectors; nothing is kept
-        for benchmark, called, audits, encoders in DEMO:
-            items = load_benchmark(benchmark)
-            for name in encoders:
-                short = f"{name.partition(':')[2]}-{benchmark}"
+        for part in DEMO:
+            items = part.load()
+            for name in part.encoders:
+                short = f"{name.partition(':')[2]}-{part.folder}"
 
                 def named(label: str, done: int, total: int, short: str = short) -> None:
                     progress(f"{short}: {label}", done, total)
 
-                subject = load_subject(called.format(name))
+                subject = load_subject(part.called.format(name))
                 subject = stored(subject, store) if isinstance(subject, Encoder) else subject
-                runs.append(
-                    audit(subject, items, audits, out / short, seed=seed, cache=False, progress=named)
-                )
-                progress("runs", len(runs), sum(len(entry[-1]) for entry in DEMO))
+                run = audit(
+                    subject, items, part.audits, out / short,
+                    seed=seed, settings=part.settings, cache=False, progress=named,
+                )  # fmt: skip
+                runs.append(run)
+                progress("runs", len(runs), sum(len(entry.encoders) for entry in DEMO))
         helps = _tried(out / "help", store, seed, progress) if TRIED else None
     return write_comparison(runs, out, progress, helps=helps)
 

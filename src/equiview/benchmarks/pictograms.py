@@ -112,22 +112,33 @@ def _flag_images() -> dict[str, Image]:
     return {code: PIL.Image.open(io.BytesIO(picture)) for code, picture in pictures}
 
 
+@cache
+def _badge(country: str, side: int) -> Image:
+    """The badge of a country for drawings of a side, made once."""
+    return flag_badge(_flag_images()[country], side)
+
+
 def flagged(drawing: bytes, country: str) -> bytes:
     """An encoded drawing `with_flag` of a country, by its code, as PNG."""
     import PIL.Image
 
     buffer = io.BytesIO()
-    picture = with_flag(PIL.Image.open(io.BytesIO(drawing)), _flag_images()[country])
+    opened = PIL.Image.open(io.BytesIO(drawing))
+    picture = _with_badge(opened, _badge(country, opened.width))
     picture.save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
 
-def with_flag(drawing: Image, flag: Image) -> Image:
-    """A square drawing with a flag in its lower right corner: RGB on white, of the drawing's size."""
+def _with_badge(drawing: Image, badge: Image) -> Image:
+    """A square drawing with a badge in its lower right corner: RGB on white, of the drawing's size."""
     import PIL.Image
 
     background = PIL.Image.new("RGBA", drawing.size, "white")
     background.alpha_composite(drawing.convert("RGBA"))
-    badge = flag_badge(flag, drawing.width)
     background.alpha_composite(badge, (drawing.width - badge.width, drawing.height - badge.height))
     return background.convert("RGB")
+
+
+def with_flag(drawing: Image, flag: Image) -> Image:
+    """A square drawing with a flag in its lower right corner: RGB on white, of the drawing's size."""
+    return _with_badge(drawing, flag_badge(flag, drawing.width))

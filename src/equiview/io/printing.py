@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -79,3 +80,16 @@ def _finite(content: Any) -> Any:
     if isinstance(content, list):
         return [_finite(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def print_hanging(console: Console, text: str) -> None:
+    """A paragraph whose further lines are indented."""
+    folded = textwrap.wrap(
+        text,
+        console.width,
+        subsequent_indent=INDENT * " ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    for line in folded:
+        print_line(console, line)

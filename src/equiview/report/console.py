@@ -17,7 +17,16 @@ from equiview.audits import label_of
 from equiview.audits.saying import listed
 from equiview.data.comparison import quantity_of
 from equiview.data.run import Run
-from equiview.io.printing import INDENT, WIDE, Cells, print_indented, print_line, print_rows, terminal
+from equiview.io.printing import (
+    INDENT,
+    WIDE,
+    Cells,
+    print_hanging,
+    print_indented,
+    print_line,
+    print_rows,
+    terminal,
+)
 from equiview.report import board, opening, pairs
 from equiview.report.words import interval, metric_of, number, probability, signed
 from equiview.studies.advise import useless
@@ -25,6 +34,10 @@ from equiview.studies.averages import mean_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+ASKED = 5
+"""Audits up to which a board repeats their questions."""
 
 
 def print_results(
@@ -149,13 +162,15 @@ def _print_board(console: Console, runs: Sequence[Run], comparison: pl.DataFrame
     else:
         for name, *found in rows:
             told = (f"{audit} {cell}" for audit, cell in zip(header[1:], found, strict=True) if cell)
-            print_line(console, name, "bold")
-            print_indented(console, ", ".join(told))
+            print_hanging(console, f"{name}: {', '.join(told)}")
     print_line(console, "Effects are in units of their tolerance (×); worst first.")
     console.print()
     for card in cards:
-        print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
-        print_indented(console, board.summary(card))
+        if len(cards) <= ASKED:
+            print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
+            print_indented(console, board.summary(card))
+        else:
+            print_hanging(console, f"{card.audit}: {board.summary(card)}")
     if comparison is not None and len(comparison):
         shown = sum(map(pairs.is_sure, comparison.iter_rows(named=True)))
         print_line(console, f"{shown} of {len(comparison)} paired differences are shown (Holm, 5%).")

@@ -113,9 +113,8 @@ def test_a_second_demo_in_the_same_folder_does_nothing_again(demo):
         check=False,
     )
     assert done.returncode == 0
-    assert done.stdout.rstrip().endswith(
-        "equiview audit pictogram:scenes --benchmark scenes --audit decorrelation --out scenes"
-    )
+    assert done.stdout.rstrip().endswith("docs/getting-started.md has a command for each of the ten")
+    assert len(done.stdout.splitlines()) <= 40
     assert (out / "skewed-pictograms" / "report.html").stat().st_mtime_ns == report
 
 
@@ -143,6 +142,27 @@ def test_alignment_buys_parity(demo):
     gap = rows.filter(metric="gap to pivot", task="image-to-text").row(0, named=True)
     assert gap["high"] < 0
     assert {run["verdicts"][1]["audit"] for run in printed["runs"][:3]} == {"parity"}
+
+
+def test_what_is_shown_on_small_samples_finds_what_was_trained(demo):
+    out, printed = demo
+    findings = {
+        (name, audit): Run.open(out / f"{name}-{folder}").verdicts[0].finding
+        for name, folder, audit in (
+            ("flags-skewed", "memory", "memory"),
+            ("flags-aligned", "memory", "memory"),
+            ("skewed", "individual", "individual"),
+            ("tied", "pictograms-roles", "amplification"),
+        )
+    }
+    assert findings == {
+        ("flags-skewed", "memory"): "biased",
+        ("flags-aligned", "memory"): "unclear",
+        ("skewed", "individual"): "biased",
+        ("tied", "amplification"): "biased",
+    }
+    audits = {verdict["audit"] for run in printed["runs"] for verdict in run["verdicts"]}
+    assert len(audits) == 9
 
 
 def test_alignment_makes_the_same_things_known_in_every_language(demo):

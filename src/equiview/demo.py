@@ -64,7 +64,7 @@ DEMO = (
     Part("pictograms-quiz", ("knowledge",), LANGUAGES, "choice:{}"),
     Part("pictograms-people", ("social",), PEOPLE),
     Part(
-        "pictograms", ("individual",), ("pictogram:skewed", "pictogram:aligned"), images=100,
+        "pictograms", ("individual",), ("pictogram:skewed",), images=50,
         settings={"individual": FEW},
     ),
     Part(
@@ -77,7 +77,7 @@ DEMO = (
     ),
     Part("pictograms-roles", ("amplification",), PEOPLE[:1], "choice:{}", settings={"amplification": FEW}),
     Part(
-        "scenes:images=150,gallery=150", ("decorrelation",), ("pictogram:scenes",),
+        "scenes:images=100,gallery=100", ("decorrelation",), ("pictogram:scenes",),
         settings={"decorrelation": FEW},
     ),
 )  # fmt: skip

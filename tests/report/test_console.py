@@ -64,7 +64,7 @@ def test_several_runs_take_a_line_each_a_sentence_an_audit_and_a_count(width: in
 def test_systems_stand_below_each_other_where_a_table_does_not_fit(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / name, f"{LONG}-{name}", skew) for name, skew in (("x", 0.9), ("y", 0.05))]
     text = printed(60, runs, everything=False)
-    assert f"{LONG}-x\n   exposure biased" in text
+    assert f"{LONG}-x:\n   exposure biased" in text
 
 
 @pytest.mark.parametrize("width", [60, 80])

@@ -64,8 +64,10 @@ DEMO = (
     Part("pictograms-quiz", ("knowledge",), LANGUAGES, "choice:{}"),
     Part("pictograms-people", ("social",), PEOPLE),
     Part(
-        "pictograms", ("individual",), ("pictogram:skewed",), images=50,
-        settings={"individual": FEW},
+        "pictograms", ("individual",), ("pictogram:skewed", "pictogram:aligned"), images=100,
+        settings={
+            "individual": FEW | {"sample": 100, "languages": ("en", "de", "ja", "fr", "ar", "th", "hi", "sw")}
+        },
     ),
     Part(
         "pictograms-flags", ("memory",), ("pictogram:flags-skewed", "pictogram:flags-aligned"),
@@ -77,7 +79,7 @@ DEMO = (
     ),
     Part("pictograms-roles", ("amplification",), PEOPLE[:1], "choice:{}", settings={"amplification": FEW}),
     Part(
-        "scenes:images=100,gallery=100", ("decorrelation",), ("pictogram:scenes",),
+        "scenes:images=60,gallery=60", ("decorrelation",), ("pictogram:scenes",),
         settings={"decorrelation": FEW},
     ),
 )  # fmt: skip

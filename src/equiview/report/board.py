@@ -94,8 +94,10 @@ def summary(card: Card) -> str:
 def strip(runs: Sequence[Run], cards: Sequence[Card]) -> Strip | None:
     """The first quantity by which an audit of these lists who is worst off by language, for every system.
 
-    None where no audit has one.
+    Systems are in the order of the board. None where no audit has one.
     """
+    order = {row.subject: place for place, row in enumerate(board(cards))}
+    runs = sorted(runs, key=lambda run: order.get(run.name, len(order)))
     for card in cards:
         lists = {
             run.name: worst(card.audit, run.estimates.of(card.audit))

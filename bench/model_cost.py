@@ -14,6 +14,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -85,16 +86,9 @@ def main() -> None:
         pictures = torch.zeros(options.batch, 3, 224, 224)
         texts = torch.ones(options.batch, tokens, dtype=torch.long)
         with torch.inference_mode():
-            of_picture = seconds(
-                lambda model=model, pictures=pictures: model.get_image_features(pixel_values=pictures),
-                options.batch,
-                options.rounds,
-            )
-            of_text = seconds(
-                lambda model=model, texts=texts: model.get_text_features(input_ids=texts),
-                options.batch,
-                options.rounds,
-            )
+            see = partial(model.get_image_features, pixel_values=pictures)
+            read = partial(model.get_text_features, input_ids=texts)
+            of_picture, of_text = (seconds(work, options.batch, options.rounds) for work in (see, read))
         hours = (PICTURES * of_picture + TEXTS * of_text) / 3600
         print(f"| {name} | {of_picture:.3f} s | {of_text:.3f} s | {hours:.1f} h |", flush=True)
 

@@ -89,7 +89,7 @@ def spread_tests(
         if columns[a].shape != columns[b].shape:
             shapes = f"{columns[a].shape} and {columns[b].shape}"
             raise StatsInputError(f"the tables of a pair must have one shape; got {shapes}")
-        whole = ~(np.isnan(columns[a]) | np.isnan(columns[b])).any(axis=1)
+        whole = np.asarray(~(np.isnan(columns[a]) | np.isnan(columns[b])).any(axis=1))
         if not whole.any():
             raise UndefinedStatisticError("the tables of a pair share no row without nan")
         names.append(np.packbits(whole).tobytes())

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from labs.error_rates import front
 from labs.error_rates.__main__ import OUT
 from labs.error_rates.harness import PACKAGE, System, systems_of
 from labs.error_rates.page import PAGE, written
@@ -67,3 +68,13 @@ def test_systems_are_what_the_audit_would_observe(audit: str, system: System, tm
 def test_the_page_shows_what_was_counted() -> None:
     text = PAGE.read_text("utf-8")
     assert written(text, read_rates(OUT)) == text, "run python -m labs.error_rates --write-docs"
+
+
+def test_the_readme_s_table_is_of_the_settings_and_of_what_was_counted() -> None:
+    text, counts = front.README.read_text("utf-8"), read_rates(OUT)
+    assert front.written(text, counts) == text, "run python -m labs.error_rates --write-docs"
+    rows = list(front.lines(counts))[2:]
+    assert len(rows) == len(AUDITS.all())
+    parity = AUDITS.get("parity").settings()
+    (row,) = (row for row in rows if row.startswith("| [parity]"))
+    assert f"| vectors | {parity.least} images |" in row

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from labs.error_rates import front
 from labs.error_rates.harness import EFFECTS, PACKAGE, systems_of
 from labs.error_rates.page import write_docs
 from labs.error_rates.power import write_power
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         counts = read_rates(options.out)
         write_power(counts)
         write_docs(counts)
+        front.README.write_text(front.written(front.README.read_text("utf-8"), counts), "utf-8")
         return
     audits = options.audits.split(",") if options.audits else list(AUDITS.all())
     for audit in audits:
@@ -68,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, default=OUT, help="folder of results; what it has is kept")
     parser.add_argument("--package", default=PACKAGE, help="Python package with the systems of audits")
     parser.add_argument(
-        "--write-docs", action="store_true", help="write docs/error-rates.md and power.csv from --out"
+        "--write-docs", action="store_true", help="write the docs, power.csv and the README from --out"
     )
     return parser
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -92,8 +93,30 @@ def test_plain_charts_of_several_runs_become_one_and_coloured_ones_stay_apart() 
     assert (plain.color, plain.by_subject, len(plain.table)) == ("subject", True, 4)
     coloured = simple(color="tier", roles=TIER_ROLES)
     assert figures.joined([("a", coloured), ("b", coloured)]) is None
-    block = figures.blocks("audit", [("a", coloured), ("b", coloured)], Pictures())[0]
-    assert [panel.subject for panel in block.panels] == ["a", "b"]
+    other = simple(color="tier", roles=TIER_ROLES, x_title="another tier", percent=True)
+    block = figures.blocks("audit", [("a", coloured), ("b", other)], Pictures())[0]
+    assert [panel.subjects for panel in block.panels] == [("a",), ("b",)]
+
+
+def test_panels_with_exactly_the_same_numbers_are_drawn_once_and_say_for_whom() -> None:
+    coloured, plain = simple(color="tier", roles=TIER_ROLES), simple()
+    higher = replace(plain, table=plain.table.with_columns(pl.col("y") + 0.1))
+    (block,) = figures.blocks("audit", [("a", coloured), ("b", coloured), ("c", coloured)], Pictures())
+    assert ([panel.subjects for panel in block.panels], block.rows) == ([("a", "b", "c")], 2)
+    (block,) = figures.blocks("audit", [("a", plain), ("b", higher), ("c", plain)], Pictures())
+    assert ([panel.subjects for panel in block.panels], block.rows) == ([()], 4)
+    assert block.alike == ("c: exactly the same as a",)
+
+
+def test_a_figure_of_another_audit_with_the_same_numbers_is_not_drawn_again() -> None:
+    before = figures.Shown()
+    first = simple(color="tier", roles=TIER_ROLES)
+    again = replace(first, name="other", title="o", see="other words", y_title="another share")
+    figures.blocks("one", [("a", first)], Pictures(), before)
+    (block,) = figures.blocks("two", [("a", again)], Pictures(), before)
+    assert (block.again, block.panels, block.payload) == (("figure-one-c", "t"), (), "")
+    (block,) = figures.blocks("two", [("b", again)], Pictures(), before)
+    assert block.again is None
 
 
 def test_a_picture_shown_in_many_places_is_carried_once() -> None:

@@ -24,6 +24,10 @@ from equiview.data.figures import Chart, Figure
 from equiview.data.run import Run
 from equiview.report import colours, page
 from equiview.report.domains import with_domains
+from equiview.report.embed import Pictures
+from equiview.report.figures import Block, Shown, blocks
+from equiview.report.opening import cards
+from equiview.report.page import _figures
 from equiview.report.paper import render
 
 if TYPE_CHECKING:
@@ -109,11 +113,18 @@ def test_a_category_has_one_colour_in_every_panel_and_figure(shown: Read) -> Non
         for word, colour in legend.items():
             seen.setdefault(word, set()).add(colour)
     assert {word: found for word, found in seen.items() if len(found) > 1} == {}
-    drawn = [
-        sum(name.endswith(f"-{chart.name}") for name, legend in panels if legend)
-        for chart in coloured(runs[0])
-    ]
-    assert min(drawn) == len(runs), "every panel of a coloured chart has its legend"
+    shown_blocks = blocks_of(runs)
+    for chart in coloured(runs[0]):
+        (block,) = (block for block in shown_blocks if block.id.endswith(f"-{chart.name}"))
+        drawn = sum(name == block.id for name, legend in panels if legend)
+        assert drawn == len(block.panels), "every panel of a coloured chart has its legend"
+        assert sum(len(panel.subjects) for panel in block.panels) in (0, len(runs))
+
+
+def blocks_of(runs: list[Run]) -> list[Block]:
+    """The figures of the page of these runs."""
+    drawn, before = _figures(runs, cards(runs)), Shown()
+    return [block for audit, of in drawn.items() for block in blocks(audit, of, Pictures(), before)]
 
 
 def test_print_has_the_colours_of_the_page(shown: Read) -> None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PIL import Image
-from report_runs import EVIL, WORDS, comparison, make_run
+from report_runs import EVIL, WORDS, comparison, make_run, rewrite
 from several_systems import of_trials, of_world
 
+from equiview.data.estimates import Estimates
 from equiview.data.figures import Gallery
 from equiview.data.run import Run
 from equiview.report import page
@@ -183,6 +184,33 @@ def test_tables_sort_and_filter(window: Page, one: Path) -> None:
     assert window.problems() == []
 
 
+def test_rows_of_nothing_and_columns_of_one_value_are_folded(window: Page, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "r", "mine", 0.5)
+    nothing = {"metric": "LBKL", "k": 5, "value": 0.0, "low": 0.0, "high": 0.0}
+    rows = [
+        nothing | {"k": 10, "value": 0.2, "high": 0.3},
+        nothing,
+        nothing | {"k": 25, "low": None, "high": None},
+    ]
+    given = Estimates.of_rows([row | {"audit": "exposure", "n": 1280, "grouping": "tier"} for row in rows])
+    rewrite(run, "estimates.parquet", given.table)
+    path = tmp_path / "page.html"
+    path.write_bytes(page([run]))
+    window.open(path)
+    window.run("document.querySelector('[data-table=estimates-exposure]').open = true")
+    window.until("return document.querySelector('[data-table=estimates-exposure] tbody tr')")
+    place = "document.querySelector('[data-table=estimates-exposure]')"
+    count = f"return {place}.querySelectorAll('tbody tr').length"
+    assert window.run(count) == 1
+    assert window.run(f"return {place}.querySelector('.note').textContent").startswith(
+        "In every row: metric LBKL, grouping tier, n 1,280"
+    )
+    said = window.run(f"return {place}.querySelector('[aria-pressed]').textContent")
+    assert said == "Show 2 rows of 0 or without an interval"
+    window.run(f"{place}.querySelector('[aria-pressed]').click()")
+    assert window.run(count) == 3
+
+
 def test_p_values_and_rows_with_too_few_to_judge_by_are_shown(window: Page, mixed: Path) -> None:
     window.open(mixed)
     table = "document.querySelector('[data-table=estimates-preference]')"
@@ -316,6 +344,51 @@ def test_it_opens_on_two_screens_with_every_part_folded(window: Page, three: Pat
     window.until("return document.getElementById('unfold').textContent === 'Close all'")
     assert window.run("return document.querySelectorAll('details.part:not([open])').length") == 0
     assert window.problems() == []
+
+
+LONG = "a system with a name so long that no column was made for it, revision 2026-11"
+
+
+@pytest.fixture(scope="module")
+def twelve(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs under four names each."""
+    many = []
+    for place, name in enumerate([LONG, *(f"system {place}" for place in range(11))]):
+        run = runs[place % len(runs)]
+        subject = run.manifest.subject.model_copy(update={"name": name})
+        many.append(Run(run.folder, run.manifest.model_copy(update={"subject": subject})))
+    path = tmp_path_factory.mktemp("twelve") / "twelve.html"
+    path.write_bytes(page(many, comparison(many)))
+    return path
+
+
+def test_twelve_systems_open_on_two_screens_with_strips_of_one_width(window: Page, twelve: Path) -> None:
+    window.open(twelve, unfold=False)
+    assert window.run("return document.querySelector('details.part').getBoundingClientRect().top") < 1800
+    widths = window.run(
+        """return [...document.querySelectorAll('.cells')]
+             .map((e) => Math.round(e.getBoundingClientRect().width))"""
+    )
+    assert (len(widths), len(set(widths))) == (12, 1)
+    assert widths[0] > 700, "a long name takes nothing of the strip"
+    dots = window.run("return [...document.querySelectorAll('.strip .dot')].map((e) => e.style.background)")
+    assert len(set(dots)) == 12
+    assert window.overflow() == []
+    window.open(twelve, width=390, unfold=False)
+    assert window.run("return document.querySelector('details.part').getBoundingClientRect().top") < 2700
+    assert window.overflow() == []
+
+
+def test_what_is_better_is_not_cut_off(window: Page, tmp_path: Path) -> None:
+    both = [make_run(tmp_path / name, f"{name}: {LONG}", skew) for name, skew in (("a", 0.9), ("b", 0.05))]
+    path = tmp_path / "page.html"
+    path.write_bytes(page(both, comparison(both)))
+    window.open(path)
+    room = window.run(
+        """return [...document.querySelectorAll('.scroll:has(.compare)')]
+             .map((e) => e.scrollWidth - e.clientWidth)"""
+    )
+    assert room == [0]
 
 
 def test_a_headline_of_three_systems_has_letters_and_its_pairs_on_demand(window: Page, three: Path) -> None:

@@ -1,4 +1,4 @@
-"""The gate: what is shown fails, what is not decided never passes, what cannot be read is said where."""
+"""The gate: what is shown fails, what is unclear never passes, what cannot be read is said where."""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ SCHEMA = Schema(
         Column("excess", pl.Float64, "value minus chance", nullable=True),
         Column("p", pl.Float64, "p value of the test of no effect, where there is one", nullable=True),
         Column("p_holm", pl.Float64, "p corrected over the family of tests (Holm)", nullable=True),
-        Column("judged", pl.Boolean, "whether there is enough to judge by; null: not decided", nullable=True),
+        Column(
+            "judged", pl.Boolean, "whether there is enough to judge by; null: none is asked", nullable=True
+        ),
         Column("low_all", pl.Float64, "lower end of an interval that holds for all its like", nullable=True),
         Column("high_all", pl.Float64, "upper end of that simultaneous interval (max-t)", nullable=True),
     ),

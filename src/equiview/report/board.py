@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from equiview.audits import label_of
 from equiview.data.estimates import Estimate
 from equiview.data.languages import web_shares
-from equiview.data.metric import Metric
+from equiview.data.metric import Metric, Quantity
 from equiview.data.run import Run
 from equiview.report.opening import FINDINGS, Answer, Card, Worst, worst
-from equiview.report.words import language, metric_of, number, signed
+from equiview.report.words import interval, language, metric_of, number, signed
 
 STEPS = 3
 """Steps of colour on either side of a strip's reference."""
@@ -54,6 +54,7 @@ class Strip:
     """A quantity by language for each system that has it; `rows` are (system, cells, who is worst off)."""
 
     audit: str
+    about: Quantity
     title: str
     meaning: Metric
     reference: str
@@ -93,8 +94,10 @@ def summary(card: Card) -> str:
 def strip(runs: Sequence[Run], cards: Sequence[Card]) -> Strip | None:
     """The first quantity by which an audit of these lists who is worst off by language, for every system.
 
-    None where no audit has one.
+    Systems are in the order of the board. None where no audit has one.
     """
+    order = {row.subject: place for place, row in enumerate(board(cards))}
+    runs = sorted(runs, key=lambda run: order.get(run.name, len(order)))
     for card in cards:
         lists = {
             run.name: worst(card.audit, run.estimates.of(card.audit))
@@ -126,7 +129,9 @@ def _strip(audit: str, found: dict[str, Worst]) -> Strip:
             Cell(
                 code,
                 language(code).name,
-                _written(of_run[code], metric) if code in of_run else "not measured, or over too few",
+                f"{_written(of_run[code], metric)} {_ends(of_run[code], metric)}"
+                if code in of_run
+                else "not measured, or over too few",
                 _step(harms[name][code], limit) if code in of_run else None,
                 code in shown,
             )
@@ -135,7 +140,7 @@ def _strip(audit: str, found: dict[str, Worst]) -> Strip:
         rows.append((name, cells, _named(found[name], metric)))
     references = {number(bad.reference, metric.unit) for bad in found.values()}
     reference = references.pop() if len(references) == 1 else ""
-    return Strip(audit, label_of(audit, about), metric, reference, tuple(rows))
+    return Strip(audit, about, label_of(audit, about), metric, reference, tuple(rows))
 
 
 def _step(harm: float, limit: float) -> int:
@@ -164,6 +169,10 @@ def _named(bad: Worst, metric: Metric) -> str:
 
 def _written(row: Estimate, metric: Metric) -> str:
     return signed(row.value, metric.unit) if metric.unit == "points" else number(row.value, metric.unit)
+
+
+def _ends(row: Estimate, metric: Metric) -> str:
+    return interval(row.low, row.high, metric.unit)
 
 
 def _by_share(codes: set[str]) -> list[str]:

@@ -25,6 +25,8 @@ SIDE, QUALITY = 72, 75
 """The longer side, in pixels, and the WebP quality of pictures on a page."""
 LEAST = 600
 """Bytes up to which a picture is not encoded again."""
+DIGITS = 6
+"""Significant digits of numbers on a page: more than is shown, and far fewer bytes."""
 
 
 def packed(content: bytes) -> str:
@@ -102,8 +104,7 @@ def _finite(column: pl.Series) -> list[Any]:
 def _bounded(value: float) -> float | str:
     if value in {float("inf"), float("-inf")}:
         return "∞" if value > 0 else "−∞"
-    # Six significant digits: more than is shown, and far fewer bytes.
-    return float(f"{value:.6g}")
+    return float(f"{value:.{DIGITS}g}")
 
 
 def asset(name: str) -> str:

@@ -87,8 +87,29 @@ class Card:
     at_once: bool
     answers: tuple[Answer, ...]
     ticks: tuple[tuple[float, str], ...]
-    worst_title: str
     advice: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def worst_title(self) -> str:
+        """What its lists of who is worst off are of."""
+        titles = [f"{group['of_what']} {group['title']}" for each in self.answers for group in each.worst]
+        return "; ".join(dict.fromkeys(titles))
+
+    def without(self, shown: Quantity, key: str) -> Card:
+        """The card without the lists of a quantity by a key, at whatever cutoff, that stand elsewhere."""
+        about = replace(shown, k=None)
+        answers = (
+            replace(
+                answer,
+                worst=tuple(
+                    group
+                    for group in answer.worst
+                    if (replace(group["about"], k=None), group["key"]) != (about, key)
+                ),
+            )
+            for answer in self.answers
+        )
+        return replace(self, answers=tuple(answers))
 
 
 def cards(runs: Sequence[Run]) -> list[Card]:
@@ -160,7 +181,6 @@ def _card(audit: str, runs: Sequence[Run]) -> Card:
         for run, row, lists in zip(runs, axis.rows, bad_ends, strict=True)
     )
     answers = [answer for answer in given if answer is not None]
-    titles = [f"{label_of(audit, bad.about)} by {bad.key}" for lists in bad_ends for bad in lists]
     known = installed(audit)
     questions = [verdict.question for run in runs for verdict in run.verdicts if verdict.audit == audit]
     return Card(
@@ -174,7 +194,6 @@ def _card(audit: str, runs: Sequence[Run]) -> Card:
         at_once=all(row is None or row["among"] < 2 or row["at_once"] for row in axis.rows),
         answers=tuple(answers),
         ticks=axis.ticks,
-        worst_title="; ".join(dict.fromkeys(titles)),
         advice=_advice(answers),
     )
 
@@ -214,7 +233,8 @@ def _worst_list(audit: str, bad: Worst) -> dict[str, Any]:
                 "interval": interval(row.low, row.high, unit),
             }
         )
-    return {"title": f"by {key}", "entries": entries, "shown": bad.shown, "of": bad.of}
+    about = {"about": bad.about, "key": key, "of_what": label_of(audit, bad.about), "title": f"by {key}"}
+    return about | {"entries": entries, "shown": bad.shown, "of": bad.of}
 
 
 def _advice(answers: Sequence[Answer]) -> tuple[tuple[str, tuple[str, ...]], ...]:

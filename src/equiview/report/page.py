@@ -37,6 +37,7 @@ class Section:
     """One audit's part of the page.
 
     `pairs` are the differences of two systems; of more `apart` has their letters, and `table` all pairs.
+    `alike` are the headlines, with their values, in which no system differs from another.
     """
 
     card: opening.Card
@@ -47,6 +48,7 @@ class Section:
     settings: tuple[tuple[str, str, str], ...]
     pairs: tuple[dict[str, Any], ...]
     apart: tuple[Apart, ...]
+    alike: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
     table: str
     means: tuple[tuple[str, ...], ...]
@@ -81,14 +83,19 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None, helps: Tri
     # Before the figures, so that the pictures of a screenful of queries lie in one piece.
     explorers = explorers_of(runs, pictures)
     cards = opening.cards(runs)
+    strip = board.strip(runs, cards)
+    if strip:  # who is worst off is said once
+        cards = [
+            card.without(strip.about, "language") if card.audit == strip.audit else card for card in cards
+        ]
     means = averages(runs)
-    drawn = _figures(runs, cards)
+    drawn, before = _figures(runs, cards), figures.Shown()
     sections = [
         _section(
             card,
             [run for run in runs if card.audit in run.manifest.audits],
             means.filter(pl.col("audit") == card.audit),
-            figures.blocks(card.audit, drawn[card.audit], pictures),
+            figures.blocks(card.audit, drawn[card.audit], pictures, before),
             comparison,
         )
         for card in cards
@@ -101,7 +108,7 @@ def page(runs: Sequence[Run], comparison: pl.DataFrame | None = None, helps: Tri
         title=_title(runs),
         sections=sections,
         board=board.board(cards),
-        strip=board.strip(runs, cards),
+        strip=strip,
         example=next((entry.example for entry in explorers if entry.example), None),
         benchmarks=list(
             {run.manifest.benchmark.fingerprint: run.manifest.benchmark for run in runs}.values()
@@ -202,8 +209,10 @@ def _section(
         rows=len(table),
         settings=_settings(runs, card.audit),
         means=_means(means, card.audit),
-        pairs=() if letters else tuple(rows),
-        apart=tuple(letters),
+        pairs=() if letters else tuple(row for row in rows if not row["alike"]),
+        apart=tuple(row for row in letters if not row.alike),
+        alike=tuple((row.metric, row.alike) for row in letters if row.alike)
+        or tuple((row["metric"], row["alike"]) for row in rows if row["alike"] and not letters),
         names=names,
         table=embed.packed_json(embed.columns(as_table(rows))) if letters else "",
         failed=all(answer.finding == "failed" for answer in card.answers),

@@ -29,6 +29,12 @@ class Apart:
     better: str | None
     cells: tuple[tuple[str, str], ...]
 
+    @property
+    def alike(self) -> str:
+        """The value of all systems as it is written; "" where they differ."""
+        values = {cell for cell in self.cells if cell[0]}
+        return values.pop()[0] if len(values) == 1 else ""
+
 
 def compared(comparison: pl.DataFrame | None, audit: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Rows of the comparison as the page writes them.
@@ -62,6 +68,7 @@ def _compared(audit: str, about: Quantity, row: dict[str, Any], able: Collection
         "p": probability(row["p_holm"]),
         "n": number(row["n"]),
         "sure": sure,
+        "alike": number(row["value_a"], unit) if difference == 0 else "",
         "better": better,
     }
 

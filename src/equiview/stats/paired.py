@@ -21,6 +21,8 @@ EXACT_CLUSTERS = 20
 FEW = 100
 """Draws as extreme below which a p value is too rough to correct for many tests: its error is over 10%."""
 BLOCK_BYTES = 16 * 2**20
+FEW_COLUMNS = 4
+"""Columns up to which looking sums up takes less time than writing signs out as floats."""
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)
 """Which of its eight bits each byte has, `(8, 256)`, the highest first."""
 
@@ -94,8 +96,12 @@ def _as_extreme(
     """Count the sign patterns whose total is `least` or more from 0.
 
     `drawn` is `(n, bytes)`: a bit a cluster, 0 for plus and 1 for minus, then bits of no cluster. What the
-    clusters of a byte with a minus add up to is looked up: totals are whole numbers, exact in any order.
+    clusters of a byte with a minus add up to is looked up, or many columns are multiplied at once: totals are
+    whole numbers, exact in any order.
     """
+    if len(observed) > FEW_COLUMNS:
+        signs = np.unpackbits(drawn, axis=1, count=len(sums)).astype(np.float64)
+        return np.asarray((np.abs(observed - 2 * (signs @ sums)) >= least).sum(axis=0))
     whole = np.zeros((8 * drawn.shape[1], sums.shape[1]))
     whole[: len(sums)] = sums
     by_byte, found = drawn.T.copy(), np.empty(len(drawn))

@@ -82,26 +82,30 @@ def spread_tests(
     >>> p[1] == spread_test(a, c, lambda means: np.ptp(means, axis=-1), seed=0)
     True
     """
-    drawn: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
-    found = []
-    for pair in pairs:
-        a, b = (as_columns(tables[place], "tables") for place in pair)
-        if a.shape != b.shape:
-            raise StatsInputError(f"the tables of a pair must have one shape; got {a.shape} and {b.shape}")
-        whole = ~(np.isnan(a) | np.isnan(b)).any(axis=1)
+    columns = {place: as_columns(tables[place], "tables") for pair in pairs for place in pair}
+    kept: dict[bytes, tuple[NDArray[np.bool_], dict[int, None]]] = {}
+    names = []
+    for a, b in pairs:
+        if columns[a].shape != columns[b].shape:
+            shapes = f"{columns[a].shape} and {columns[b].shape}"
+            raise StatsInputError(f"the tables of a pair must have one shape; got {shapes}")
+        whole = np.asarray(~(np.isnan(columns[a]) | np.isnan(columns[b])).any(axis=1))
         if not whole.any():
             raise UndefinedStatisticError("the tables of a pair share no row without nan")
-        kept = np.packbits(whole).tobytes()
-        for place, table in zip(pair, (a, b), strict=True):
-            if (place, kept) not in drawn:
-                labels = None if clusters is None else np.asarray(clusters)[whole]
-                rows, n_clusters = cluster_rows(labels, whole.sum())
-                mean = table[whole].mean(axis=0)
-                noise = _noise(table[whole] - mean, rows, n_clusters, replicates, seed)
-                drawn[place, kept] = mean, noise
-        first, second = (drawn[place, kept] for place in pair)
-        found.append(_p_of(first, second, statistic))
-    return found
+        names.append(np.packbits(whole).tobytes())
+        kept.setdefault(names[-1], (whole, {}))[1].update({a: None, b: None})
+    drawn: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
+    for name, (whole, places) in kept.items():
+        labels = None if clusters is None else np.asarray(clusters)[whole]
+        rows, n_clusters = cluster_rows(labels, whole.sum())
+        means = [columns[place][whole].mean(axis=0) for place in places]
+        apart = [columns[place][whole] - mean for place, mean in zip(places, means, strict=True)]
+        noises = _noises(apart, rows, n_clusters, replicates, seed)
+        for place, mean, noise in zip(places, means, noises, strict=True):
+            drawn[place, name] = mean, noise
+    return [
+        _p_of(drawn[a, name], drawn[b, name], statistic) for (a, b), name in zip(pairs, names, strict=True)
+    ]
 
 
 def _p_of(first: tuple[Floats, Floats], second: tuple[Floats, Floats], statistic: Statistic) -> float:
@@ -124,14 +128,21 @@ def _p_of(first: tuple[Floats, Floats], second: tuple[Floats, Floats], statistic
     return max(p_where(math.sqrt(max(0.0, squared))) for squared in (0.0, sum(beyond) / 2, max(beyond)))
 
 
-def _noise(apart: Floats, rows: NDArray[np.int64], n_clusters: int, replicates: int, seed: int) -> Floats:
-    """Means of the columns of `apart` under random signs of its clusters, `(replicates, n_columns)`."""
+def _noises(
+    apart: Sequence[Floats], rows: NDArray[np.int64], n_clusters: int, replicates: int, seed: int
+) -> list[Floats]:
+    """Means of each table's columns under the same random signs of clusters, `(replicates, n_columns)`."""
     draws = whole_number(replicates, "replicates", 1)
     rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
-    sums, unit = exact_sums(apart, rows, n_clusters)
+    summed = [exact_sums(table, rows, n_clusters) for table in apart]
+    matrix = np.ascontiguousarray(np.hstack([sums for sums, _ in summed]))
     block = max(1, BLOCK_BYTES // (8 * n_clusters))
     parts = []
     for start in range(0, draws, block):
         signs = rng.integers(0, 2, size=(min(block, draws - start), n_clusters), dtype=np.int8)
-        parts.append((2.0 * signs - 1.0) @ sums * (unit / len(apart)))
-    return np.concatenate(parts)
+        parts.append((2.0 * signs - 1.0) @ matrix)
+    ends = np.cumsum([table.shape[1] for table in apart])[:-1]
+    totals = np.split(np.concatenate(parts), ends, axis=1)
+    return [
+        total * (unit / len(table)) for total, (_, unit), table in zip(totals, summed, apart, strict=True)
+    ]

@@ -30,14 +30,14 @@ def judge(estimates: Estimates, settings: KnowledgeSettings) -> Verdict:
     missing = _missing(estimates, settings)
     of_gaps, of_lost = (decide(*rows, tolerance=limit, missing=missing) for rows, limit in kinds)
     apart = estimates.maybe(SAMPLING) is not None
+    found = shown(gaps, settings.tolerance), shown(kinds[1][0], settings.lost_tolerance) if apart else []
     if not apart:  # sampled answers lose consistency too
         of_lost = "fair" if of_lost == "fair" else "unclear"
     finding = together((of_gaps, of_lost))
     if missing:
         answer = not_decided(missing)
     elif finding == "biased":
-        found = [shown(rows, limit) for rows, limit in kinds]
-        answer = say.biased(estimates, found[0], found[1] if apart else [], among=len(gaps))
+        answer = say.biased(estimates, *found, among=len(gaps))
     elif of_gaps == "fair" and of_lost == "unclear" and not apart:
         answer = not_decided(say.repeats_needed(estimates))
     else:
@@ -46,7 +46,7 @@ def judge(estimates: Estimates, settings: KnowledgeSettings) -> Verdict:
     return verdict(
         finding,
         answer,
-        say.evidence(estimates, answer),
+        [*(say.every(*found) if finding == "biased" else ()), *say.evidence(estimates, answer)],
         advice=say.ADVICE,
         limits=(say.NOT_READ.format(unread), *say.LIMITS) if unread > UNREAD_SHARE else say.LIMITS,
         effect=None if missing else _plotted(kinds if apart or of_lost == "fair" else kinds[:1]),

@@ -58,17 +58,36 @@ def repeats_needed(estimates: Estimates) -> str:
 
 
 def biased(estimates: Estimates, gaps: Sequence[Estimate], lost: Sequence[Estimate], *, among: int) -> str:
-    """The differences and losses that show bias, largest first, `among` so many that are judged."""
+    """The largest differences that show bias, of `among` that are judged; what is lost only where none does.
+
+    `every` says them all.
+    """
+    sides = by_side([gap for gap in gaps if gap.quantity.metric == SHIFT], "less", "more")
     claims = [
-        f"questions in {named(some, lambda shift: f'by {by_how_much(shift.of_many())}')} are answered "
-        f"correctly {side} often than the same questions in the other languages{of_many(among)}"
-        for side, some in by_side([gap for gap in gaps if gap.quantity.metric == SHIFT], "less", "more")
+        f"questions in {named(some, _by, most=1)} are answered correctly {side} often than the same "
+        f"questions in the other languages{of_many(among)}"
+        for side, some in sides[:1]
     ]
-    claims += [_advantage(gap) for gap in gaps if gap.quantity.metric == ADVANTAGE.metric]
-    if lost:
-        most = [f"{language_of(row)} ({in_points(row.value)})" for row in lost if row.keys][:NAMED]
-        claims.append(without_capital(_shared(estimates)) + filled("; most is lost in {}", most))
+    claims += [f"{side} often those in {named(some, _by, most=1)}" for side, some in sides[1:]]
+    claims = claims or [_advantage(gap) for gap in gaps]
+    claims = claims or [without_capital(_shared(estimates)), *filter(None, [_most_lost(lost)])]
     return f"Yes: {'; '.join(claims)}."
+
+
+def every(gaps: Sequence[Estimate], lost: Sequence[Estimate]) -> Iterator[str]:
+    """All that shows bias, as lines of evidence."""
+    for side, some in by_side([gap for gap in gaps if gap.quantity.metric == SHIFT], "Less", "More"):
+        yield f"{side} often than in the other languages: {named(some, _by, most=len(some))}."
+    yield filled("{}.", filter(None, [with_capital(_most_lost(lost))]))
+
+
+def _by(shift: Estimate) -> str:
+    return f"by {by_how_much(shift.of_many())}"
+
+
+def _most_lost(lost: Sequence[Estimate]) -> str:
+    most = [f"{language_of(row)} ({in_points(row.value)})" for row in lost if row.keys][:NAMED]
+    return filled("most consistency is lost in {}", most)
 
 
 def otherwise(finding: Finding, estimates: Estimates, settings: KnowledgeSettings) -> str:
@@ -78,6 +97,7 @@ def otherwise(finding: Finding, estimates: Estimates, settings: KnowledgeSetting
     if finding == "unclear":
         said = f"no difference of accuracy is shown to exceed {gap} and no lost consistency {lost}, "
         said += "and not all are shown to be within"
+        return f"{opening(finding)}: {said}."
     return f"{opening(finding)}: {said}. {_shared(estimates)}."
 
 

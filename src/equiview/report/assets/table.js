@@ -25,17 +25,42 @@ const WRITERS = { p: probability, p_holm: probability };
 class DataTable {
   constructor(place, { names, numeric, values }, caption) {
     const writers = names.map((name) => WRITERS[name] || written);
-    Object.assign(this, { names, numeric, values, writers, sorted: null, upward: true, shown: PAGE_ROWS, words: "", chosen: new Map() });
+    Object.assign(this, { names, numeric, values, writers, sorted: null, upward: true, whole: false, shown: PAGE_ROWS, words: "", chosen: new Map() });
     this.size = values.length ? values[0].length : 0;
     this.body = make("tbody");
-    this.heads = names.map((name, column) => this.head(name, column));
+    // A column that says the same in every row is said once; a row of nothing is shown on demand.
+    this.columns = names.map((_, column) => column).filter((column) => this.size < 3 || values[column].some((value) => value !== values[column][0]));
+    this.empty = this.emptyRows();
+    this.heads = this.columns.map((column) => this.head(names[column], column));
     this.count = make("span", { class: "note", role: "status" });
     this.more = make("button", { type: "button" }, "Show more");
     this.more.addEventListener("click", () => { this.shown += 5 * PAGE_ROWS; this.fill(); });
     const table = make("table", {}, make("caption", { class: "unseen" }, caption), make("thead", {}, make("tr", {}, ...this.heads)), this.body);
+    const constant = names.map((_, column) => column).filter((column) => !this.columns.includes(column) && values[column][0] !== null);
+    if (constant.length) {
+      const said = constant.map((column) => `${HEADS[names[column]] || names[column].replaceAll("_", " ")} ${writers[column](values[column][0])}`);
+      place.append(make("p", { class: "note" }, `In every row: ${said.join(", ")}.`));
+    }
     place.append(...(this.size > 8 ? [this.tools()] : []), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table));
-    place.append(make("div", { class: "tools" }, this.count, this.more));
+    const rest = make("button", { type: "button", "aria-pressed": "false" }, `Show ${this.empty.size} rows of 0 or without an interval`);
+    rest.addEventListener("click", () => {
+      this.whole = !this.whole;
+      rest.setAttribute("aria-pressed", String(this.whole));
+      this.fill();
+    });
+    place.append(make("div", { class: "tools" }, this.count, this.more, ...(this.empty.size ? [rest] : [])));
     this.fill();
+  }
+
+  /** Rows of 0 [0, 0] and those without an interval, in a table of estimates; none where there are no others. */
+  emptyRows() {
+    const [value, low, high] = ["value", "low", "high"].map((name) => this.values[this.names.indexOf(name)]);
+    const found = new Set();
+    if (!value || !low || !high) return found;
+    for (let row = 0; row < this.size; row++) {
+      if (low[row] === null || (value[row] === 0 && low[row] === 0 && high[row] === 0)) found.add(row);
+    }
+    return found.size < this.size ? found : new Set();
   }
 
   head(name, column) {
@@ -75,6 +100,7 @@ class DataTable {
     const words = this.words.split(/\s+/).filter(Boolean);
     const kept = [];
     for (let row = 0; row < this.size; row++) {
+      if (!this.whole && this.empty.has(row)) continue;
       if ([...this.chosen].some(([column, value]) => this.values[column][row] !== value)) continue;
       if (words.length) {
         const text = this.values.map((values, column) => this.writers[column](values[row])).join(" ").toLowerCase();
@@ -93,8 +119,8 @@ class DataTable {
   fill() {
     const rows = this.rows();
     const shown = rows.slice(0, this.shown);
-    this.body.replaceChildren(...shown.map((row) => make("tr", {}, ...this.values.map((values, column) =>
-      make("td", { class: this.numeric[column] ? "num" : null, dir: this.numeric[column] ? null : "auto" }, this.writers[column](values[row]))))));
+    this.body.replaceChildren(...shown.map((row) => make("tr", {}, ...this.columns.map((column) =>
+      make("td", { class: this.numeric[column] ? "num" : null, dir: this.numeric[column] ? null : "auto" }, this.writers[column](this.values[column][row]))))));
     this.count.textContent = rows.length === shown.length ? `${rows.length} rows` : `${shown.length} of ${rows.length} rows`;
     this.more.hidden = rows.length === shown.length;
   }

@@ -69,7 +69,7 @@ class Checked:
     rows: tuple[Row, ...]
 
     def outcome_of(self, row: Row) -> Outcome:
-        """What a row means for the gate, where unclear is not decided yet."""
+        """What a row means for the gate, before `unclear` counts as passed or failed."""
         if row.holds is None:
             return "unclear"
         return "fail" if row.holds == (self.rule == "fail if") else "pass"
@@ -77,7 +77,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Gate:
-    """The result of all conditions on all runs; what is not decided counts as `unclear` says."""
+    """The result of all conditions on all runs; what is unclear counts as `unclear` says."""
 
     checked: tuple[Checked, ...]
     unclear: Unclear = "fail"

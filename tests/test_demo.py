@@ -141,7 +141,7 @@ def test_alignment_buys_parity(demo):
     assert rows["p_holm"].max() < 0.05
     gap = rows.filter(metric="gap to pivot", task="image-to-text").row(0, named=True)
     assert gap["high"] < 0
-    assert {run["verdicts"][1]["audit"] for run in printed["runs"][:3]} == {"parity"}
+    assert all("parity" in {verdict["audit"] for verdict in run["verdicts"]} for run in printed["runs"][:3])
 
 
 def test_what_is_shown_on_small_samples_finds_what_was_trained(demo):

@@ -16,14 +16,16 @@ THREADS = (
 )
 REPEATS = 3
 AUDITS = {
-    "pictograms": ("prevalence", "individual", "parity"),
-    "pictograms-culture": ("association",),
-    "pictograms-quiz": ("knowledge",),
-    "pictograms-people": ("social",),
-    "pictograms-flags": ("memory",),
-    "pictograms-roles": ("amplification",),
-    "scenes:images=40,gallery=100": ("decorrelation",),
+    "pictograms": ("pictogram:skewed", ("prevalence", "individual", "parity")),
+    "pictograms-culture": ("pictogram:skewed", ("association",)),
+    "pictograms-quiz": ("choice:pictogram:skewed", ("knowledge",)),
+    "pictograms-people": ("pictogram:skewed", ("social",)),
+    "pictograms-flags": ("describe:pictogram:flags-skewed", ("memory",)),
+    "pictograms-roles": ("choice:pictogram:skewed", ("amplification",)),
+    "scenes:images=40,gallery=100": ("pictogram:skewed", ("decorrelation",)),
 }
+"""Who is audited by benchmark, and by which audits."""
+SETTINGS = {"memory": {"translator": "names", "detector": "names", "scorer": "pictogram:english"}}
 SCRIPT = f"""
 import hashlib, json, shutil, sys
 from pathlib import Path
@@ -43,13 +45,12 @@ def again(folder, copy):
     finish(Run.open(copy))
     return copy
 
-for name, audits in {AUDITS}.items():
+for name, (subject, audits) in {AUDITS}.items():
     benchmark = load_benchmark(name)
     if name == "pictograms":
         benchmark = without_images(benchmark, benchmark.images.ids[30:])
-    settings = {{audit: {{"replicates": 100}} for audit in audits}}
-    subject = load_subject(f"{{'choice:' if 'quiz' in name else ''}}pictogram:skewed")
-    execute(subject, benchmark, audits, out / name, settings=settings)
+    settings = {{audit: {{"replicates": 100}} | {SETTINGS}.get(audit, {{}}) for audit in audits}}
+    execute(load_subject(subject), benchmark, audits, out / name, settings=settings)
     folders = [out / name, *(again(out / name, out / f"{{name}}-{{time}}") for time in range(1, {REPEATS}))]
     for folder in folders:
         paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "timings.json")

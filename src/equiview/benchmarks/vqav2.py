@@ -104,7 +104,8 @@ def vqav2(argument: str) -> Benchmark:
         check_partners(missing, len(asked), f"questions of {path.name}", annotated, options)
         if more := len(annotations.keys() - set(asked)):
             notice(f"{annotated}: annotates {more} questions that are not in {path.name}")
-    tables = {"questions": pl.DataFrame(questions, schema=QUESTIONS.dtypes, orient="row")}
+    dtypes = {column.name: column.dtype for column in QUESTIONS.columns if not column.optional}
+    tables = {"questions": pl.DataFrame(questions, schema=dtypes, orient="row")}
     if answers:
         tables["answers"] = pl.DataFrame(answers, schema=ANSWERS.dtypes, orient="row")
     image_ids = tables["questions"]["image_id"].unique(maintain_order=True)

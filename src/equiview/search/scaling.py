@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -35,6 +36,48 @@ def comparable(encoder: Embeds, items: Items, progress: Progress = silent) -> Ve
     `(len(items), width)` float32, or `TokenVectors`, as `ready` gives them.
     """
     return ready(encoder.embed(items, progress), encoder.similarity)
+
+
+def comparable_parts(encoder: Embeds, items: Items, progress: Progress = silent) -> Gallery | TokenVectors:
+    """As `comparable`, for a gallery that is read in parts: each is scaled when it is, and none is kept."""
+    vectors = encoder.embed(items, progress)
+    if encoder.similarity == "cosine" and not isinstance(vectors, TokenVectors):
+        return Scaled(vectors)
+    return ready(vectors, encoder.similarity)
+
+
+class Gallery(Protocol):
+    """Vectors `(n, width)`, one an item, whose rows are read: an array in memory or on disk, or `Scaled`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many vectors, and how wide they are."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> NDArray[np.floating[Any]]: ...
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Vectors of which rows are scaled to length 1 whenever they are read; they are kept as they are.
+
+    >>> Scaled(np.array([[3.0, 4.0]], dtype=np.float32))[:1].round(6).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+
+    vectors: NDArray[np.floating[Any]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many vectors, and how wide they are."""
+        return self.vectors.shape
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __getitem__(self, rows: Any, /) -> NDArray[np.float32]:
+        return _unit(self.vectors[rows])
 
 
 def ready(vectors: V, similarity: str) -> V:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from equiview.io.progress import Progress, silent
 from equiview.search.products import LARGE, height_of, pieces, ready_block, tile
+from equiview.search.scaling import Gallery
 from equiview.search.workers import at_once, one_thread_each
 
 Floats = NDArray[np.float32]
@@ -40,7 +41,7 @@ Kind = TypeVar("Kind", bound=Taker)
 
 def sweep(
     queries: NDArray[np.float32],
-    gallery: NDArray[np.floating[Any]],
+    gallery: Gallery,
     taker: Callable[[slice], Kind],
     done: Callable[[slice, list[Kind]], None],
     *,

@@ -6,7 +6,6 @@ Equal scores are in row order, so that a ranking does not depend on the sorting 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from equiview.errors import InputError
 from equiview.search.kept import Kept, check_depth
 from equiview.search.maxsim import maxsim_blocks
 from equiview.search.products import products
+from equiview.search.scaling import Gallery
 from equiview.search.sweep import sweep
 
 BLOCK_BYTES = 96 * 2**20
@@ -45,7 +45,7 @@ def score_blocks(
         yield start, products(queries[start : start + rows], gallery)
 
 
-def check_widths(queries: NDArray[Any], gallery: NDArray[Any]) -> None:
+def check_widths(queries: Gallery, gallery: Gallery) -> None:
     """InputError for vectors of different widths."""
     if queries.shape[1] != gallery.shape[1]:
         raise InputError(

@@ -11,10 +11,11 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from functools import partial
 
 import numpy as np
 
-from equiview.metrics import dlbkl, lbkl
+from equiview.metrics import divergences_at
 from equiview.stats import matched_floor, rank_weights
 
 LANGUAGES = 36
@@ -39,7 +40,7 @@ def main() -> None:
     weighed = time.perf_counter()
     cutoffs = (1, 5, 10, 25, 50, 99)
     for n_groups, draws in ((2, 200), (LANGUAGES, 50)):
-        metrics = [lambda lists, n=n_groups: lbkl(lists, n), lambda lists, n=n_groups: dlbkl(lists, n)]
+        metrics = [partial(divergences_at, n_groups=n_groups, discount=d) for d in (None, "log2")]
         matched_floor(metrics, ranked, clusters, groups % n_groups, cutoffs, draws=draws, seed=0)
     floors = time.perf_counter()
     print(

@@ -16,6 +16,8 @@ from equiview.io.progress import Progress, silent
 SAFE = (1e-10, 1e10)
 """Sizes of the largest entry at which a sum of squares neither overflows nor loses what is small."""
 
+IN_CACHE = 2**17
+"""Numbers that are squared, added up and divided by the sum while they are in a cache."""
 V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
 
 
@@ -77,7 +79,9 @@ class Scaled:
         return len(self.vectors)
 
     def __getitem__(self, rows: Any, /) -> NDArray[np.float32]:
-        return _unit(self.vectors[rows])
+        taken = self.vectors[rows]
+        copied = taken.dtype == np.float32 and not np.may_share_memory(taken, self.vectors)
+        return _unit(taken, out=taken if copied else None)
 
 
 def ready(vectors: V, similarity: str) -> V:
@@ -111,23 +115,23 @@ def unit(vectors: V) -> V:
     return _unit(vectors)
 
 
-def _unit(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    scaled = np.empty(vectors.shape, dtype=np.float32)
-    for start, vectors_there in _pieces(vectors):
+def _unit(vectors: NDArray[np.floating[Any]], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    scaled = np.empty(vectors.shape, dtype=np.float32) if out is None else out
+    for start, vectors_there in _pieces(vectors, IN_CACHE):
         part = np.asarray(_near_one(vectors_there), dtype=np.float32)
         np.divide(part, np.linalg.norm(part, axis=1, keepdims=True), out=scaled[start : start + len(part)])
     return scaled
 
 
-def _pieces(vectors: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+def _pieces(vectors: NDArray[Any], numbers: int = 2 * CHUNK) -> Iterator[tuple[int, NDArray[Any]]]:
     """First row and rows, a part at a time: squares of the whole would take as much memory again."""
-    step = max(1, 2 * CHUNK // vectors.shape[1])
+    step = max(1, numbers // vectors.shape[1])
     return ((start, vectors[start : start + step]) for start in range(0, len(vectors), step))
 
 
 def _largest(vectors: NDArray[Any]) -> NDArray[Any]:
-    """The size of the largest entry of each row."""
-    return np.asarray(np.maximum(vectors.max(axis=1), -vectors.min(axis=1)))
+    """The size of the largest entry of each row, in float64: float16 cannot hold the bounds of `SAFE`."""
+    return np.asarray(np.maximum(vectors.max(axis=1), -vectors.min(axis=1)), dtype=np.float64)
 
 
 def _times_two_to(vectors: NDArray[Any], exponents: NDArray[np.int32] | np.int32) -> NDArray[Any]:

@@ -10,38 +10,38 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 _turn = threading.Lock()
-_inside: list[tuple[Any, int]] = []
-"""For each that is within `one_thread_each`, what limits the library and how many threads there were."""
+_held: list[int] = []
+"""How many threads the library had, while one thread holds it to one."""
 
 
 @contextmanager
 def one_thread_each() -> Iterator[int]:
     """Within, a product is computed by the thread that asks for it; gives how many threads there may be.
 
-    As many as the library had: those of `OMP_NUM_THREADS` or of `threadpoolctl`, else one a processor.
+    As many as the library had: those of `OMP_NUM_THREADS` or of `threadpoolctl`, else one a processor. Of
+    several threads within, the first sets and restores the number, which is the whole process's.
     """
     with _turn:
-        if not _inside:
-            threads = max((library["num_threads"] for library in _libraries().info()), default=_processors())
-            limiter = _libraries().limit(limits=1)
-        else:
-            limiter, threads = _inside[0]
-        _inside.append((limiter, threads))
+        first = not _held
+        if first:
+            numbers = [library["num_threads"] for library in _libraries().info()]
+            _held.append(max(numbers, default=_processors()))
+        count = _held[0]
     try:
-        yield threads
+        with _alone() if first else nullcontext():
+            yield count
     finally:
-        with _turn:
-            _inside.pop()
-            if not _inside:
-                limiter.restore_original_limits()
+        if first:
+            with _turn:
+                _held.clear()
 
 
 def at_once(work: Callable[[Iterator[T]], None], parts: Iterable[T], threads: int) -> None:
@@ -65,7 +65,8 @@ def at_once(work: Callable[[Iterator[T]], None], parts: Iterable[T], threads: in
 
     def guarded() -> None:
         try:
-            work(own())
+            with _alone():  # a library on OpenMP has a number of threads for each that asks
+                work(own())
         except BaseException as error:
             errors.append(error)
 
@@ -84,6 +85,10 @@ def at_once(work: Callable[[Iterator[T]], None], parts: Iterable[T], threads: in
 @lru_cache(maxsize=1)
 def _libraries() -> Any:
     return ThreadpoolController().select(user_api="blas")
+
+
+def _alone() -> AbstractContextManager[Any]:
+    return cast(AbstractContextManager[Any], _libraries().limit(limits=1, user_api="blas"))
 
 
 def _processors() -> int:

@@ -123,10 +123,12 @@ def test_each_way_to_a_product_serves_the_pass(way, monkeypatch):
     if way == "exact":
         monkeypatch.setattr(module, "tiles", lambda width: None)
     if way == "with bad places":
-        good = [np.setdiff1d(np.arange(length), [0, 5, length - 1]) for length in (LARGE, module.SMALL)]
-        found = [module.Tile(96, length, at) for length, at in zip((LARGE, module.SMALL), good, strict=True)]
-        monkeypatch.setattr(module, "tiles", lambda width: tuple(found))
-        monkeypatch.setattr(module, "_works", lambda width, height: True)
+        found = [
+            module.Tile(tile.height, tile.length, np.setdiff1d(tile.places, [0, 5, tile.length - 1]))
+            for tile in module.tiles(80) or ()
+        ]
+        monkeypatch.setattr(module, "tiles", lambda width: tuple(found) or None)
+        monkeypatch.setattr(module, "_by_columns", lambda width, height: False)
     queries, gallery = drawn(normal, 130, 2 * LARGE + 300, 80, np.float32, 0)
     gallery[::7] = gallery[3]
     groups = np.arange(len(gallery)) % 4

@@ -11,7 +11,9 @@ between identical vectors, and ties are broken by chance. Two remedies, the firs
   so that every partial sum is a multiple of 2**-52 of the two powers, and below them: no order rounds.
 
 A tile is a part of the columns times a block of the rows, held column by column: what follows goes through it
-along the rows, which is how NumPy is fast. Tiles are computed by one thread each (`equiview.search.workers`).
+along the rows, which is how NumPy is fast. It is computed in that order where that gives the same numbers in all
+places, as with AVX-512 kernels, and else turned afterwards. Each is the work of one thread
+(`equiview.search.workers`).
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ HEIGHTS = (96, 64)
 """Rows of a block; the first at which columns are alike is used."""
 TALL = 1024
 """Most rows of a block in a search: a library packs the columns anew for each block."""
+UNIT = 48
+"""Heights are multiples of it, and so of the 12 and 16 rows that kernels take at a time."""
 LARGE, SMALL = 4096, 256
 ENOUGH = 0.6
 """The least share of columns that must be alike, or sums are made exact."""
@@ -99,7 +103,7 @@ def height_of(width: int, n_rows: int) -> int:
     found = tiles(width)
     least = HEIGHTS[0] if found is None else found[0].height
     blocks = -(-n_rows // TALL)
-    height = -(-n_rows // (16 * blocks)) * 16
+    height = -(-n_rows // (UNIT * blocks)) * UNIT
     return height if height > least and (found is None or _works(width, height)) else least
 
 
@@ -143,19 +147,20 @@ def pieces(part: Rows) -> list[Piece]:
 
 def tile(laid: list[Piece], block: Rows, out: Floats) -> None:
     """Write the products of a part and a block of rows to `out` `(LARGE, height)`, column by column."""
+    direct = block.dtype == out.dtype and _by_columns(block.shape[1], len(block))
     for piece in laid:
-        if isinstance(piece.to, slice) and block.dtype == out.dtype:
+        if direct and isinstance(piece.to, slice):
             start = piece.to.start  # what is beyond the columns is written over, or beyond the part
             np.matmul(piece.values, block.T, out=out[start : start + len(piece.values)])
         else:
-            out[piece.to] = np.matmul(piece.values, block.T)[piece.at]
+            out[piece.to] = np.matmul(block, piece.values.T).T[piece.at]
 
 
 @lru_cache(maxsize=64)
 def tiles(width: int) -> tuple[Tile, Tile] | None:
     """A large and a small block in which vectors of `width` have one product everywhere; None: no such."""
     for height in HEIGHTS if width >= NARROW else ():
-        large, small = (Tile(height, len(places), places) for places in _alike(width, height))
+        large, small = (Tile(height, len(places), np.flatnonzero(places)) for places in _tried(width, height))
         if min(len(large.places) / LARGE, len(small.places) / SMALL) >= ENOUGH:
             return large, small
     return None
@@ -166,33 +171,43 @@ def _works(width: int, height: int) -> bool:
     """Whether blocks of `height` give the products that those of `tiles` give, in the same places."""
     found = tiles(width)
     assert found is not None
-    alike = _alike(width, height, found[0].height)
-    return all(np.isin(tile.places, places).all() for tile, places in zip(found, alike, strict=True))
+    alike = _tried(width, height, found[0].height)
+    return all(places[tile.places].all() for tile, places in zip(found, alike, strict=True))
 
 
-def _alike(width: int, height: int, of_height: int | None = None) -> list[Places]:
-    """The columns of a large and of a small block at which every row has the product most usual for its pair.
+@lru_cache(maxsize=64)
+def _by_columns(width: int, height: int) -> bool:
+    """Whether columns times rows give what rows times columns give, in all places."""
+    found = tiles(width)
+    if found is None or not all(tile.whole for tile in found):
+        return False
+    return all(places.all() for places in _tried(width, height, found[0].height, by_columns=True))
 
-    Some vectors take turns along the rows and along the columns, so that each place is tried with several;
-    either operand may come first. The usual products are those of a block of `of_height` rows.
+
+def _tried(
+    width: int, height: int, of_height: int | None = None, *, by_columns: bool = False
+) -> list[NDArray[np.bool_]]:
+    """Whether every row has its most usual product at each column of a large block, and of a small one.
+
+    Some vectors take turns along the rows and along the columns, so that each place is tried with several.
+    The usual products are those of a block of `of_height` rows; `by_columns` tries the other operand first.
     """
     rows, columns = np.random.default_rng(0).normal(size=(2, TRIALS, width)).astype(np.float32)
     turns = np.arange(LARGE) % TRIALS
+    found = []
     with one_thread_each():
         right = columns[turns]
         base = np.matmul(rows[turns[: of_height or height]], right.T)
         usual = np.array(
-            [[np.median(base[a::TRIALS, b::TRIALS]) for b in range(TRIALS)] for a in range(TRIALS)],
-            dtype=np.float32,
+            [[np.median(base[a::TRIALS, b::TRIALS]) for b in range(TRIALS)] for a in range(TRIALS)]
         )
-        left, found = rows[turns[:height]], []
+        left = rows[turns[:height]]
         for length in (LARGE, SMALL):
-            good = np.ones(length, dtype=bool)
-            part = right[:length]
-            for block in (np.matmul(left, part.T), np.matmul(part, left.T).T):
-                for a in range(TRIALS):
-                    good &= (block[a::TRIALS] == usual[a, turns[:length]]).all(axis=0)
-            found.append(np.flatnonzero(good))
+            part, good = right[:length], np.ones(length, dtype=bool)
+            block = np.matmul(part, left.T).T if by_columns else np.matmul(left, part.T)
+            for a in range(TRIALS):
+                good &= (block[a::TRIALS] == usual[a, turns[:length]]).all(axis=0)
+            found.append(good)
     return found
 
 

@@ -11,8 +11,8 @@ between identical vectors, and ties are broken by chance. Two remedies, the firs
   so that every partial sum is a multiple of 2**-52 of the two powers, and below them: no order rounds.
 
 A tile is a part of the columns times a block of the rows, held column by column: what follows goes through it
-along the rows, which is how NumPy is fast. It is computed in that order where that gives the same numbers in all
-places, as with AVX-512 kernels, and else turned afterwards. Each is the work of one thread
+along the rows, which is how NumPy is fast. It is computed in that order where that gives the same numbers in
+all places, as with AVX-512 kernels, and else turned afterwards. Each is the work of one thread
 (`equiview.search.workers`).
 """
 

@@ -31,6 +31,12 @@ def check_depth(k: int, n_gallery: int) -> None:
         raise InputError(f"cannot rank the best {k} of {n_gallery} items; ask for 1 to {n_gallery}")
 
 
+def check_numbers(scores: Floats) -> None:
+    """InputError for a score that is not a number."""
+    if np.isnan(scores).any():
+        raise InputError("a score is not a number: vectors hold numbers that are not finite, or too large")
+
+
 class Best:
     """The best `k` of the rows that were taken, for each of some queries: a taker of `equiview.search.sweep`.
 
@@ -124,8 +130,7 @@ class Kept:
 
 def _keys(scores: Floats, rows: Integers) -> Keys:
     """One whole number for each score and row, the less the better its place."""
-    if np.isnan(scores).any():
-        raise InputError("a score is not a number: vectors hold numbers that are not finite, or too large")
+    check_numbers(scores)
     bits = (scores + np.float32(0)).view(np.uint32)  # -0.0 becomes 0.0, which equals it
     behind = np.where(bits >> np.uint32(31), bits, np.uint32(2**31 - 1) - bits)
     return np.asarray(behind.astype(np.uint64) << np.uint64(32) | rows.astype(np.uint64))

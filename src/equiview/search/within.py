@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from equiview.data.rankings import Rankings
 from equiview.data.vectors import TokenVectors, Vectors
-from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
-from equiview.search.kept import Best, Kept
+from equiview.search.kept import Best, Kept, check_numbers
 from equiview.search.products import LARGE, height_of, pieces, ready_block, tile
 from equiview.search.scaling import Gallery
 from equiview.search.sweep import sweep
@@ -123,8 +122,7 @@ def chosen_scores(queries: Floats, gallery: Gallery, chosen: Chosen) -> Floats:
 
     with one_thread_each() as threads:
         at_once(work, range(0, len(queries), height), threads)
-    if np.isnan(scores).any():
-        raise InputError("a score is not a number: vectors hold numbers that are not finite, or too large")
+    check_numbers(scores)
     return scores
 
 

@@ -11,6 +11,7 @@ ours, and no paper that we follow has it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,8 +109,13 @@ def matched_floor(
 
     observed = means(labels)
     permuted = np.empty((draws, *observed.shape))
-    for draw in range(draws):
-        permuted[draw] = means(_relabelled(labels, members, rng))
+    with ThreadPoolExecutor(1) as aside:  # labels are exchanged while the last ones are measured
+        coming = aside.submit(_relabelled, labels, members, rng)
+        for draw in range(draws):
+            drawn = coming.result()
+            if draw < draws - 1:
+                coming = aside.submit(_relabelled, labels, members, rng)
+            permuted[draw] = means(drawn)
     floor, sd = permuted.mean(axis=0), permuted.std(axis=0, ddof=1)
     far = np.abs(observed - floor) * (1 - ROUNDING)
     p = (1 + (np.abs(permuted - floor) >= far).sum(axis=0)) / (1 + draws)

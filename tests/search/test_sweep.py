@@ -168,6 +168,21 @@ def test_a_gallery_on_disk_and_one_scaled_when_read_give_the_same_bytes(tmp_path
     assert before.tobytes() == kept.tobytes()
 
 
+def test_no_query_has_no_list():
+    none, gallery = drawn(normal, 0, 30, 64, np.float32, 0)
+    assert top_k(none, gallery, 3).items.shape == (0, 3)
+
+
+def test_scores_of_all_pairs_are_the_same_bytes_for_any_number_of_threads():
+    rows, columns = drawn(normal, 1500, 500, 64, np.float32, 5)
+    found = []
+    for threads in (1, 3):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append((products(rows, columns).tobytes(), products(columns, rows).T.tobytes()))
+    assert found[0] == found[1]
+    assert found[0][0] == found[0][1]
+
+
 @pytest.mark.parametrize("value", [np.nan, -np.nan])
 @pytest.mark.parametrize("row", [0, 40, LARGE + 3])
 def test_what_is_not_a_number_is_refused_wherever_it_stands(value, row):

@@ -43,6 +43,8 @@ ENOUGH = 0.6
 """The least share of columns that must be alike, or sums are made exact."""
 NARROW = 64
 """Narrower vectors are added up exactly: it costs little, and trials would seldom tell places apart."""
+SHARES = 4
+"""Into how many parts work is cut for each thread, at the least where it can be."""
 TRIALS = 12
 BITS = 26
 
@@ -82,18 +84,21 @@ def products(rows: Rows, columns: Rows, out: Floats | None = None) -> Floats:
     scores = np.empty((len(rows), len(columns)), dtype=np.float32) if out is None else out
     height = height_of(rows.shape[1], 1)
     starts = range(0, len(rows), height)
-    parts = range(0, len(columns), LARGE)
+    firsts = range(0, len(columns), LARGE)
 
-    def work(mine: Iterator[int]) -> None:
-        for first in mine:
+    def work(mine: Iterator[tuple[int, range]]) -> None:
+        for first, some in mine:
             to = scores[:, first : first + LARGE]
             for piece in pieces(columns[first : first + LARGE]):
-                for start, block in zip(starts, blocks, strict=True):
+                for start in some:
                     there = to[start : start + height]
-                    there[:, piece.to] = np.matmul(block, piece.values.T)[: len(there), piece.at]
+                    there[:, piece.to] = np.matmul(blocks[start], piece.values.T)[: len(there), piece.at]
 
     with one_thread_each() as threads:
-        blocks = [ready_block(rows[start : start + height], height) for start in starts]
+        blocks = {start: ready_block(rows[start : start + height], height) for start in starts}
+        # Of few columns, the rows are shared out.
+        step = max(1, len(starts) * len(firsts) // (SHARES * threads))
+        parts = [(first, starts[at : at + step]) for first in firsts for at in range(0, len(starts), step)]
         at_once(work, parts, min(threads, len(parts)))
     return scores
 
@@ -102,7 +107,7 @@ def height_of(width: int, n_rows: int) -> int:
     """How many rows the blocks have into which `n_rows` are cut: no more than needed, where that works."""
     found = tiles(width)
     least = HEIGHTS[0] if found is None else found[0].height
-    blocks = -(-n_rows // TALL)
+    blocks = max(1, -(-n_rows // TALL))
     height = -(-n_rows // (UNIT * blocks)) * UNIT
     return height if height > least and (found is None or _works(width, height)) else least
 
@@ -112,9 +117,10 @@ def ready_block(part: Rows, height: int) -> Rows:
 
     Copied even where nothing is added: NumPy computes the product of a matrix with itself in another way.
     """
-    block = np.zeros((height, part.shape[1]), dtype=np.float32)
+    found = tiles(part.shape[1])
+    block: Rows = np.zeros((height, part.shape[1]), dtype=np.float32 if found else np.float64)
     block[: len(part)] = part
-    return block if tiles(part.shape[1]) else _rounded(block)
+    return block if found else _rounded(block)
 
 
 def pieces(part: Rows) -> list[Piece]:

@@ -1,9 +1,9 @@
 """One pass over a gallery: every score is computed once, in a tile that fits a cache, and used at once.
 
-Tiles are given to takers, which keep what they need of the scores: the best (`equiview.search.topk`), or how
-many are ahead of some (`equiview.search.ahead`). The processor's threads share the parts of the gallery. What
-a thread has kept of its parts is put together with what the others have; takers see to it that it does not
-matter which had what.
+Tiles are given to takers, which keep what they need of the scores: the best (`equiview.search.kept`), or how
+many are ahead of some (`equiview.search.within`). The processor's threads share the parts of the gallery.
+What a thread has kept of its parts is put together with what the others have; takers see to it that it does
+not matter which had what.
 """
 
 from __future__ import annotations

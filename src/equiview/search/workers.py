@@ -76,8 +76,11 @@ def at_once(work: Callable[[Iterator[T]], None], parts: Iterable[T], threads: in
     for other in others:
         other.start()
     guarded()
-    for other in others:
-        other.join()
+    try:
+        for other in others:
+            other.join()
+    except BaseException as error:  # an interrupt: the others end with the part they are at
+        errors.append(error)
     if errors:
         raise errors[0]
 

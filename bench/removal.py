@@ -59,7 +59,7 @@ def costs(size: str) -> dict[str, Any]:
         builds = []
         for which, count in ((few, images // 10), (name, images)):
             words = [sys.executable, "-c", WHOLE, which, f"{folder}/out-{count}"]
-            said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+            said = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
             seconds, memory = map(float, said.split())
             builds.append({"images": count, "processor": round(seconds, 2), "peak_mb": round(memory)})
         return found | {"builds": builds}
@@ -77,7 +77,7 @@ def write(place: Path, images: int, objects: int, side: int) -> str:
         noise.filter(ImageFilter.GaussianBlur(3)).save(place / f"val2014/{number}.jpg", quality=90)
         listed.append({"id": number, "file_name": f"{number}.jpg"})
         for category in rng.choice(len(NAMES), objects):
-            corner, size = rng.random(2) * 0.8, rng.random(2) * 0.4 + 0.02
+            corner, size = rng.random(2) * 0.55, rng.random(2) * 0.4 + 0.02
             box = [*(corner * (side, height)), *(size * (side, height))]
             boxes.append({"image_id": number, "category_id": int(category) + 1, "bbox": box, "area": 1.0})
         for _ in range(5):

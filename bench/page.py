@@ -61,7 +61,11 @@ def draw(curves: list[dict[str, Any]], path: Path) -> None:
             axis.set_visible(False)
         for axis, curve in zip(axes.flat, curves, strict=False):
             axis.loglog(curve["sizes"], [cost[0] for cost in curve["costs"]], marker="o", color="#3b5bdb")
-            axis.set_title(f"{curve['of']}: {curve['by']} to the {exponent(curve):.2f}", fontsize=8)
+            axis.set_title(f"{curve['of']}\n{curve['by']} to the {exponent(curve):.2f}", fontsize=8)
+            seconds = [cost[0] for cost in curve["costs"]]
+            axis.set_xticks(curve["sizes"], [f"{size:,}" for size in curve["sizes"]])
+            axis.set_yticks(seconds, [f"{second:.2g}" for second in seconds])
+            axis.minorticks_off()
             axis.set_xlabel(curve["by"])
             axis.set_ylabel("s of the processor")
         figure.tight_layout()

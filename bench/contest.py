@@ -9,9 +9,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from equiview.extras import versions_of
 
 OURS = "equiview"
 STATUS, REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -46,6 +49,16 @@ class Contest:
 
     def __exit__(self, *error: object) -> None:
         return
+
+
+def as_it_is(result: Any) -> Any:
+    """The result of a way whose call returns it."""
+    return result
+
+
+def largest_difference(left: Any, right: Any) -> float:
+    """Of two arrays of numbers."""
+    return float(np.abs(np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)).max())
 
 
 def held(contest: Contest, rounds: int) -> dict[str, Any]:
@@ -121,24 +134,17 @@ def machine() -> dict[str, Any]:
     """What was measured on."""
     names = ("numpy", "scipy", "polars", "torch", "faiss-cpu", "scikit-learn", "pytrec-eval-terrier", "ranx",
              "sentence-transformers", "mteb", "transformers")  # fmt: skip
-    versions = {}
-    for name in names:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return {
         "processors": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "kernel": _kernel(),
         "load": round(os.getloadavg()[0], 1),
         "python": sys.version.split()[0],
-        "versions": versions,
+        "versions": versions_of(*names),
     }
 
 
 def _kernel() -> str:
     """The processor whose kernels NumPy's library of products has chosen."""
-    import numpy as np
     from threadpoolctl import threadpool_info
 
     path = str(Path(np.__file__).parent)

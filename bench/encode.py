@@ -27,7 +27,7 @@ import transformers as hf
 from numpy.typing import NDArray
 from PIL import Image
 
-from bench.contest import OURS, Contest, Way
+from bench.contest import OURS, Contest, Way, largest_difference
 from equiview.data.items import Items
 from equiview.subjects import Encoder, load_subject
 
@@ -217,7 +217,7 @@ def contest(size: str, what: Literal["pictures", "texts"]) -> Iterator[Contest]:
                 made[name] = make(folder, batch)[0 if of_images else 1]
         ways = [Way(name, partial(encode, inputs), unit) for name, encode in made.items()]
         work = f"{len(inputs):,} {what}, batches of {part}, a CLIP of random weights"
-        yield Contest(work, ways, _difference, 1e-4, "largest difference of a number", missing)
+        yield Contest(work, ways, largest_difference, 1e-4, "largest difference of a number", missing)
 
 
 def pictures_contest(size: str) -> contextlib.AbstractContextManager[Contest]:
@@ -228,7 +228,3 @@ def pictures_contest(size: str) -> contextlib.AbstractContextManager[Contest]:
 def texts_contest(size: str) -> contextlib.AbstractContextManager[Contest]:
     """Encoding of texts."""
     return contest(size, "texts")
-
-
-def _difference(left: Array, right: Array) -> float:
-    return float(np.abs(left - right).max())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from bench.contest import OURS, Contest, Way, cost_of
+from bench.contest import OURS, Contest, Way, as_it_is, cost_of, largest_difference
 from equiview.metrics import average_precision_at_k, divergences_at, ndcg_at_k, silhouette_samples
 from equiview.stats import bootstrap_interval, matched_floor
 
@@ -36,7 +36,7 @@ def metrics(size: str) -> Contest:
             ]
         )
 
-    ways, missing = [Way(OURS, ours, _same)], []
+    ways, missing = [Way(OURS, ours, as_it_is)], []
     if importlib.util.find_spec("pytrec_eval"):
         pytrec = importlib.import_module("pytrec_eval")
         run = {str(q): {str(i): float(100 - i) for i in range(100)} for q in range(n_queries)}
@@ -51,11 +51,11 @@ def metrics(size: str) -> Contest:
             rows = [found[str(q)] for q in range(n_queries)]
             return np.array([[row[name] for row in rows] for name in ("ndcg_cut_10", "map")])
 
-        ways.append(Way("pytrec_eval, of dictionaries", theirs, _same))
+        ways.append(Way("pytrec_eval, of dictionaries", theirs, as_it_is))
     else:
         missing.append("pytrec_eval")
     work = f"NDCG@10 and average precision of {n_queries:,} lists of 100"
-    return Contest(work, ways, _difference, 1e-6, "largest difference of a number", missing)
+    return Contest(work, ways, largest_difference, 1e-6, "largest difference of a number", missing)
 
 
 def bootstrap(size: str) -> Contest:
@@ -98,14 +98,14 @@ def silhouettes(size: str) -> Contest:
     labels = np.arange(points) % clusters
     x = rng.normal(size=(points, width)) + 0.3 * rng.normal(size=(clusters, width))[labels]
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    ways, missing = [Way(OURS, lambda: silhouette_samples(x, labels, "cosine"), _same)], []
+    ways, missing = [Way(OURS, lambda: silhouette_samples(x, labels, "cosine"), as_it_is)], []
     if importlib.util.find_spec("sklearn"):
         theirs = importlib.import_module("sklearn.metrics").silhouette_samples
-        ways.append(Way("scikit-learn", lambda: theirs(x, labels, metric="cosine"), _same))
+        ways.append(Way("scikit-learn", lambda: theirs(x, labels, metric="cosine"), as_it_is))
     else:
         missing.append("scikit-learn")
     work = f"silhouettes of {points:,} points, {width} wide, by cosine"
-    return Contest(work, ways, _difference, 1e-6, "largest difference of a silhouette", missing)
+    return Contest(work, ways, largest_difference, 1e-6, "largest difference of a silhouette", missing)
 
 
 def growth(size: str) -> list[dict[str, Any]]:
@@ -145,11 +145,3 @@ def _floors(images: int, draws: int) -> Any:
     divergences = [partial(divergences_at, n_groups=LANGUAGES, discount=how) for how in (None, "log2")]
     clusters = np.repeat(np.arange(images), size)
     return matched_floor(divergences, ranked, clusters, groups, CUTOFFS, draws=draws, seed=0)
-
-
-def _same(result: Any) -> Any:
-    return result
-
-
-def _difference(left: Any, right: Any) -> float:
-    return float(np.abs(left - right).max())

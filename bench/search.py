@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.contest import OURS, Contest, Way, cost_of
+from bench.contest import OURS, Contest, Way, as_it_is, cost_of, largest_difference
 from equiview.data.vectors import TokenVectors
 from equiview.search import Chosen, lists_and_ranks, score_blocks, top_k
 
@@ -49,15 +49,15 @@ def exact(size: str) -> Contest:
 
     ways = [
         Way("sgemm of the shape", product),
-        Way(OURS, lambda: top_k(queries, gallery, K).scores, _same),
-        Way("NumPy, product and argpartition", plain, _same),
+        Way(OURS, lambda: top_k(queries, gallery, K).scores, as_it_is),
+        Way("NumPy, product and argpartition", plain, as_it_is),
     ]
     missing = []
     if importlib.util.find_spec("faiss"):
         faiss = importlib.import_module("faiss")
         index = faiss.IndexFlatIP(width)
         index.add(gallery)
-        ways.append(Way("faiss, IndexFlatIP", lambda: index.search(queries, K)[0], _same))
+        ways.append(Way("faiss, IndexFlatIP", lambda: index.search(queries, K)[0], as_it_is))
     else:
         missing.append("faiss")
     if importlib.util.find_spec("torch"):
@@ -71,11 +71,11 @@ def exact(size: str) -> Contest:
             ]
             return np.asarray(torch.cat(parts).numpy())
 
-        ways.append(Way("torch, product and topk", of_torch, _same))
+        ways.append(Way("torch, product and topk", of_torch, as_it_is))
     else:
         missing.append("torch")
     work = f"exact best {K}, {n_queries:,} x {n_gallery:,} x {width}"
-    return Contest(work, ways, _difference, 1e-5, "largest difference of a score at its rank", missing)
+    return Contest(work, ways, largest_difference, 1e-5, "largest difference of a score at its rank", missing)
 
 
 def ranked(size: str) -> Contest:
@@ -102,11 +102,11 @@ def ranked(size: str) -> Contest:
 
     ways = [
         Way("the lists alone", lambda: top_k(queries, gallery, K)),
-        Way(OURS, lambda: lists_and_ranks(queries, gallery, K, chosen, groups)[1], _same),
-        Way("ranks alone, counted one by one", apart, _same),
+        Way(OURS, lambda: lists_and_ranks(queries, gallery, K, chosen, groups)[1], as_it_is),
+        Way("ranks alone, counted one by one", apart, as_it_is),
     ]
     work = f"lists and {n_gallery:,} ranks within 36 languages, {n_queries:,} x {n_gallery:,} x {width}"
-    return Contest(work, ways, _difference, 0.0, "largest difference of a rank")
+    return Contest(work, ways, largest_difference, 0.0, "largest difference of a rank")
 
 
 def late(size: str) -> Contest:
@@ -130,7 +130,7 @@ def late(size: str) -> Contest:
             columns.append(np.add.reduceat(near.max(axis=1), queries.offsets[:-1]))
         return np.stack(columns, axis=1)
 
-    ways = [Way("NumPy, item by item", plain, _same), Way(OURS, ours, _same)]
+    ways = [Way("NumPy, item by item", plain, as_it_is), Way(OURS, ours, as_it_is)]
     missing = []
     if importlib.util.find_spec("sentence_transformers"):
         torch = importlib.import_module("torch")
@@ -142,11 +142,11 @@ def late(size: str) -> Contest:
             with torch.inference_mode():
                 return np.asarray(maxsim(asked, offered).numpy())
 
-        ways.append(Way("sentence-transformers", theirs, _same))
+        ways.append(Way("sentence-transformers", theirs, as_it_is))
     else:
         missing.append("sentence-transformers")
     work = f"MaxSim, {n_queries} x {n_items:,} of 32 x {most // 2} to {most} tokens, {width} wide"
-    return Contest(work, ways, _difference, 1e-3, "largest difference of a score", missing)
+    return Contest(work, ways, largest_difference, 1e-3, "largest difference of a score", missing)
 
 
 def growth(size: str) -> list[dict[str, Any]]:
@@ -174,11 +174,3 @@ def growth(size: str) -> list[dict[str, Any]]:
             costs.append(cost_of(run(*arguments(value))))
         found.append({"of": "lists and ranks", "by": what, "sizes": values, "costs": costs})
     return found
-
-
-def _same(result: Any) -> Any:
-    return result
-
-
-def _difference(left: Any, right: Any) -> float:
-    return float(np.abs(np.asarray(left, dtype=np.float64) - np.asarray(right, dtype=np.float64)).max())

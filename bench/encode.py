@@ -4,30 +4,21 @@ Pictures are JPEG files of mixed sizes, read from disk; texts have 3 to 70 token
 same checkpoint and works in the same batches. The bare loop decodes, prepares and runs the model's forward
 pass, one batch after the other and texts in their order: no sorting, no checks. sentence-transformers and
 mteb run as their users run them, if installed.
-
-Contenders take turns, in one process, the order reversed every other round, so that a slow moment of the
-machine hits all. A ratio is of one round, a contender's seconds over the bare loop's: below 1 is faster. The
-medians are printed, of the clock and of processor time (which other work on the machine disturbs less), and
-the largest difference to the bare loop's vectors.
-
-    python bench/encode.py [--images 256] [--texts 2000] [--batch 32] [--pairs 7] [--of pictures texts]
 """
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import importlib
 import importlib.util
 import logging
 import os
-import statistics
 import tempfile
-import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -36,16 +27,14 @@ import transformers as hf
 from numpy.typing import NDArray
 from PIL import Image
 
+from bench.contest import OURS, Contest, Way, largest_difference
 from equiview.data.items import Items
 from equiview.subjects import Encoder, load_subject
 
 Array = NDArray[Any]
-Contender = Callable[[], Any]
 BARE = "bare loop"
 SIZES = ((320, 240), (640, 480), (480, 640), (1024, 683), (768, 1024), (500, 375))
 SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnpqrstvwxz" for vowel in "aeiou"]
-WARM = 1
-"""Batches that each contender encodes before anything is timed."""
 
 
 def checkpoint(folder: Path, layers: int, width: int, text_width: int) -> None:
@@ -191,33 +180,6 @@ def mteb(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[.
 OTHERS = {"sentence-transformers": sentence_transformers, "mteb": mteb}
 
 
-def compare(what: str, count: int, batch: int, pairs: int, contenders: dict[str, Contender]) -> None:
-    """Let the contenders take turns `pairs` times and print the outcome."""
-    clock: dict[str, list[float]] = {name: [] for name in contenders}
-    busy: dict[str, list[float]] = {name: [] for name in contenders}
-    vectors: dict[str, Array] = {}
-    for turn in range(pairs):
-        for name in list(contenders)[:: -1 if turn % 2 else 1]:
-            begin, cpu = time.perf_counter(), time.process_time()
-            result = contenders[name]()
-            clock[name].append(time.perf_counter() - begin)
-            busy[name].append(time.process_time() - cpu)
-            vectors[name] = unit(result)
-    print(f"\n{count:,} {what}, batches of {batch}, {pairs} rounds, load {os.getloadavg()[0]:.1f}")
-    print(" " * 24 + "  seconds   ratio    from      to    cpu s   ratio  a second    apart")
-    for name, times in clock.items():
-        ratios = [mine / bare for mine, bare in zip(times, clock[BARE], strict=True)]
-        worked = [mine / bare for mine, bare in zip(busy[name], busy[BARE], strict=True)]
-        middle = statistics.median(times)
-        apart = float(np.abs(vectors[name] - vectors[BARE]).max())
-        print(
-            f"{name:24}{middle:9.3f}{statistics.median(ratios):8.3f}{min(ratios):8.3f}{max(ratios):8.3f}"
-            f"{statistics.median(busy[name]):9.3f}{statistics.median(worked):8.3f}"
-            f"{count / middle:10.1f}{apart:9.0e}",
-            flush=True,
-        )
-
-
 def unit(vectors: Any) -> Array:
     """Vectors of length 1."""
     scaled: Array = np.array(vectors, dtype=np.float32)
@@ -225,60 +187,44 @@ def unit(vectors: Any) -> Array:
     return scaled
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--images", type=int, default=256)
-    parser.add_argument("--texts", type=int, default=2000)
-    parser.add_argument("--batch", type=int, default=32, help="pictures in a pass; texts: 4 times that")
-    parser.add_argument("--pairs", type=int, default=7)
-    parser.add_argument("--layers", type=int, default=6)
-    parser.add_argument("--width", type=int, default=384)
-    parser.add_argument("--text-width", type=int, default=128)
-    parser.add_argument("--of", nargs="+", choices=("pictures", "texts"), default=("pictures", "texts"))
-    parser.add_argument("--alone", action="store_true", help="without the other libraries")
-    options = parser.parse_args()
+@contextlib.contextmanager
+def contest(size: str, what: Literal["pictures", "texts"]) -> Iterator[Contest]:
+    """Encoding of pictures, or of texts."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     hf.logging.disable_progress_bar()
+    small = size == "small"
+    batch = 4 if small else 32
     with tempfile.TemporaryDirectory() as place:
         folder, shown = Path(place) / "clip", Path(place) / "pictures"
         shown.mkdir()
-        checkpoint(folder, options.layers, options.width, options.text_width)
-        paths, sentence_list = pictures(shown, options.images), sentences(options.texts)
-        batch, text_batch = options.batch, 4 * options.batch
-        bare = Bare(folder)
-        encode_images, encode_texts = ours(folder, batch)
-        of_images: dict[str, Callable[..., Any]] = {
-            BARE: lambda paths: bare.images(paths, batch),
-            "equiview": encode_images,
+        checkpoint(folder, *((1, 64, 64) if small else (6, 384, 128)))
+        of_images = what == "pictures"
+        inputs: Sequence[Any] = (
+            pictures(shown, 8 if small else 256) if of_images else sentences(16 if small else 2000)
+        )
+        bare, part = Bare(folder), batch if of_images else 4 * batch
+        made: dict[str, Callable[[Sequence[Any]], Any]] = {
+            BARE: partial(bare.images if of_images else bare.texts, batch=part),
+            OURS: ours(folder, batch)[0 if of_images else 1],
         }
-        of_texts: dict[str, Callable[..., Any]] = {
-            BARE: lambda texts: bare.texts(texts, text_batch),
-            "equiview": encode_texts,
-        }
+        missing = []
         for name, make in OTHERS.items():
             if importlib.util.find_spec(name.replace("-", "_")) is None:
-                print(f"{name} is not installed")
-            elif not options.alone:
-                of_images[name], of_texts[name] = make(folder, batch)
-        print(
-            f"CLIP of {options.layers} layers, {options.width} and (texts) {options.text_width} wide, "
-            f"float32; torch {torch.__version__} on {torch.get_num_threads()} threads, "
-            f"transformers {hf.__version__}"
-        )
-        for what, inputs, size, makers in (
-            ("pictures", paths, batch, of_images),
-            ("texts", sentence_list, text_batch, of_texts),
-        ):
-            if what not in options.of:
-                continue
-            for maker in makers.values():
-                maker(inputs[: WARM * size])
-            timed: dict[str, Contender] = {name: partial(maker, inputs) for name, maker in makers.items()}
-            compare(what, len(inputs), size, options.pairs, timed)
+                missing.append(name)
+            elif not small:
+                made[name] = make(folder, batch)[0 if of_images else 1]
+        ways = [Way(name, partial(encode, inputs), unit) for name, encode in made.items()]
+        work = f"{len(inputs):,} {what}, batches of {part}, a CLIP of random weights"
+        yield Contest(work, ways, largest_difference, 1e-4, "largest difference of a number", missing)
 
 
-if __name__ == "__main__":
-    main()
+def pictures_contest(size: str) -> contextlib.AbstractContextManager[Contest]:
+    """Encoding of pictures."""
+    return contest(size, "pictures")
+
+
+def texts_contest(size: str) -> contextlib.AbstractContextManager[Contest]:
+    """Encoding of texts."""
+    return contest(size, "texts")

@@ -1,17 +1,14 @@
 """Memory and time of the prevalence audit at the size of Crossmodal-3600, from stored vectors.
 
-One process fills a store with synthetic vectors (3,600 images, 261,000 captions in 36 languages,
-768 wide); another, fresh one looks them up and observes and measures the audit. Memory is that process's own
-peak (`getrusage`), files mapped into it included.
-
-    python bench/prevalence_path.py [--images 3600] [--captions 261000] [--width 768] [--precision float32]
+One process fills a store with synthetic vectors; another, fresh one looks them up, and observes and measures
+the audit. Memory is that process's own peak, files mapped into it included.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import io
+import json
 import resource
 import subprocess
 import sys
@@ -19,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -31,8 +28,10 @@ from equiview.benchmarks import Benchmark, same_image
 from equiview.data.items import Items
 from equiview.data.languages import languages
 from equiview.io.fingerprint import fingerprint
+from equiview.io.progress import silent
+from equiview.search import comparable, top_k
 from equiview.store import Store, stored
-from equiview.subjects import EmbeddingModel
+from equiview.subjects import EmbeddingModel, Encoder
 
 STEP = 8192
 
@@ -102,70 +101,75 @@ def benchmark(images: int, captions: int) -> Benchmark:
     return Benchmark("synthetic", pictures, texts, same_image(pictures, texts))
 
 
-def megabytes() -> float:
-    """The highest resident size of this process so far."""
+def parts(size: str) -> dict[str, Any]:
+    """What each part of the audit takes, from vectors that another process has stored."""
+    images, captions, width = {"small": (120, 9000, 64), "medium": (1800, 65_000, 768)}.get(
+        size, (3600, 261_000, 768)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        words = [sys.executable, "-m", "bench.prevalence_path", folder, *map(str, (images, captions, width))]
+        subprocess.run([*words, "fill"], check=True)
+        said = subprocess.run([*words, "measure"], check=True, capture_output=True, text=True).stdout
+    return dict(json.loads(said))
+
+
+def measured(folder: str, images: int, captions: int, width: int, step: str) -> dict[str, Any] | None:
+    """Fill a store, or run the audit from it and say what it took."""
+    items = benchmark(images, captions)
+    inner = Seeded(width, images, may_encode=step == "fill")
+    inner.text_batch = STEP
+    subject = stored(inner, Store(Path(folder)))
+    if step == "fill":
+        for kind in (items.images, items.need_texts()):
+            subject.embed(kind)
+        return None
+    assert isinstance(subject, Encoder)
+    vectors = 4 * width * (images + captions) / 1e6
+    before = highest()
+    audit = AUDITS.get("prevalence")
+    settings = audit.configure({})
+    marks = [(time.perf_counter(), time.process_time(), before)]
+
+    def mark() -> None:
+        marks.append((time.perf_counter(), time.process_time(), highest()))
+
+    observations = audit.observe(subject, items, settings, silent)
+    mark()
+    audit.measure(audit.view(observations, settings), settings)
+    mark()
+    gallery, queries = comparable(subject, items.need_texts()), comparable(subject, items.images)
+    alone = time.process_time()
+    top_k(queries, gallery, settings.depth)
+    alone = time.process_time() - alone
+    (start, observed, estimated) = marks
+    return {
+        "work": f"{images:,} images, {captions:,} captions in 36 languages, {width} wide",
+        "vectors_mb": round(vectors, 1),
+        "before_mb": round(before, 1),
+        "observe": _between(start, observed, vectors),
+        "measure": _between(observed, estimated, vectors),
+        "top_k_processor": round(alone, 3),
+    }
+
+
+def _between(
+    start: tuple[float, float, float], stop: tuple[float, float, float], vectors: float
+) -> dict[str, float]:
+    return {
+        "seconds": round(stop[0] - start[0], 3),
+        "processor": round(stop[1] - start[1], 3),
+        "peak_above_vectors_mb": round(stop[2] - vectors, 1),
+    }
+
+
+def highest() -> float:
+    """The highest resident size of this process so far, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3 / 1.024)
 
 
-def measure(options: argparse.Namespace) -> None:
-    """Run the audit in this process and print what it took."""
-    begin = time.perf_counter()
-    items = benchmark(options.images, options.captions)
-    inner = Seeded(options.width, options.images, may_encode=options.fill)
-    inner.text_batch = STEP
-    subject = stored(inner, Store(options.store), precision=options.precision)
-    if options.fill:
-        for kind in (items.images, items.need_texts()):
-            subject.embed(kind)
-        print(f"filled the store in {time.perf_counter() - begin:.1f} s")
-        return
-    before = megabytes()
-    vectors = 4 * options.width * (options.images + options.captions) / 1e6
-    marks = {"start": time.perf_counter()}
-    cpu = time.process_time()
-
-    def watch(label: str, done: int, total: int) -> None:
-        marks.setdefault(f"first {label}", time.perf_counter())
-        marks[f"last {label}"] = time.perf_counter()
-
-    audit = AUDITS.get("prevalence")
-    settings = audit.configure({})
-    observations = audit.observe(subject, items, settings, watch)
-    observed, peak, busy = time.perf_counter(), megabytes(), time.process_time() - cpu
-    audit.measure(audit.view(observations, settings), settings)
-    measured = time.perf_counter()
-    print(
-        f"{options.images:,} images, {options.captions:,} captions, {options.width} wide, "
-        f"{options.precision}\n"
-        f"vectors              {vectors:8.0f} MB as float32\n"
-        f"before the audit     {before:8.0f} MB (interpreter, libraries, items)\n"
-        f"peak, observing      {peak:8.0f} MB, {peak - vectors:.0f} above the vectors\n"
-        f"peak, measuring too  {megabytes():8.0f} MB, {megabytes() - vectors:.0f} above the vectors\n"
-        f"look-up              {marks['first ranking'] - marks['start']:8.1f} s (with the first block)\n"
-        f"ranking              {marks['last ranking'] - marks['first ranking']:8.1f} s\n"
-        f"observing in all     {observed - marks['start']:8.1f} s, {busy:.1f} s of processor time\n"
-        f"measuring            {measured - observed:8.1f} s"
-    )
-
-
-def main() -> None:
-    """Fill a store in one process, measure in another."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--images", type=int, default=3600)
-    parser.add_argument("--captions", type=int, default=261_000)
-    parser.add_argument("--width", type=int, default=768)
-    parser.add_argument("--precision", choices=("float32", "float16"), default="float32")
-    parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--fill", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.store:
-        measure(options)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        for more in (["--fill"], []):
-            subprocess.run([sys.executable, *sys.argv, "--store", folder, *more], check=True)
-
-
 if __name__ == "__main__":
-    main()
+    images, captions, width = map(int, sys.argv[2:5])
+    found = measured(sys.argv[1], images, captions, width, sys.argv[5])
+    if found is not None:
+        print(json.dumps(found))

@@ -1,16 +1,12 @@
 """Time and memory of `equiview build removal` beside decoding, and of each filling.
 
-    python bench/removal.py [--images 300] [--objects 7] [--side 640] [--model inpaint.onnx]
-
-Pictures are noise put through a blur, 640 x 480 by default, with objects of COCO's mean number per image.
-What an image costs is taken apart: decoding, the rules, captions, fillings, and all of it with a filling that
-costs nothing; as time of the processor. Whole builds are filled with zeros, with their highest memory at a
-tenth of the images and at all of them.
+Pictures are noise put through a blur, 640 x 480, with seven objects, COCO's mean number per image. What an
+image costs is taken apart: decoding, the rules, captions, fillings, and all of it with a filling that costs
+nothing. Whole builds are filled with zeros, with their highest memory at a tenth of the images and at all.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -19,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from PIL import Image, ImageFilter
@@ -50,22 +46,23 @@ print(time.process_time() - began, int(highest.split()[1]) / 1024)
 """
 
 
-def main() -> None:
-    """Print milliseconds per image of each part, then seconds and memory of whole builds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    for name, default in (("images", 300), ("objects", 7), ("side", 640)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--model", type=Path)
-    options = parser.parse_args()
+def costs(size: str) -> dict[str, Any]:
+    """Milliseconds of processor time per image of each part, then seconds and memory of whole builds."""
+    images, side = (10, 160) if size == "small" else (300, 640)
     with tempfile.TemporaryDirectory() as folder:
-        name = write(Path(folder) / "all", options.images, options.objects, options.side)
-        parts(name, Path(folder), options.model)
-        few = write(Path(folder) / "few", options.images // 10, options.objects, options.side)
-        for which, count in ((few, options.images // 10), (name, options.images)):
+        name = write(Path(folder) / "all", images, 7, side)
+        found = {
+            "work": f"{images} images of {side} x {side * 3 // 4}, seven objects",
+            "parts": parts(name, Path(folder)),
+        }
+        few = write(Path(folder) / "few", images // 10, 7, side)
+        builds = []
+        for which, count in ((few, images // 10), (name, images)):
             words = [sys.executable, "-c", WHOLE, which, f"{folder}/out-{count}"]
-            said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+            said = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
             seconds, memory = map(float, said.split())
-            print(f"{count:6,} images, all with pages   {seconds:7.2f} s  {memory:5.0f} MiB")
+            builds.append({"images": count, "processor": round(seconds, 2), "peak_mb": round(memory)})
+        return found | {"builds": builds}
 
 
 def write(place: Path, images: int, objects: int, side: int) -> str:
@@ -80,7 +77,7 @@ def write(place: Path, images: int, objects: int, side: int) -> str:
         noise.filter(ImageFilter.GaussianBlur(3)).save(place / f"val2014/{number}.jpg", quality=90)
         listed.append({"id": number, "file_name": f"{number}.jpg"})
         for category in rng.choice(len(NAMES), objects):
-            corner, size = rng.random(2) * 0.8, rng.random(2) * 0.4 + 0.02
+            corner, size = rng.random(2) * 0.55, rng.random(2) * 0.4 + 0.02
             box = [*(corner * (side, height)), *(size * (side, height))]
             boxes.append({"image_id": number, "category_id": int(category) + 1, "bbox": box, "area": 1.0})
         for _ in range(5):
@@ -94,12 +91,21 @@ def write(place: Path, images: int, objects: int, side: int) -> str:
     return f"coco:{place}"
 
 
-def parts(name: str, folder: Path, model: Path | None) -> None:
-    """Print what each part of an image costs, in milliseconds."""
+def parts(name: str, folder: Path) -> dict[str, float]:
+    """What each part of an image costs, in milliseconds."""
     items = load_benchmark(name)
     sources, words = Sources(items), coco_things()
     rows = range(len(items.images))
-    print(f"{len(rows):,} images\nmilliseconds per image")
+    found: dict[str, float] = {}
+
+    def report(what: str, do: Callable[[S], T], of: Sequence[S]) -> list[T]:
+        """Do something for each row and keep what one took; libraries are loaded before."""
+        do(of[0])
+        began = time.process_time()
+        results = [do(row) for row in of]
+        found[what] = round((time.process_time() - began) / len(of) * 1000, 3)
+        return results
+
     pictures = report("decoding", lambda row: np.asarray(items.images.pictures([row])[0]), list(rows))
     read = report("reading its rows", sources.__getitem__, list(rows))
     size = pictures[0].shape[1], pictures[0].shape[0]
@@ -107,8 +113,8 @@ def parts(name: str, folder: Path, model: Path | None) -> None:
     def ruled(row: int) -> list[Removal | Rejected]:
         return list(candidates(read[row].regions(*size)[0], *size))
 
-    found = report("rules", ruled, list(rows))
-    removals = {row: next((f for f in found[row] if isinstance(f, Removal)), None) for row in rows}
+    ruled_rows = report("rules", ruled, list(rows))
+    removals = {row: next((f for f in ruled_rows[row] if isinstance(f, Removal)), None) for row in rows}
     made = {row: removal for row, removal in removals.items() if removal}
 
     def captions(row: int) -> list[str | None]:
@@ -122,23 +128,8 @@ def parts(name: str, folder: Path, model: Path | None) -> None:
     for kind in KINDS:
         fill = filling(kind)
         report(fill.name, partial(filled, fill), list(made))
-    if model is not None:
-        fill = filling("inpaint", model)
-        report(fill.name, partial(filled, fill), list(made)[:5])
     nothing = Filling("nothing", lambda picture, mask: np.zeros_like(picture))
     remover = Remover(folder / "parts", RemovalSettings(), items.images, nothing, words)
     remover.remove(read[rows[-1]])  # loads what it needs
     report("all of it, decoding and writing included", remover.remove, read[:-1])
-
-
-def report(what: str, do: Callable[[S], T], rows: Sequence[S]) -> list[T]:
-    """Do something for each row, print what one took, and return the results; libraries are loaded before."""
-    do(rows[0])
-    began = time.process_time()
-    results = [do(row) for row in rows]
-    print(f"  {what:42} {(time.process_time() - began) / len(rows) * 1000:8.2f}")
-    return results
-
-
-if __name__ == "__main__":
-    main()
+    return found

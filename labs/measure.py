@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from concepts import FLAG_OF, concepts, families
 from corpus import COUNTRIES_OF, caption
 from equiview.data.languages import languages
-from equiview.metrics import dlbkl
+from equiview.metrics import divergences_at, dlbkl
 from equiview.search import top_k
 from equiview.stats import chance_floor, matched_floor, rank_weights
 
@@ -68,7 +68,13 @@ def matched_bias(texts: dict[str, Vectors], images: Vectors) -> tuple[dict[int, 
     ranked, language, concept = ranked_names(texts, images)
     n_languages = len(languages())
     [floor] = matched_floor(
-        [lambda lists: dlbkl(lists, n_languages)], ranked, concept, language, CUTOFFS, draws=20, seed=0
+        [lambda lists, cutoffs: divergences_at(lists, n_languages, cutoffs, discount="log2")],
+        ranked,
+        concept,
+        language,
+        CUTOFFS,
+        draws=20,
+        seed=0,
     )
     low = (languages()["tier"] == "low").to_numpy().astype(np.int64)[language]
     weights = rank_weights(ranked, len(language), CUTOFFS)

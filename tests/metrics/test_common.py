@@ -157,6 +157,13 @@ TABLE = {
     ),
     "lbkl": Case(partial(metrics.lbkl, n_groups=4), groups, "rows", -1e-8, EPS_LIMIT),
     "lbkl:prior": Case(partial(metrics.lbkl, n_groups=4, prior=SHARES), groups, "rows", -1e-8, EPS_LIMIT),
+    "divergences_at": Case(
+        lambda lists: metrics.divergences_at(lists, 4, [2])[0],
+        groups,
+        "rows",
+        -1e-8,
+        EPS_LIMIT,
+    ),
     "dlbkl": Case(partial(metrics.dlbkl, n_groups=4), groups, "rows", -1e-8, EPS_LIMIT),
     "dlbkl:pool": Case(
         partial(metrics.dlbkl, n_groups=4, prior="pool", pool_shares=SHARES), groups, "rows", -1e-8, EPS_LIMIT

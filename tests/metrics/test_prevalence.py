@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from equiview.errors import MetricInputError, UndefinedMetricError
-from equiview.metrics import dlbkl, group_exposure, lbkl, single_group_share
+from equiview.metrics import divergences_at, dlbkl, group_exposure, lbkl, single_group_share
 
 N_GROUPS = 4
 lists = arrays(
@@ -144,3 +144,19 @@ def test_a_group_that_nobody_expects_contributes_nothing() -> None:
 def test_bad_input_is_named(call, error, words) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize(("one", "discount"), [(lbkl, None), (dlbkl, "log2")])
+def test_divergences_at_cutoffs_are_to_the_bit_those_of_lists_cut(one, discount):
+    lists = np.random.default_rng(0).integers(5, size=(40, 23))
+    cutoffs = [1, 2, 9, 23]
+    together = divergences_at(lists, 5, cutoffs, discount=discount)
+    apart = np.array([one(lists[:, :k], 5) for k in cutoffs])
+    assert together.tobytes() == apart.tobytes()
+    assert divergences_at(lists.astype(np.uint8), 5, cutoffs, discount=discount).tobytes() == apart.tobytes()
+
+
+@pytest.mark.parametrize("cutoffs", [[], [0], [2, 1], [1, 1], [4]])
+def test_cutoffs_that_no_list_has_are_refused(cutoffs):
+    with pytest.raises(MetricInputError, match="cutoff"):
+        divergences_at([[0, 1, 1]], 2, cutoffs)

@@ -24,7 +24,7 @@ from equiview.metrics.parity import (
     group_rate_gaps,
     recall_in_pool,
 )
-from equiview.metrics.prevalence import dlbkl, group_exposure, lbkl, single_group_share
+from equiview.metrics.prevalence import divergences_at, dlbkl, group_exposure, lbkl, single_group_share
 from equiview.metrics.ranking import accuracy_at_k, average_precision_at_k, ndcg_at_k, odmap_at_k
 from equiview.metrics.silhouette import silhouette_samples
 from equiview.metrics.skew import demographic_divergence, max_skew, ndkl, skew
@@ -39,6 +39,7 @@ __all__ = [
     "demographic_divergence",
     "directional_amplification",
     "directions",
+    "divergences_at",
     "dlbkl",
     "fairness_ratio",
     "gap_bound",

@@ -12,7 +12,7 @@ The divergences are not 0 for a fair retriever, since k draws cannot match P exa
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -81,26 +81,59 @@ def group_exposure(
     >>> group_exposure([[0, 2]], n_groups=3, discount="log2").round(4).tolist()
     [[0.6131, 0.0, 0.3869]]
     """
-    if discount is not None:
-        one_of(discount, "discount", ("log2",))
     table = as_groups(groups, n_groups)
-    n_queries, k = table.shape
-    cells = (table + np.arange(n_queries)[:, None] * n_groups).ravel()
-    size = n_queries * n_groups
-    if discount is None:
-        held = np.bincount(cells, minlength=size) / k
-    else:
-        weights, total = _rank_weights(n_queries, k)
-        held = np.bincount(cells, weights=weights, minlength=size) / total
-    exposure: NDArray[np.float64] = held.reshape(n_queries, n_groups)
+    (exposure,) = _exposures(table, n_groups, (table.shape[1],), discount)
     return exposure
 
 
-@lru_cache(maxsize=8)
-def _rank_weights(n_queries: int, k: int) -> tuple[NDArray[np.float64], float]:
-    """What each rank of `n_queries` lists counts, list by list, and the sum of one list."""
-    weights = 1 / np.log2(np.arange(2, k + 2))
-    return np.tile(weights, n_queries), float(weights.sum())
+def divergences_at(
+    groups: ArrayLike,
+    n_groups: int,
+    cutoffs: Sequence[int],
+    *,
+    discount: Literal["log2"] | None = None,
+    prior: Prior = "uniform",
+    pool_shares: Pool = None,
+    eps: float = 1e-9,
+) -> NDArray[np.float64]:
+    """`lbkl`, or with "log2" `dlbkl`, of the first k ranks for each k of `cutoffs`, ascending.
+
+    `groups` is `(n_queries, depth)`; returns `(n_cutoffs, n_queries)`, the same numbers as one call a cutoff,
+    but every rank is looked at once. Arguments and errors are otherwise those of `lbkl`.
+
+    >>> divergences_at([[0, 0, 0, 0, 1]], 2, [1, 5]).round(4).tolist()
+    [[9.6685], [0.2231]]
+    """
+    table = as_groups(groups, n_groups)
+    if not len(cutoffs) or list(cutoffs) != sorted(set(cutoffs)) or not 1 <= cutoffs[0] <= cutoffs[-1]:
+        raise MetricInputError(f"cutoffs must be whole numbers from 1, ascending; got {list(cutoffs)}")
+    if cutoffs[-1] > table.shape[1]:
+        raise MetricInputError(f"groups reach rank {table.shape[1]} only; cutoff {cutoffs[-1]} lies beyond")
+    fair = _prior_shares(prior, pool_shares, n_groups)
+    exposures = _exposures(table, n_groups, cutoffs, discount)
+    return np.array([_divergence(exposure, fair, eps) for exposure in exposures])
+
+
+def _exposures(
+    table: NDArray[np.int64], n_groups: int, cutoffs: Sequence[int], discount: Literal["log2"] | None
+) -> Iterator[NDArray[np.float64]]:
+    """The exposure `(n_queries, n_groups)` of the first k ranks for each k of `cutoffs`, ascending."""
+    if discount is not None:
+        one_of(discount, "discount", ("log2",))
+    n_queries = len(table)
+    firsts = np.arange(n_queries)[:, None] * n_groups
+    held, start = np.zeros(n_queries * n_groups), 0
+    for k in cutoffs:
+        cells = (table[:, start:k] + firsts).ravel()
+        if discount is None:
+            held += np.bincount(cells, minlength=len(held))
+            total = float(k)
+        else:
+            weights = 1 / np.log2(np.arange(2, k + 2))
+            np.add.at(held, cells, np.tile(weights[start:], n_queries))  # rank by rank, however it is cut
+            total = float(weights.sum())
+        yield (held / total).reshape(n_queries, n_groups)
+        start = k
 
 
 def single_group_share(groups: ArrayLike) -> NDArray[np.float64]:

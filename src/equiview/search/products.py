@@ -4,12 +4,16 @@ A BLAS library adds up the products of a pair in an order that depends on where 
 with many kernels, columns at the edge of a panel go another way than those inside. The last bit then differs
 between identical vectors, and ties are broken by chance. Two remedies, the first where it works:
 
-- Blocks of two shapes, a large and a small one. Which of their columns are alike is tried out with vectors
-  repeated over whole blocks; only those columns are used (95% and more of the large block with OpenBLAS, all
-  with its AVX-512 kernels). What falls on the others, and what is left at the end, is computed once more in
-  places that are alike.
+- Blocks of few shapes. Which of their columns are alike is tried out with vectors repeated over whole blocks;
+  only those columns are used (95% and more of the large block with OpenBLAS, all with its AVX-512 kernels).
+  What falls on the others, and what is left at the end, is computed once more in places that are alike.
 - Exact sums in float64. Each vector is rounded to multiples of 2**-26 of the power of two above its length,
   so that every partial sum is a multiple of 2**-52 of the two powers, and below them: no order rounds.
+
+A tile is a part of the columns times a block of the rows, held column by column: what follows goes through it
+along the rows, which is how NumPy is fast. It is computed in that order where that gives the same numbers in
+all places, as with AVX-512 kernels, and else turned afterwards. Each is the work of one thread
+(`equiview.search.workers`).
 """
 
 from __future__ import annotations
@@ -22,17 +26,25 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from equiview.search.workers import at_once, one_thread_each
+
 Floats: TypeAlias = NDArray[np.float32]
 Rows: TypeAlias = NDArray[np.floating[Any]]
 Places: TypeAlias = NDArray[np.int64]
 
 HEIGHTS = (96, 64)
 """Rows of a block; the first at which columns are alike is used."""
+TALL = 1024
+"""Most rows of a block in a search: a library packs the columns anew for each block."""
+UNIT = 48
+"""Heights are multiples of it, and so of the 12 and 16 rows that kernels take at a time."""
 LARGE, SMALL = 4096, 256
 ENOUGH = 0.6
 """The least share of columns that must be alike, or sums are made exact."""
 NARROW = 64
 """Narrower vectors are added up exactly: it costs little, and trials would seldom tell places apart."""
+SHARES = 4
+"""Into how many parts work is cut for each thread, at the least where it can be."""
 TRIALS = 12
 BITS = 26
 
@@ -45,6 +57,20 @@ class Tile:
     length: int
     places: Places
 
+    @property
+    def whole(self) -> bool:
+        """Whether all columns are alike."""
+        return len(self.places) == self.length
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Columns laid out for one product: those at `at` of `values` are columns `to` of the part."""
+
+    values: Rows
+    to: slice | Places
+    at: slice | Places
+
 
 def products(rows: Rows, columns: Rows, out: Floats | None = None) -> Floats:
     """Dot product of each of `rows` `(n, width)` with each of `columns` `(m, width)`: `(n, m)` float32.
@@ -56,77 +82,139 @@ def products(rows: Rows, columns: Rows, out: Floats | None = None) -> Floats:
     [[11.0, 2.0]]
     """
     scores = np.empty((len(rows), len(columns)), dtype=np.float32) if out is None else out
-    found = tiles(rows.shape[1])
-    if found is None:
-        _exact(rows, columns, scores)
-        return scores
-    large, small = found
-    # Copied even where nothing is padded: NumPy computes the product of a matrix with itself in another way.
-    starts = range(0, len(rows), large.height)
-    blocks = [(start, _padded(rows[start : start + large.height], large.height)) for start in starts]
-    whole = len(columns) - len(columns) % large.length
-    for first in range(0, whole, large.length):
-        part = np.ascontiguousarray(columns[first : first + large.length], dtype=np.float32)
-        for start, block in blocks:
-            to = scores[start : start + large.height, first : first + large.length]
-            to[:] = np.matmul(block, part.T)[: len(to)]
-    for at, tile in _shares(_left_over(len(columns), large), large, small):
-        part = np.zeros((tile.length, columns.shape[1]), dtype=np.float32)
-        part[tile.places[: len(at)]] = columns[at]
-        for start, block in blocks:
-            found_there = np.matmul(block, part.T)[: len(rows) - start, tile.places[: len(at)]]
-            scores[start : start + large.height, at] = found_there
+    height = height_of(rows.shape[1], 1)
+    starts = range(0, len(rows), height)
+    firsts = range(0, len(columns), LARGE)
+
+    def work(mine: Iterator[tuple[int, range]]) -> None:
+        for first, some in mine:
+            to = scores[:, first : first + LARGE]
+            for piece in pieces(columns[first : first + LARGE]):
+                for start in some:
+                    there = to[start : start + height]
+                    there[:, piece.to] = np.matmul(blocks[start], piece.values.T)[: len(there), piece.at]
+
+    with one_thread_each() as threads:
+        blocks = {start: ready_block(rows[start : start + height], height) for start in starts}
+        # Of few columns, the rows are shared out.
+        step = max(1, len(starts) * len(firsts) // (SHARES * threads))
+        parts = [(first, starts[at : at + step]) for first in firsts for at in range(0, len(starts), step)]
+        at_once(work, parts, min(threads, len(parts)))
     return scores
+
+
+def height_of(width: int, n_rows: int) -> int:
+    """How many rows the blocks have into which `n_rows` are cut: no more than needed, where that works."""
+    found = tiles(width)
+    least = HEIGHTS[0] if found is None else found[0].height
+    blocks = max(1, -(-n_rows // TALL))
+    height = -(-n_rows // (UNIT * blocks)) * UNIT
+    return height if height > least and (found is None or _works(width, height)) else least
+
+
+def ready_block(part: Rows, height: int) -> Rows:
+    """A new block of `height` rows for `tile` and `pieces`, those beyond `part` zero.
+
+    Copied even where nothing is added: NumPy computes the product of a matrix with itself in another way.
+    """
+    found = tiles(part.shape[1])
+    block: Rows = np.zeros((height, part.shape[1]), dtype=np.float32 if found else np.float64)
+    block[: len(part)] = part
+    return block if found else _rounded(block)
+
+
+def pieces(part: Rows) -> list[Piece]:
+    """Columns `(m, width)`, at most `LARGE`, laid out so that each is in a place that is alike."""
+    found, count = tiles(part.shape[1]), len(part)
+    if found is None:
+        return [Piece(_rounded(part), slice(0, count), slice(0, count))]
+    large, small = found
+    laid, left = [], np.arange(count)
+    if (
+        -(-count // len(small.places)) * small.length > large.length * 7 // 8
+    ):  # fewer are cheaper in small ones
+        values = np.ascontiguousarray(part, dtype=np.float32)
+        good = large.places[large.places < count]
+        if count < large.length:
+            values = ready_block(part, large.length)
+        where = slice(0, count) if large.whole else good
+        laid, left = [Piece(values, where, where)], np.setdiff1d(left, good)
+    for start in range(0, len(left), len(small.places)):
+        to = left[start : start + len(small.places)]
+        at = small.places[: len(to)]
+        values = np.zeros((small.length, part.shape[1]), dtype=np.float32)
+        values[at] = part[to]
+        if small.whole and large.whole:
+            laid.append(Piece(values, slice(int(to[0]), int(to[0]) + len(to)), slice(0, len(to))))
+        else:
+            laid.append(Piece(values, to, at))
+    return laid
+
+
+def tile(laid: list[Piece], block: Rows, out: Floats) -> None:
+    """Write the products of a part and a block of rows to `out` `(LARGE, height)`, column by column."""
+    direct = block.dtype == out.dtype and _by_columns(block.shape[1], len(block))
+    for piece in laid:
+        if direct and isinstance(piece.to, slice):
+            start = piece.to.start  # what is beyond the columns is written over, or beyond the part
+            np.matmul(piece.values, block.T, out=out[start : start + len(piece.values)])
+        else:
+            out[piece.to] = np.matmul(block, piece.values.T).T[piece.at]
 
 
 @lru_cache(maxsize=64)
 def tiles(width: int) -> tuple[Tile, Tile] | None:
     """A large and a small block in which vectors of `width` have one product everywhere; None: no such."""
     for height in HEIGHTS if width >= NARROW else ():
-        alike = [np.ones(length, dtype=bool) for length in (LARGE, SMALL)]
-        rng = np.random.default_rng(0)
-        for _ in range(TRIALS):
-            row, column = rng.normal(size=(2, width)).astype(np.float32)
-            left, right = np.tile(row, (height, 1)), np.tile(column, (LARGE, 1))
-            blocks = [np.matmul(left, right[: len(places)].T) for places in alike]
-            usual = np.median(blocks[0])
-            for which, block in enumerate(blocks):
-                alike[which] &= (block == usual).all(axis=0)
-        if all(places.mean() >= ENOUGH for places in alike):
-            large, small = (Tile(height, len(places), np.flatnonzero(places)) for places in alike)
+        large, small = (Tile(height, len(places), np.flatnonzero(places)) for places in _tried(width, height))
+        if min(len(large.places) / LARGE, len(small.places) / SMALL) >= ENOUGH:
             return large, small
     return None
 
 
-def _left_over(count: int, large: Tile) -> Places:
-    """Columns of `count` that whole large blocks do not give: those at bad places, and the rest."""
-    blocks = count // large.length
-    bad = np.setdiff1d(np.arange(large.length), large.places)
-    inside = (np.arange(blocks)[:, None] * large.length + bad).ravel()
-    return np.concatenate([inside, np.arange(blocks * large.length, count)])
+@lru_cache(maxsize=64)
+def _works(width: int, height: int) -> bool:
+    """Whether blocks of `height` give the products that those of `tiles` give, in the same places."""
+    found = tiles(width)
+    assert found is not None
+    alike = _tried(width, height, found[0].height)
+    return all(places[tile.places].all() for tile, places in zip(found, alike, strict=True))
 
 
-def _shares(left: Places, large: Tile, small: Tile) -> Iterator[tuple[Places, Tile]]:
-    """Columns that fit in the good places of one block, and that block: large ones, then small ones."""
-    start = 0
-    while start < len(left):
-        tile = large if len(left) - start >= len(large.places) else small
-        yield left[start : start + len(tile.places)], tile
-        start += len(tile.places)
+@lru_cache(maxsize=64)
+def _by_columns(width: int, height: int) -> bool:
+    """Whether columns times rows give what rows times columns give, in all places."""
+    found = tiles(width)
+    if found is None or not all(tile.whole for tile in found):
+        return False
+    return all(places.all() for places in _tried(width, height, found[0].height, by_columns=True))
 
 
-def _padded(part: Rows, size: int) -> Floats:
-    """A new block of `size` rows, those beyond `part` zero."""
-    block = np.zeros((size, part.shape[1]), dtype=np.float32)
-    block[: len(part)] = part
-    return block
+def _tried(
+    width: int, height: int, of_height: int | None = None, *, by_columns: bool = False
+) -> list[NDArray[np.bool_]]:
+    """Whether every row has its most usual product at each column of a large block, and of a small one.
 
-
-def _exact(rows: Rows, columns: Rows, scores: Floats) -> None:
-    left = _rounded(rows)
-    for first in range(0, len(columns), LARGE):
-        part = columns[first : first + LARGE]
-        scores[:, first : first + LARGE] = np.matmul(left, _rounded(part).T)
+    Some vectors take turns along the rows and along the columns, so that each place is tried with several.
+    The usual products are those of a block of `of_height` rows; `by_columns` tries the other operand first.
+    """
+    rows, columns = np.random.default_rng(0).normal(size=(2, TRIALS, width)).astype(np.float32)
+    turns = np.arange(LARGE) % TRIALS
+    found = []
+    with one_thread_each():
+        right = columns[turns]
+        base = np.matmul(rows[turns[: of_height or height]], right.T)
+        usual = np.array(
+            [[np.median(base[a::TRIALS, b::TRIALS]) for b in range(TRIALS)] for a in range(TRIALS)]
+        )
+        left = rows[turns[:height]]
+        for length in (LARGE, SMALL):
+            part, good = right[:length], np.ones(length, dtype=bool)
+            block = np.matmul(part, left.T).T if by_columns else np.matmul(left, part.T)
+            for a in range(TRIALS):
+                good &= (block[a::TRIALS] == usual[a, turns[:length]]).all(axis=0)
+            found.append(good)
+    return found
 
 
 def _rounded(part: Rows) -> NDArray[np.float64]:

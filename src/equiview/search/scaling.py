@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -15,6 +16,8 @@ from equiview.io.progress import Progress, silent
 SAFE = (1e-10, 1e10)
 """Sizes of the largest entry at which a sum of squares neither overflows nor loses what is small."""
 
+IN_CACHE = 2**17
+"""Numbers that are squared, added up and divided by the sum while they are in a cache."""
 V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
 
 
@@ -35,6 +38,50 @@ def comparable(encoder: Embeds, items: Items, progress: Progress = silent) -> Ve
     `(len(items), width)` float32, or `TokenVectors`, as `ready` gives them.
     """
     return ready(encoder.embed(items, progress), encoder.similarity)
+
+
+def comparable_parts(encoder: Embeds, items: Items, progress: Progress = silent) -> Gallery | TokenVectors:
+    """As `comparable`, for a gallery that is read in parts: each is scaled when it is, and none is kept."""
+    vectors = encoder.embed(items, progress)
+    if encoder.similarity == "cosine" and not isinstance(vectors, TokenVectors):
+        return Scaled(vectors)
+    return ready(vectors, encoder.similarity)
+
+
+class Gallery(Protocol):
+    """Vectors `(n, width)`, one an item, whose rows are read: an array in memory or on disk, or `Scaled`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many vectors, and how wide they are."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> NDArray[np.floating[Any]]: ...
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Vectors of which rows are scaled to length 1 whenever they are read; they are kept as they are.
+
+    >>> Scaled(np.array([[3.0, 4.0]], dtype=np.float32))[:1].round(6).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+
+    vectors: NDArray[np.floating[Any]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many vectors, and how wide they are."""
+        return self.vectors.shape
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __getitem__(self, rows: Any, /) -> NDArray[np.float32]:
+        taken = self.vectors[rows]
+        copied = taken.dtype == np.float32 and not np.may_share_memory(taken, self.vectors)
+        return _unit(taken, out=taken if copied else None)
 
 
 def ready(vectors: V, similarity: str) -> V:
@@ -68,23 +115,23 @@ def unit(vectors: V) -> V:
     return _unit(vectors)
 
 
-def _unit(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    scaled = np.empty(vectors.shape, dtype=np.float32)
-    for start, vectors_there in _pieces(vectors):
+def _unit(vectors: NDArray[np.floating[Any]], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    scaled = np.empty(vectors.shape, dtype=np.float32) if out is None else out
+    for start, vectors_there in _pieces(vectors, IN_CACHE):
         part = np.asarray(_near_one(vectors_there), dtype=np.float32)
         np.divide(part, np.linalg.norm(part, axis=1, keepdims=True), out=scaled[start : start + len(part)])
     return scaled
 
 
-def _pieces(vectors: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+def _pieces(vectors: NDArray[Any], numbers: int = 2 * CHUNK) -> Iterator[tuple[int, NDArray[Any]]]:
     """First row and rows, a part at a time: squares of the whole would take as much memory again."""
-    step = max(1, 2 * CHUNK // vectors.shape[1])
+    step = max(1, numbers // vectors.shape[1])
     return ((start, vectors[start : start + step]) for start in range(0, len(vectors), step))
 
 
 def _largest(vectors: NDArray[Any]) -> NDArray[Any]:
-    """The size of the largest entry of each row."""
-    return np.asarray(np.maximum(vectors.max(axis=1), -vectors.min(axis=1)))
+    """The size of the largest entry of each row, in float64: float16 cannot hold the bounds of `SAFE`."""
+    return np.asarray(np.maximum(vectors.max(axis=1), -vectors.min(axis=1)), dtype=np.float64)
 
 
 def _times_two_to(vectors: NDArray[Any], exponents: NDArray[np.int32] | np.int32) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Exact search by blocks: the best `k` of a gallery for each query, in memory that the gallery alone sets.
+"""Exact search: the best `k` of a gallery for each query, without ever holding all scores.
 
 Equal scores are in row order, so that a ranking does not depend on the sorting routine.
 """
@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from equiview.data.rankings import Rankings
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
+from equiview.search.kept import Kept, check_depth
 from equiview.search.maxsim import maxsim_blocks
 from equiview.search.products import products
+from equiview.search.scaling import Gallery
+from equiview.search.sweep import sweep
 
 BLOCK_BYTES = 96 * 2**20
+DEEP = 1024
+"""Deeper lists are cut from whole rows of scores: to keep the best so far would cost more than it saves."""
 Floats = NDArray[np.float32]
 
 
@@ -34,14 +39,19 @@ def score_blocks(
         return
     if isinstance(queries, TokenVectors) or isinstance(gallery, TokenVectors):
         raise InputError("queries and gallery must both have one vector an item, or both one a token")
+    check_widths(queries, gallery)
+    rows = max(1, block_bytes // (4 * len(gallery)))
+    for start in range(0, len(queries), rows):
+        yield start, products(queries[start : start + rows], gallery)
+
+
+def check_widths(queries: Gallery, gallery: Gallery) -> None:
+    """InputError for vectors of different widths."""
     if queries.shape[1] != gallery.shape[1]:
         raise InputError(
             f"queries are {queries.shape[1]} wide and the gallery {gallery.shape[1]}: "
             "they come from different encoders, or from towers that do not share a space"
         )
-    rows = max(1, block_bytes // (4 * len(gallery)))
-    for start in range(0, len(queries), rows):
-        yield start, products(queries[start : start + rows], gallery)
 
 
 def best(scores: Floats, k: int) -> Rankings:
@@ -51,8 +61,7 @@ def best(scores: Floats, k: int) -> Rankings:
     [[1, 2, 3]]
     """
     n_queries, n_gallery = scores.shape
-    if not 1 <= k <= n_gallery:
-        raise InputError(f"cannot rank the best {k} of {n_gallery} items; ask for 1 to {n_gallery}")
+    check_depth(k, n_gallery)
     # All columns at least as good as the k-th best: k of them, and more only where scores tie at the cut.
     threshold = np.partition(scores, n_gallery - k, axis=1)[:, n_gallery - k, None]
     rows, columns = np.nonzero(scores >= threshold)
@@ -67,10 +76,15 @@ def top_k(queries: Vectors, gallery: Vectors, k: int, *, block_bytes: int = BLOC
     """The best `k` gallery rows for each query by dot product or MaxSim; give `unit` vectors for cosine.
 
     `queries` is `(n_queries, width)`, `gallery` `(n_gallery, width)`, or both are `TokenVectors`; memory does
-    not grow with the product.
+    not grow with the product. A gallery of one vector an item may be mapped from disk, and of float16.
     """
-    parts = [best(scores, k) for _, scores in score_blocks(queries, gallery, block_bytes)]
-    return Rankings(np.concatenate([p.items for p in parts]), np.concatenate([p.scores for p in parts]))
+    if k > DEEP or isinstance(queries, TokenVectors) or isinstance(gallery, TokenVectors):
+        parts = [best(scores, k) for _, scores in score_blocks(queries, gallery, block_bytes)]
+        return Rankings(np.concatenate([p.items for p in parts]), np.concatenate([p.scores for p in parts]))
+    check_widths(queries, gallery)
+    kept = Kept(len(queries), len(gallery), k)
+    sweep(queries, gallery, kept.taker, kept.add)
+    return kept.rankings()
 
 
 def ranks_within(scores: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -11,7 +11,9 @@ ours, and no paper that we follow has it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +25,7 @@ ROUNDING = 1e-9
 """Statistics closer than this share of the largest are alike, however their sums are rounded."""
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Groups = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def rank_weights(ranked: ArrayLike, n_items: int, cutoffs: Sequence[int]) -> Flo
 
 
 def matched_floor(
-    metrics: Sequence[Callable[[Integers], Floats]],
+    metrics: Sequence[Callable[..., Floats]],
     ranked: ArrayLike,
     clusters: ArrayLike,
     groups: ArrayLike,
@@ -74,33 +77,45 @@ def matched_floor(
 ) -> list[MatchedFloor]:
     """Each metric's mean over matched permutations, `draws` of them, at each cutoff; one floor a metric.
 
-    A metric takes `(n_queries, k)` groups by rank and returns `(n_queries,)`. `ranked` is `(n_queries,
-    depth)` item numbers; `clusters`, `(n_items,)`, names the items among which labels are exchanged, and -1
-    an item that keeps its own; `groups` is `(n_items,)` from 0. p is the share of permutations whose mean
-    lies at least as far from the floor as that of the lists, they included.
+    A metric takes `(n_queries, depth)` groups by rank and `cutoffs`, ascending, and returns `(n_cutoffs,
+    n_queries)`: each cutoff's of the ranks up to it (`equiview.metrics.divergences_at`). `ranked` is
+    `(n_queries, depth)` item numbers; `clusters`, `(n_items,)`, names the items among which labels are
+    exchanged, and -1 an item that keeps its own; `groups` is `(n_items,)` from 0. p is the share of
+    permutations whose mean lies at least as far from the floor as that of the lists, they included.
 
     Raises StatsInputError for arrays that do not fit.
 
     >>> import numpy as np
-    >>> first = lambda groups: (groups[:, 0] == 1).astype(float)
+    >>> first = lambda groups, cutoffs: (groups[:, :1] == 1).T.astype(float)
     >>> [floor] = matched_floor([first], [[0, 1], [2, 3]], [0, 0, 1, 1], [1, 0, 1, 0], [1], seed=0)
     >>> bool(abs(floor.value[0] - 0.5) < 0.1)
     True
     """
-    lists = np.asarray(ranked, dtype=np.int64)
+    lists = np.asarray(ranked, dtype=np.int32)
+    ascending = sorted(set(cutoffs))
+    places = [ascending.index(k) for k in cutoffs]
     draws = whole_number(draws, "draws", 2)
     labels = np.asarray(groups, dtype=np.int64)
     members = _clusters(clusters, labels)
     rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
 
-    def means(of: Integers) -> Floats:
-        drawn = of[lists]
-        return np.array([[metric(drawn[:, :k]).mean() for k in cutoffs] for metric in metrics])
+    # Of few groups, labels are of one byte: those of all items then fit in a cache, and exchange faster.
+    labels = labels.astype(np.min_scalar_type(int(labels.max(initial=0))))
+
+    def means(of: Groups) -> Floats:
+        drawn = of[lists[:, : ascending[-1]]]
+        by_query = [metric(drawn, cutoffs=ascending) for metric in metrics]
+        return np.array([[values[place].mean() for place in places] for values in by_query])
 
     observed = means(labels)
     permuted = np.empty((draws, *observed.shape))
-    for draw in range(draws):
-        permuted[draw] = means(_relabelled(labels, members, rng))
+    with ThreadPoolExecutor(1) as aside:  # labels are exchanged while the last ones are measured
+        coming = aside.submit(_relabelled, labels, members, rng)
+        for draw in range(draws):
+            drawn = coming.result()
+            if draw < draws - 1:
+                coming = aside.submit(_relabelled, labels, members, rng)
+            permuted[draw] = means(drawn)
     floor, sd = permuted.mean(axis=0), permuted.std(axis=0, ddof=1)
     far = np.abs(observed - floor) * (1 - ROUNDING)
     p = (1 + (np.abs(permuted - floor) >= far).sum(axis=0)) / (1 + draws)
@@ -120,7 +135,7 @@ def _clusters(clusters: ArrayLike, groups: Integers) -> list[Integers]:
     return [order[first[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes) if size > 1]
 
 
-def _relabelled(labels: Integers, members: list[Integers], rng: np.random.Generator) -> Integers:
+def _relabelled(labels: Groups, members: list[Integers], rng: np.random.Generator) -> Groups:
     """The labels after one permutation within each cluster."""
     permuted = labels.copy()
     for rows in members:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,13 @@ from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.languages import TIERS
 from equiview.data.observations import Observations
 from equiview.errors import InputError
-from equiview.metrics import dlbkl, lbkl, single_group_share
+from equiview.metrics import divergences_at, single_group_share
 from equiview.stats import MatchedExposure, matched_exposure
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-GroupMetric = Callable[[Integers], Floats]
+GroupMetric = Callable[..., Floats]
+"""Takes groups by rank `(n_queries, depth)` and cutoffs; returns `(n_cutoffs, n_queries)`."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Lists(View[PrevalenceSettings]):
         self.pool_size = len(items)
         self.codes = sorted(items["language"].unique())
         self.language = Grouping.of(items["language"], self.codes)
-        self.tier_of: dict[str, str | None] = dict(zip(items["language"], items["tier"], strict=True))
+        tiers = items.group_by("language", maintain_order=True).agg(pl.col("tier").last())
+        self.tier_of: dict[str, str | None] = dict(tiers.iter_rows())
         self.tier = _tiers(items)
         own = settings.key == "group"
         self.group = Grouping.of(items["group"], sorted(items["group"].unique())) if own else None
@@ -120,7 +122,7 @@ class Lists(View[PrevalenceSettings]):
         return {key: entry for key, entry in exposed.items() if len(entry[0].names) > 1}
 
     def divergences(self, grouping: str) -> dict[str, GroupMetric]:
-        """The metrics of group lists, by name, ready to be called with lists alone."""
+        """The metrics of group lists, by name, ready to be called with lists and cutoffs."""
         counts = tuple(self.groupings[grouping].counts.tolist())
         return divergences_of(grouping, counts, self.settings.prior, self.settings.eps)
 
@@ -131,17 +133,21 @@ def divergences_of(grouping: str, counts: tuple[int, ...], prior: str, eps: floa
     shares = {"pool_shares": pool / pool.sum()} if prior == "pool" else {}
     options: dict[str, Any] = {"prior": prior, "eps": eps, **shares}
     functions: dict[str, GroupMetric] = {
-        "LBKL": lambda lists: lbkl(lists, len(pool), **options),
-        "DLBKL": lambda lists: dlbkl(lists, len(pool), **options),
+        "LBKL": partial(divergences_at, n_groups=len(pool), **options),
+        "DLBKL": partial(divergences_at, n_groups=len(pool), discount="log2", **options),
     }
-    return functions | ({"single-group share": single_group_share} if grouping == "tier" else {})
+    return functions | ({"single-group share": _single_group_shares} if grouping == "tier" else {})
+
+
+def _single_group_shares(lists: Integers, cutoffs: Sequence[int]) -> Floats:
+    return np.array([single_group_share(lists[:, :k]) for k in cutoffs])
 
 
 def _tiers(items: pl.DataFrame) -> Grouping | None:
     """The tiers that the pool has; None where that of some language is not known."""
     if items["tier"].null_count():
         return None
-    present = set(items["tier"])
+    present = set(items["tier"].unique())
     return Grouping.of(items["tier"], [tier for tier in TIERS if tier in present])
 
 

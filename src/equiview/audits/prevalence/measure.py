@@ -122,8 +122,8 @@ def _columns(lists: Lists) -> Iterator[ValueColumn]:
     for grouping, groups in lists.groupings.items():
         ranked = groups.of_item[lists.ranked]
         for metric, function in lists.divergences(grouping).items():
-            for k in lists.cutoffs:
-                yield column(metric, function(ranked[:, :k]), k=k, grouping=grouping)
+            for k, found in zip(lists.cutoffs, function(ranked, cutoffs=lists.cutoffs), strict=True):
+                yield column(metric, found, k=k, grouping=grouping)
     for k in RECALL_CUTOFFS:
         if k <= lists.depth:
             yield column("Accuracy", accuracy_at_k(lists.relevant, k), k=k)
@@ -171,7 +171,11 @@ def _divergence_floors(
     draws = CHANCE_DRAWS.get(grouping, CHANCE_DRAWS["language"])
     blind = blind_rankings(counts, cutoffs[-1], draws=draws, seed=seed)
     functions = divergences_of(grouping, counts, prior, eps)
-    return {(name, k): float(of(blind[:, :k]).mean()) for name, of in functions.items() for k in cutoffs}
+    return {
+        (name, k): float(found.mean())
+        for name, of in functions.items()
+        for k, found in zip(cutoffs, of(blind, cutoffs=cutoffs), strict=True)
+    }
 
 
 class _Floors:

@@ -18,7 +18,7 @@ from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
-from equiview.search import best, comparable, ranks_within, score_blocks, top_k_among
+from equiview.search import Chosen, comparable, comparable_parts, lists_and_ranks, top_k_among
 from equiview.subjects import Encoder, ResultLists
 
 Rows = NDArray[np.int64]
@@ -90,43 +90,43 @@ def _of_encoder(
     order = blind_order(benchmark.need_texts().ids)
     texts = benchmark.need_texts().take(order)
     relevance = _reordered(benchmark.need_relevance(), order)
-    image_vectors = comparable(subject, benchmark.images, progress)
-    text_vectors = comparable(subject, texts, progress)
-
-    depth = min(settings.depth, len(texts))
     image_ids, text_ids = benchmark.images.ids, texts.ids
     if settings.candidates:
+        image_vectors = comparable(subject, benchmark.images, progress)
+        text_vectors = comparable(subject, texts, progress)
         few = min(settings.candidates, len(texts))
-        lists = top_k_among(image_vectors, text_vectors, depth, few)
+        lists = top_k_among(image_vectors, text_vectors, min(settings.depth, len(texts)), few)
         progress("ranking", len(image_vectors), len(image_vectors))
-        rankings = lists.table(image_ids, text_ids).with_columns(_marked(relevance, lists))
-        return _observed(benchmark, image_ids, texts, settings, rankings, _unranked(benchmark))
-    languages = texts.table["language"]
-    columns_of = {code: languages.eq(code).arg_true().to_numpy() for code in languages.unique().sort()}
-    ranked, targets = [], []
-    for start, scores in score_blocks(image_vectors, text_vectors):
-        stop = start + len(scores)
-        ranked.append(best(scores, depth))
-        for columns in columns_of.values():
-            targets.append(_language_ranks(scores, start, stop, columns, relevance))
-        progress("ranking", stop, len(image_vectors))
-
-    lists = Rankings(*(np.concatenate([getattr(part, of) for part in ranked]) for of in ("items", "scores")))
-    target_rows, target_items, target_ranks = (np.concatenate(parts) for parts in zip(*targets, strict=True))
-    in_order = np.lexsort((target_items, target_rows))
-    language_ranks = pl.DataFrame(
-        {
-            "query_id": image_ids[target_rows[in_order]],
-            "item_id": text_ids[target_items[in_order]],
-            "language_rank": target_ranks[in_order].astype(np.int32),
-        }
-    )
-    rankings = lists.table(image_ids, text_ids).with_columns(_marked(relevance, lists))
-    return _observed(benchmark, image_ids, texts, settings, rankings, language_ranks)
+        targets = _unranked(benchmark)
+    else:
+        lists, ranks = _ranked(subject, benchmark.images, texts, relevance, settings, progress)
+        targets = pl.DataFrame(
+            {
+                "query_id": image_ids[relevance.queries],
+                "item_id": text_ids[relevance.items],
+                "language_rank": ranks.astype(np.int32),
+            }
+        )
+    marks = pl.Series("relevant", relevance.mark(lists.items).ravel())
+    rankings = lists.table(image_ids, text_ids).with_columns(marks)
+    return _observed(benchmark, image_ids, texts, settings, rankings, targets)
 
 
-def _marked(relevance: Relevance, lists: Rankings) -> pl.Series:
-    return pl.Series("relevant", relevance.mark(lists.items).ravel())
+def _ranked(
+    subject: Encoder,
+    images: Items,
+    texts: Items,
+    relevance: Relevance,
+    settings: PrevalenceSettings,
+    progress: Progress,
+) -> tuple[Rankings, Rows]:
+    """The lists, and the rank of each image's captions; vectors are let go before anything else is read."""
+    queries = comparable(subject, images, progress)
+    gallery = comparable_parts(subject, texts, progress)
+    languages = texts.table["language"].rank("dense").to_numpy() - 1
+    chosen = Chosen(relevance.queries, relevance.items)
+    depth = min(settings.depth, len(texts))
+    return lists_and_ranks(queries, gallery, depth, chosen, languages.astype(np.int16), progress)
 
 
 def _unranked(benchmark: Benchmark) -> pl.DataFrame:
@@ -176,18 +176,6 @@ def _reordered(relevance: Relevance, order: Rows) -> Relevance:
     return Relevance.from_pairs(
         relevance.queries, place[relevance.items], n_queries=relevance.n_queries, n_items=relevance.n_items
     )
-
-
-def _language_ranks(
-    scores: NDArray[np.float32], start: int, stop: int, columns: Rows, relevance: Relevance
-) -> tuple[Rows, Rows, Rows]:
-    """(query, item, rank) of the relevant items of one language for queries `start` to `stop`."""
-    here = slice(*np.searchsorted(relevance.queries, (start, stop)))
-    queries, items = relevance.queries[here], relevance.items[here]
-    at = np.minimum(np.searchsorted(columns, items), len(columns) - 1)
-    of_language = columns[at] == items
-    queries, items, at = queries[of_language], items[of_language], at[of_language]
-    return queries, items, ranks_within(scores[:, columns], queries - start, at)
 
 
 def _queries(benchmark: Benchmark, asked: pl.Series) -> pl.DataFrame:

@@ -1,0 +1,176 @@
+"""Search: the exact best of a gallery, MaxSim, and how their cost grows."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bench.contest import OURS, Contest, Way, as_it_is, cost_of, largest_difference
+from equiview.data.vectors import TokenVectors
+from equiview.search import Chosen, lists_and_ranks, score_blocks, top_k
+
+Array = np.ndarray[Any, Any]
+SHAPES = {"small": (64, 9000, 96), "medium": (1800, 65_000, 768), "full": (3600, 260_000, 768)}
+K = 100
+BLOCK = 256
+"""Queries that the peers score at a time, so that scores fit in memory."""
+
+
+def vectors(count: int, width: int, seed: int = 0) -> Array:
+    """Random vectors of length 1."""
+    drawn = np.random.default_rng(seed).standard_normal((count, width), dtype=np.float32)
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    return drawn
+
+
+def exact(size: str) -> Contest:
+    """The best 100 of a gallery for each query."""
+    n_queries, n_gallery, width = SHAPES[size]
+    queries, gallery = vectors(n_queries, width), vectors(n_gallery, width, 1)
+    scratch = np.ones((n_queries, 16_384), dtype=np.float32)
+
+    def product() -> None:
+        for start in range(0, n_gallery, 16_384):
+            part = gallery[start : start + 16_384]
+            np.matmul(queries, part.T, out=scratch[:, : len(part)])
+
+    def plain() -> Array:
+        found = []
+        for start in range(0, n_queries, BLOCK):
+            scores = queries[start : start + BLOCK] @ gallery.T
+            best = np.argpartition(scores, -K, axis=1)[:, -K:]
+            kept = np.take_along_axis(scores, best, axis=1)
+            found.append(-np.sort(-kept, axis=1))
+        return np.concatenate(found)
+
+    ways = [
+        Way("sgemm of the shape", product),
+        Way(OURS, lambda: top_k(queries, gallery, K).scores, as_it_is),
+        Way("NumPy, product and argpartition", plain, as_it_is),
+    ]
+    missing = []
+    if importlib.util.find_spec("faiss"):
+        faiss = importlib.import_module("faiss")
+        index = faiss.IndexFlatIP(width)
+        index.add(gallery)
+        ways.append(Way("faiss, IndexFlatIP", lambda: index.search(queries, K)[0], as_it_is))
+    else:
+        missing.append("faiss")
+    if importlib.util.find_spec("torch"):
+        torch = importlib.import_module("torch")
+        asked, offered = torch.from_numpy(queries), torch.from_numpy(gallery)
+
+        def of_torch() -> Array:
+            parts = [
+                torch.topk(asked[start : start + BLOCK] @ offered.T, K).values
+                for start in range(0, n_queries, BLOCK)
+            ]
+            return np.asarray(torch.cat(parts).numpy())
+
+        ways.append(Way("torch, product and topk", of_torch, as_it_is))
+    else:
+        missing.append("torch")
+    work = f"exact best {K}, {n_queries:,} x {n_gallery:,} x {width}"
+    return Contest(work, ways, largest_difference, 1e-5, "largest difference of a score at its rank", missing)
+
+
+def ranked(size: str) -> Contest:
+    """Lists and ranks within 36 languages in one pass, beside the lists alone."""
+    n_queries, n_gallery, width = SHAPES[size]
+    queries, gallery = vectors(n_queries, width), vectors(n_gallery, width, 1)
+    groups = np.random.default_rng(2).integers(36, size=n_gallery)
+    rows = np.sort(np.arange(n_gallery) % n_queries)
+    items = np.argsort(np.arange(n_gallery) % n_queries, kind="stable")
+    chosen = Chosen(rows, items)
+
+    def apart() -> Array:
+        """The ranks as anybody would count them: all scores, language by language."""
+        ranks = np.empty(n_gallery, dtype=np.int64)
+        columns_of = [np.flatnonzero(groups == group) for group in range(36)]
+        for start, scores in score_blocks(queries, gallery):
+            here = chosen.of(slice(start, start + len(scores)))
+            for row, item, place in zip(rows[here], items[here], range(here.start, here.stop), strict=True):
+                columns = columns_of[groups[item]]
+                of_language, own = scores[row - start, columns], scores[row - start, item]
+                ties = (of_language == own) & (columns < item)
+                ranks[place] = 1 + (of_language > own).sum() + ties.sum()
+        return ranks
+
+    ways = [
+        Way("the lists alone", lambda: top_k(queries, gallery, K)),
+        Way(OURS, lambda: lists_and_ranks(queries, gallery, K, chosen, groups)[1], as_it_is),
+        Way("ranks alone, counted one by one", apart, as_it_is),
+    ]
+    work = f"lists and {n_gallery:,} ranks within 36 languages, {n_queries:,} x {n_gallery:,} x {width}"
+    return Contest(work, ways, largest_difference, 0.0, "largest difference of a rank")
+
+
+def late(size: str) -> Contest:
+    """MaxSim of every query with every item; items have unlike numbers of tokens."""
+    n_queries, n_items, most, width = {"small": (4, 12, 40, 64), "medium": (32, 250, 700, 128)}.get(
+        size, (100, 1000, 700, 128)
+    )
+    rng = np.random.default_rng(0)
+    queries = TokenVectors.of([vectors(32, width, seed) for seed in range(n_queries)])
+    lengths = rng.integers(most // 2, most + 1, n_items)
+    gallery = TokenVectors.of([vectors(int(n), width, 1000 + row) for row, n in enumerate(lengths)])
+
+    def ours() -> Array:
+        return np.concatenate([scores for _, scores in score_blocks(queries, gallery)])
+
+    def plain() -> Array:
+        tokens = np.asarray(queries.values)
+        columns = []
+        for row in range(n_items):
+            near = tokens @ gallery[row].T
+            columns.append(np.add.reduceat(near.max(axis=1), queries.offsets[:-1]))
+        return np.stack(columns, axis=1)
+
+    ways = [Way("NumPy, item by item", plain, as_it_is), Way(OURS, ours, as_it_is)]
+    missing = []
+    if importlib.util.find_spec("sentence_transformers"):
+        torch = importlib.import_module("torch")
+        maxsim = importlib.import_module("sentence_transformers.util").maxsim
+        asked = [torch.from_numpy(np.array(queries[row])) for row in range(n_queries)]
+        offered = [torch.from_numpy(np.array(gallery[row])) for row in range(n_items)]
+
+        def theirs() -> Array:
+            with torch.inference_mode():
+                return np.asarray(maxsim(asked, offered).numpy())
+
+        ways.append(Way("sentence-transformers", theirs, as_it_is))
+    else:
+        missing.append("sentence-transformers")
+    work = f"MaxSim, {n_queries} x {n_items:,} of 32 x {most // 2} to {most} tokens, {width} wide"
+    return Contest(work, ways, largest_difference, 1e-3, "largest difference of a score", missing)
+
+
+def growth(size: str) -> list[dict[str, Any]]:
+    """Cost of the pass over a gallery by queries, gallery and languages, one of them changed at a time."""
+    n_queries, n_gallery, width = {"small": (32, 8192, 64), "medium": (512, 32_768, 384)}.get(
+        size, (1024, 65_536, 768)
+    )
+
+    def run(queries: int, gallery: int, languages: int) -> Callable[[], Any]:
+        asked, offered = vectors(queries, width), vectors(gallery, width, 1)
+        own = 2 * languages  # two captions in each language are ranked for each query
+        chosen = Chosen(np.repeat(np.arange(queries), own), np.arange(queries * own) % gallery)
+        groups = np.arange(gallery) % languages
+        return lambda: lists_and_ranks(asked, offered, K, chosen, groups)
+
+    found = []
+    steps = (1, 2, 4)
+    for what, values, arguments in (
+        ("queries", [n_queries * step for step in steps], lambda n: (n, n_gallery, 36)),
+        ("gallery", [n_gallery * step for step in steps], lambda n: (n_queries, n, 36)),
+        ("languages", [9 * step for step in steps], lambda n: (n_queries, n_gallery, n)),
+    ):
+        costs = []
+        for value in values:
+            costs.append(cost_of(run(*arguments(value))))
+        found.append({"of": "lists and ranks", "by": what, "sizes": values, "costs": costs})
+    return found

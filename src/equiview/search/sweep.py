@@ -1,0 +1,128 @@
+"""One pass over a gallery: every score is computed once, in a tile that fits a cache, and used at once.
+
+Tiles are given to takers, which keep what they need of the scores: the best (`equiview.search.kept`), or how
+many are ahead of some (`equiview.search.within`). The processor's threads share the parts of the gallery.
+What a thread has kept of its parts is put together with what the others have; takers see to it that it does
+not matter which had what.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equiview.io.progress import Progress, silent
+from equiview.search.products import LARGE, height_of, pieces, ready_block, tile
+from equiview.search.scaling import Gallery
+from equiview.search.workers import at_once, one_thread_each
+
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
+BLOCKS = 4
+"""Blocks of queries that go over the gallery together, so that it is read and converted less often."""
+
+
+class Taker(Protocol):
+    """What a thread keeps of the scores of some queries with the parts of the gallery that it was given."""
+
+    def take(self, scores: Floats, first: int, rows: Integers) -> None:
+        """Take scores `(len(rows), n_queries)` of gallery rows, which lie in the part that begins at `first`.
+
+        Parts come in their order, but not all of them. `scores` is written over afterwards.
+        """
+
+
+Kind = TypeVar("Kind", bound=Taker)
+
+
+def sweep(
+    queries: NDArray[np.float32],
+    gallery: Gallery,
+    taker: Callable[[slice], Kind],
+    done: Callable[[slice, list[Kind]], None],
+    *,
+    groups: NDArray[np.integer[Any]] | None = None,
+    progress: Progress = silent,
+) -> None:
+    """Give all scores of `queries` `(n_queries, width)` with `gallery` `(n_gallery, width)` to takers.
+
+    `taker(queries)` makes that of a thread for some queries; `done(queries, those of all threads)` is called
+    when the last score of these queries has been taken. With `groups`, `(n_gallery,)`, rows of a part come
+    group by group, and in row order within. The gallery may be mapped from disk, and of float16.
+    """
+    with one_thread_each() as threads:
+        height = height_of(queries.shape[1], len(queries))
+        blocks = [slice(at, min(at + height, len(queries))) for at in range(0, len(queries), height)]
+        firsts = range(0, len(gallery), LARGE)
+        step = BLOCKS if len(firsts) >= BLOCKS * threads else 1
+        together = [blocks[at : at + step] for at in range(0, len(blocks), step)]
+        parts = range(len(together) * len(firsts))
+        results = _Results(queries, height, together, len(firsts), done)
+
+        def work(mine: Iterator[int]) -> None:
+            scores = np.empty((LARGE, height), dtype=np.float32)
+            current, own, count = -1, list[Kind](), 0
+            for number in mine:
+                group, first = number // len(firsts), firsts[number % len(firsts)]
+                if group != current:
+                    results.add(current, own, count)
+                    current, own, count = group, [taker(block) for block in together[group]], 0
+                rows = np.arange(first, min(first + LARGE, len(gallery)))
+                if groups is not None:
+                    rows = rows[np.argsort(groups[first : first + LARGE], kind="stable")]
+                laid = pieces(gallery[first : first + LARGE] if groups is None else gallery[rows])
+                for block, values, keeps in zip(together[group], results.values(group), own, strict=True):
+                    tile(laid, values, scores)
+                    keeps.take(scores[: len(rows), : block.stop - block.start], first, rows)
+                count += 1
+                if threading.current_thread() is threading.main_thread():
+                    progress("ranking", number * len(queries) // len(parts), len(queries))
+            results.add(current, own, count)
+
+        at_once(work, parts, min(threads, len(parts)))
+    progress("ranking", len(queries), len(queries))
+
+
+class _Results(Generic[Kind]):
+    """What the threads have kept for blocks of queries that go over the gallery together."""
+
+    def __init__(
+        self,
+        queries: NDArray[np.float32],
+        height: int,
+        together: list[list[slice]],
+        n_parts: int,
+        done: Callable[[slice, list[Kind]], None],
+    ) -> None:
+        self.queries, self.height, self.together, self.done = queries, height, together, done
+        self.left = [n_parts] * len(together)
+        self.kept: list[list[list[Kind]]] = [[] for _ in together]
+        self.ready: dict[int, list[NDArray[Any]]] = {}
+        self.turn = threading.Lock()
+
+    def values(self, group: int) -> list[NDArray[Any]]:
+        """The blocks of a group, ready to be multiplied."""
+        with self.turn:
+            if group not in self.ready:
+                self.ready[group] = [
+                    ready_block(self.queries[block], self.height) for block in self.together[group]
+                ]
+            return self.ready[group]
+
+    def add(self, group: int, own: list[Kind], count: int) -> None:
+        """Add what a thread has kept of `count` parts; of the last ones, all is handed over."""
+        if not count:
+            return
+        with self.turn:
+            self.kept[group].append(own)
+            self.left[group] -= count
+            if self.left[group]:
+                return
+            self.ready.pop(group)
+        for place, block in enumerate(self.together[group]):
+            self.done(block, [kept[place] for kept in self.kept[group]])
+        self.kept[group] = []

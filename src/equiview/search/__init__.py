@@ -3,13 +3,17 @@
 from equiview.search.candidates import top_k_among
 from equiview.search.pairs import pair_scores
 from equiview.search.scaling import comparable, ready, unit
-from equiview.search.topk import ahead_within, best, ranks_within, score_blocks, top_k
+from equiview.search.sharded import Targets, per_block, ranked_within, top_k
+from equiview.search.topk import ahead_within, best, ranks_within, score_blocks
 
 __all__ = [
+    "Targets",
     "ahead_within",
     "best",
     "comparable",
     "pair_scores",
+    "per_block",
+    "ranked_within",
     "ranks_within",
     "ready",
     "score_blocks",

@@ -16,11 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.engine import Local, current
 from equiview.errors import StatsInputError
 from equiview.stats._check import whole_number
 
 ROUNDING = 1e-9
 """Statistics closer than this share of the largest are alike, however their sums are rounded."""
+SHARED_FROM, TOGETHER = 2**24, 4
+"""Labels in lists from which the workers of an engine take part, and permutations in one part of theirs."""
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -93,18 +96,39 @@ def matched_floor(
     members = _clusters(clusters, labels)
     rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
 
-    def means(of: Integers) -> Floats:
-        drawn = of[lists]
-        return np.array([[metric(drawn[:, :k]).mean() for k in cutoffs] for metric in metrics])
-
-    observed = means(labels)
-    permuted = np.empty((draws, *observed.shape))
-    for draw in range(draws):
-        permuted[draw] = means(_relabelled(labels, members, rng))
+    (observed,) = _means([labels], lists, metrics, cutoffs)
+    few = lists.size * draws < SHARED_FROM or lists.nbytes > current().room
+    engine = Local() if few else current()
+    # The permutations are drawn here, one after the other: their stream cannot be skipped.
+    parts = (
+        [_relabelled(labels, members, rng) for _ in range(first, min(first + TOGETHER, draws))]
+        for first in range(0, draws, TOGETHER)
+    )
+    found = engine.map(
+        _means,
+        parts,
+        shared=(lists, tuple(metrics), tuple(cutoffs)),
+        size=lambda part: len(part) * labels.nbytes,
+    )
+    permuted = np.concatenate(list(found))
     floor, sd = permuted.mean(axis=0), permuted.std(axis=0, ddof=1)
     far = np.abs(observed - floor) * (1 - ROUNDING)
     p = (1 + (np.abs(permuted - floor) >= far).sum(axis=0)) / (1 + draws)
     return [MatchedFloor(*numbers) for numbers in zip(floor, sd, p, strict=True)]
+
+
+def _means(
+    relabelled: Sequence[Integers],
+    lists: Integers,
+    metrics: Sequence[Callable[[Integers], Floats]],
+    cutoffs: Sequence[int],
+) -> Floats:
+    """The mean of each metric of the lists at each cutoff, `(n_labels, n_metrics, n_cutoffs)`."""
+    found = []
+    for labels in relabelled:
+        drawn = labels[lists]
+        found.append([[metric(drawn[:, :k]).mean() for k in cutoffs] for metric in metrics])
+    return np.array(found)
 
 
 def _clusters(clusters: ArrayLike, groups: Integers) -> list[Integers]:

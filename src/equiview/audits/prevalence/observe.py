@@ -18,7 +18,7 @@ from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
-from equiview.search import best, comparable, ranks_within, score_blocks, top_k_among
+from equiview.search import Targets, comparable, ranked_within, top_k_among
 from equiview.subjects import Encoder, ResultLists
 
 Rows = NDArray[np.int64]
@@ -101,24 +101,14 @@ def _of_encoder(
         progress("ranking", len(image_vectors), len(image_vectors))
         rankings = lists.table(image_ids, text_ids).with_columns(_marked(relevance, lists))
         return _observed(benchmark, image_ids, texts, settings, rankings, _unranked(benchmark))
-    languages = texts.table["language"]
-    columns_of = {code: languages.eq(code).arg_true().to_numpy() for code in languages.unique().sort()}
-    ranked, targets = [], []
-    for start, scores in score_blocks(image_vectors, text_vectors):
-        stop = start + len(scores)
-        ranked.append(best(scores, depth))
-        for columns in columns_of.values():
-            targets.append(_language_ranks(scores, start, stop, columns, relevance))
-        progress("ranking", stop, len(image_vectors))
-
-    lists = Rankings(*(np.concatenate([getattr(part, of) for part in ranked]) for of in ("items", "scores")))
-    target_rows, target_items, target_ranks = (np.concatenate(parts) for parts in zip(*targets, strict=True))
-    in_order = np.lexsort((target_items, target_rows))
+    groups = texts.table["language"].rank("dense").to_numpy().astype(np.int64)
+    targets = Targets(relevance.queries, relevance.items, groups)
+    lists, ranks = ranked_within(image_vectors, text_vectors, depth, targets, progress)
     language_ranks = pl.DataFrame(
         {
-            "query_id": image_ids[target_rows[in_order]],
-            "item_id": text_ids[target_items[in_order]],
-            "language_rank": target_ranks[in_order].astype(np.int32),
+            "query_id": image_ids[relevance.queries],
+            "item_id": text_ids[relevance.items],
+            "language_rank": ranks.astype(np.int32),
         }
     )
     rankings = lists.table(image_ids, text_ids).with_columns(_marked(relevance, lists))
@@ -176,18 +166,6 @@ def _reordered(relevance: Relevance, order: Rows) -> Relevance:
     return Relevance.from_pairs(
         relevance.queries, place[relevance.items], n_queries=relevance.n_queries, n_items=relevance.n_items
     )
-
-
-def _language_ranks(
-    scores: NDArray[np.float32], start: int, stop: int, columns: Rows, relevance: Relevance
-) -> tuple[Rows, Rows, Rows]:
-    """(query, item, rank) of the relevant items of one language for queries `start` to `stop`."""
-    here = slice(*np.searchsorted(relevance.queries, (start, stop)))
-    queries, items = relevance.queries[here], relevance.items[here]
-    at = np.minimum(np.searchsorted(columns, items), len(columns) - 1)
-    of_language = columns[at] == items
-    queries, items, at = queries[of_language], items[of_language], at[of_language]
-    return queries, items, ranks_within(scores[:, columns], queries - start, at)
 
 
 def _queries(benchmark: Benchmark, asked: pl.Series) -> pl.DataFrame:

@@ -40,15 +40,18 @@ SHARED, IN_FLIGHT = 0.5, 0.25
 class RayEngine(Engine):
     """Workers of the cluster at `address` (HOST:PORT or `auto`); without one, of a cluster begun for this.
 
-    InputError where Ray is not installed, nothing answers at the address, or a machine has another version of
-    Python or of a library, or kernels of another kind: its results would not be the same bytes.
+    There are as many as the machines have room for, or at most `workers`. A process that is connected to a
+    cluster already stays so. InputError where Ray is not installed, nothing answers at the address, or a
+    machine has another version of Python or of a library, or kernels of another kind: its results would not
+    be the same bytes.
     """
 
-    def __init__(self, address: str = "") -> None:
+    def __init__(self, address: str = "", workers: int | None = None) -> None:
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
         self.ray = require("ray", "ray")
         self.own = not self.ray.is_initialized()
+        self._most = workers
         self._pool: Pool | None = None
         self._checked: set[str] = set()
         if self.own:
@@ -67,11 +70,15 @@ class RayEngine(Engine):
 
     def close(self) -> None:
         """End the workers; leave the cluster, or end it where it was begun for this."""
+        self.rest()
+        if self.own:
+            self.ray.shutdown()
+
+    def rest(self) -> None:
+        """End the workers, until there is work again."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
-        if self.own:
-            self.ray.shutdown()
 
     @property
     def workers(self) -> int:
@@ -121,8 +128,7 @@ class RayEngine(Engine):
         if not seats:
             raise InputError("no machine of the Ray cluster has a free core for a worker")
         if self._pool is not None and self._pool.needs != needs:
-            self._pool.close()
-            self._pool = None
+            self.rest()
         if self._pool is None:
             self._pool = Pool(self.ray, needs, str(Path.cwd()), self._alive)
         self._pool.fill(seats)
@@ -137,7 +143,7 @@ class RayEngine(Engine):
         for machine in self._machines():
             count = int(_has(machine, "CPU")) // needs.cores
             counts.append(min(count, int(_has(machine, "GPU"))) if needs.accelerator else count)
-        return sum(counts)
+        return sum(counts) if self._most is None else min(self._most, sum(counts))
 
     def _alive(self, needs: Needs) -> bool:
         """Whether any machine that is left has room for a worker; those that joined must agree."""

@@ -19,22 +19,22 @@ STORE = 80 * 2**20
 class Loopback:
     """Machines with `cores` each; `engine` uses all of them. This process is on one more, without a core."""
 
-    def __init__(self, machines: int, cores: int) -> None:
+    def __init__(self, machines: int, cores: int, store: int) -> None:
         os.environ |= {"RAY_usage_stats_enabled": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
         from ray.cluster_utils import Cluster
 
         config = {"automatic_object_spilling_enabled": False}
         head = {"num_cpus": 0, "include_dashboard": False, "_system_config": config}
-        self.cores = cores
+        self.cores, self.store = cores, store
         self.cluster: Any = Cluster(
-            initialize_head=True, head_node_args=head | {"object_store_memory": STORE}
+            initialize_head=True, head_node_args=head | {"object_store_memory": store}
         )
         self.machines = [self._begin() for _ in range(machines)]
         self.cluster.wait_for_nodes()
         self.engine = RayEngine(self.cluster.address)
 
     def _begin(self) -> Any:
-        return self.cluster.add_node(num_cpus=self.cores, object_store_memory=STORE, wait=False)
+        return self.cluster.add_node(num_cpus=self.cores, object_store_memory=self.store, wait=False)
 
     def kill_worker(self, dice: random.Random, engine: RayEngine) -> bool:
         """Kill the process of one worker that is up, if any is."""
@@ -57,10 +57,10 @@ class Loopback:
 
 
 @contextmanager
-def loopback(machines: int = 2, cores: int = 2) -> Iterator[Loopback]:
+def loopback(machines: int = 2, cores: int = 2, store: int = STORE) -> Iterator[Loopback]:
     """A cluster that is ended afterwards."""
     logging.getLogger("ray").setLevel(logging.CRITICAL)
-    started = Loopback(machines, cores)
+    started = Loopback(machines, cores, store)
     try:
         yield started
     finally:

@@ -135,17 +135,12 @@ def test_a_model_that_is_another_one_on_a_worker_is_an_error(cluster, data, tmp_
         audit(data, tmp_path / "run", monkeypatch, "Elsewhere", engine=cluster.engine)
 
 
-class Narrow(RayEngine):
-    """With room for a part of a small gallery."""
-
-    room = 5_000
-
-
-@pytest.fixture(scope="module", params=[RayEngine, Narrow], ids=["whole", "shards"])
-def either(cluster, request):
-    cluster.engine.rest()
-    with request.param(cluster.cluster.address) as engine:
-        yield engine
+@pytest.fixture(params=["whole", "shards"])
+def either(cluster, request, monkeypatch):
+    """The engine with room for a gallery, or for a part of a small one."""
+    if request.param == "shards":
+        monkeypatch.setattr(RayEngine, "room", 5_000)
+    return cluster.engine
 
 
 def vectors_with_ties(rng, count, width=70):

@@ -84,7 +84,8 @@ def bootstrap_means(
     means = np.empty((replicates, columns.shape[1]))
     few = replicates * n_clusters <= REMEMBERED_BYTES
     engine = current()
-    if not isinstance(engine, Local) and SHARED_FROM <= replicates * matrix.size <= engine.room * replicates:
+    many = replicates * matrix.size >= SHARED_FROM and matrix.nbytes <= engine.room
+    if many and not isinstance(engine, Local):
         parts = engine.map(_totals, _ranges(n_clusters, replicates, seed), shared=(matrix,))
     else:
         counted = _remembered(n_clusters, replicates, seed) if few else _counts(n_clusters, replicates, seed)

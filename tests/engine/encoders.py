@@ -35,3 +35,14 @@ class Elsewhere(Small):
     @property
     def fingerprint(self):
         return f"process {os.getpid()}"
+
+
+class Keyed(Small):
+    """Needs a key, and says it in what goes wrong."""
+
+    def __init__(self, argument):
+        super().__init__("skewed")
+        self.argument = argument
+
+    def encode_texts(self, texts):
+        raise InputError(f"the service refused {self.argument}")

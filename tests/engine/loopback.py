@@ -8,6 +8,7 @@ import random
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from equiview.engine.cluster import RayEngine
@@ -35,6 +36,11 @@ class Loopback:
 
     def _begin(self) -> Any:
         return self.cluster.add_node(num_cpus=self.cores, object_store_memory=self.store, wait=False)
+
+    @property
+    def logs(self) -> Path:
+        """Where all of the cluster writes its logs."""
+        return Path(self.cluster.head_node.get_logs_dir_path())
 
     def kill_worker(self, dice: random.Random, engine: RayEngine) -> bool:
         """Kill the process of one worker that is up, if any is."""

@@ -86,7 +86,7 @@ def test_a_worker_killed_at_some_point_of_the_work_loses_nothing(
 
 
 def test_a_machine_killed_while_texts_are_encoded_loses_nothing(
-    cluster, data, expected, tmp_path, monkeypatch
+    cluster, data, expected, tmp_path, monkeypatch, capfd
 ):
     killed = []
 
@@ -97,6 +97,7 @@ def test_a_machine_killed_while_texts_are_encoded_loses_nothing(
     audit(data, tmp_path / "run", monkeypatch, engine=cluster.engine, progress=progress)
     assert killed
     assert outcome(tmp_path / "run") == expected
+    assert "raylet" not in capfd.readouterr().out
 
 
 def test_errors_of_workers_are_the_errors_of_this_process(cluster, data, tmp_path, monkeypatch):
@@ -107,6 +108,17 @@ def test_errors_of_workers_are_the_errors_of_this_process(cluster, data, tmp_pat
         said.append(str(error.value))
     assert said[0] == said[1]
     assert "holds a number that is refused" in said[0]
+
+
+def test_a_key_is_in_no_log_of_the_cluster(cluster, data, tmp_path, monkeypatch):
+    key = "sk-3141592653589793"
+    subject, benchmark = f"tests.engine.encoders:Keyed:api_key={key}", f"folder:{data}"
+    monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(InputError, match="the service refused api_key="):
+        api.audit(subject, benchmark, AUDITS, tmp_path / "run", engine=cluster.engine)
+    logs = [path for path in cluster.logs.rglob("*") if path.is_file()]
+    assert logs
+    assert not [path.name for path in logs if key.encode() in path.read_bytes()]
 
 
 def test_a_picture_that_cannot_be_read_is_named_by_its_row_and_file(cluster, tmp_path, monkeypatch):
@@ -126,7 +138,7 @@ def test_a_picture_that_cannot_be_read_is_named_by_its_row_and_file(cluster, tmp
 
 
 def test_a_model_that_ends_its_worker_each_time_is_an_error(cluster, data, tmp_path, monkeypatch):
-    with pytest.raises(InputError, match="5 workers of the Ray cluster died at the same part"):
+    with pytest.raises(InputError, match="3 workers of the Ray cluster died at the same part"):
         audit(data, tmp_path / "run", monkeypatch, "Dying", engine=cluster.engine)
 
 
@@ -139,7 +151,7 @@ def test_a_model_that_is_another_one_on_a_worker_is_an_error(cluster, data, tmp_
 def either(cluster, request, monkeypatch):
     """The engine with room for a gallery, or for a part of a small one."""
     if request.param == "shards":
-        monkeypatch.setattr(RayEngine, "room", 5_000)
+        monkeypatch.setattr(RayEngine, "room", 9_000)
     return cluster.engine
 
 
@@ -229,7 +241,8 @@ def test_work_larger_than_the_object_store_passes_through_it(cluster):
     assert list(cluster.engine.map(len, made, size=len)) == [part] * count
 
 
-def test_no_cluster_at_an_address_is_said_at_once():
+def test_no_cluster_at_an_address_is_said_at_once(monkeypatch):
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
     with (
         pytest.raises(InputError, match=r"no Ray cluster answers at 127\.0\.0\.1:1 "),
         opened("ray:127.0.0.1:1"),

@@ -32,7 +32,7 @@ QUIET = {
 """What Ray reads of the environment when it is imported or started: it reports to nobody."""
 SECONDS = 10.0
 """How long a machine may take to answer at all."""
-MUST_AGREE = ("equiview", "numpy", "polars", "onnxruntime", "threadpoolctl")
+MUST_AGREE = ("equiview", "numpy", "scipy", "polars", "onnxruntime", "pillow", "torch", "transformers")
 SHARED, IN_FLIGHT = 0.5, 0.25
 """Shares of the smallest object store for what all workers read, and for parts that are under way."""
 
@@ -58,6 +58,8 @@ class RayEngine(Engine):
             _connect(self.ray, address)
         try:
             self._check_machines()
+            if not self.workers:
+                raise InputError("no machine of the Ray cluster has a core for a worker")
         except BaseException:
             self.close()
             raise
@@ -73,6 +75,7 @@ class RayEngine(Engine):
         self.rest()
         if self.own:
             self.ray.shutdown()
+            _hush(self.ray, False)
 
     def rest(self) -> None:
         """End the workers, until there is work again."""
@@ -124,14 +127,11 @@ class RayEngine(Engine):
             needs = replace(needs, accelerator=False)
         most = max((int(_has(machine, "CPU")) for machine in self._machines()), default=0)
         needs = replace(needs, cores=max(1, min(needs.cores, most)))
-        seats = self._seats(needs)
-        if not seats:
-            raise InputError("no machine of the Ray cluster has a free core for a worker")
         if self._pool is not None and self._pool.needs != needs:
             self.rest()
         if self._pool is None:
             self._pool = Pool(self.ray, needs, str(Path.cwd()), self._alive)
-        self._pool.fill(seats)
+        self._pool.fill(max(1, self._seats(needs)))
         return self._pool
 
     def _machines(self) -> list[dict[str, Any]]:
@@ -186,7 +186,7 @@ def check_alike(here: dict[str, str], there: dict[str, str], machine: str) -> No
     """
     for what, wanted in here.items():
         has = there.get(what, "none")
-        if has == wanted:
+        if has == wanted or wanted == "none":
             continue
         if has == "none":
             raise InputError(
@@ -225,14 +225,12 @@ def _connect(ray: Any, address: str) -> None:
             f"{where} cannot be used ({type(error).__name__}: {said}); is it running, with this version of "
             "Ray?"
         ) from None
-    _hush(ray)
+    _hush(ray, True)
 
 
-def _hush(ray: Any) -> None:
-    """Print nothing of the cluster's own logs: when a machine dies, Ray prints 20 lines of its log."""
-    dispatcher = getattr(ray._private.worker, "global_worker_stdstream_dispatcher", None)
-    if dispatcher is not None:
-        dispatcher.remove_handler("ray_print_logs")
+def _hush(ray: Any, quiet: bool) -> None:
+    """Let Ray print nothing of its own logs: on standard output it would spoil what is read from there."""
+    ray._private.worker._worker_logs_enabled = not quiet  # the switch that Ray's own debugger uses
 
 
 def _check_address(address: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import pickle
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from equiview.engine.base import Needs
@@ -16,7 +16,7 @@ from equiview.errors import InputError
 
 DEPTH = 2
 """Parts a worker has at once: the one it does, and the next, so that it does not wait for this process."""
-DEATHS = 5
+DEATHS = 3
 """Workers that may die at one part, or before they are up, one after the other."""
 PATIENCE, TICK = 60.0, 2.0
 """Seconds to wait for any worker at all, and between looks."""
@@ -24,11 +24,10 @@ PATIENCE, TICK = 60.0, 2.0
 
 @dataclass(eq=False)
 class Seat:
-    """A worker: the number of its process, None until it is up, and the parts it has, the first one first."""
+    """A worker, and the number of its process, None until it is up."""
 
     actor: Any
     process: int | None = None
-    parts: list[int] = field(default_factory=list)
 
 
 class Pool:
@@ -76,33 +75,29 @@ class Pool:
         source, exhausted = enumerate(parts), False
         given = yielded = 0
         seen = time.monotonic()
-        try:
-            while not (exhausted and yielded == given):
-                while (seat := self._free()) is not None:
-                    window = DEPTH * len(self.seats)
-                    if task.again:
-                        task.give(seat, task.again.popleft())
-                    elif exhausted or given - yielded >= window or sum(task.sizes.values()) > room:
-                        break
-                    elif (following := next(source, None)) is None:
-                        exhausted = True
-                    else:
-                        task.take(*following, size(following[1]))
-                        task.give(seat, given)
-                        given += 1
-                if yielded in task.done:
-                    yield task.result(yielded)
-                    yielded += 1
-                elif not (exhausted and yielded == given):
-                    seen = self._wait(task, seen)
-        finally:
-            for seat in self.seats:
-                seat.parts.clear()
+        while not (exhausted and yielded == given):
+            while (seat := self._free(task)) is not None:
+                window = DEPTH * len(self.seats)
+                if task.again:
+                    task.give(seat, task.again.popleft())
+                elif exhausted or given - yielded >= window or sum(task.sizes.values()) > room:
+                    break
+                elif (following := next(source, None)) is None:
+                    exhausted = True
+                else:
+                    task.take(*following, size(following[1]))
+                    task.give(seat, given)
+                    given += 1
+            if yielded in task.done:
+                yield task.result(yielded)
+                yielded += 1
+            elif not (exhausted and yielded == given):
+                seen = self._wait(task, seen)
 
-    def _free(self) -> Seat | None:
+    def _free(self, task: _Task) -> Seat | None:
         """The worker that is up and has least to do, if any may have more."""
-        up = [seat for seat in self.seats if seat.process is not None and len(seat.parts) < DEPTH]
-        return min(up, key=lambda seat: len(seat.parts), default=None)
+        up = [seat for seat in self.seats if seat.process is not None and len(task.at[seat]) < DEPTH]
+        return min(up, key=lambda seat: len(task.at[seat]), default=None)
 
     def _wait(self, task: _Task, since: float) -> float:
         """Wait until something happened; returns when a worker was last seen."""
@@ -144,14 +139,14 @@ class Pool:
         except self.ray.exceptions.RayTaskError as error:  # what it was given cannot be read there
             raise InputError(f"a worker of the Ray cluster cannot read its work ({_line(error)})") from None
         except self.ray.exceptions.RayError as error:
-            first = (seat.parts or [number])[0]
+            first = task.at[seat][0]
             task.deaths[first] = task.deaths.get(first, 0) + 1
             if task.deaths[first] >= DEATHS:
                 raise InputError(
                     f"{DEATHS} workers of the Ray cluster died at the same part of the work, is there enough "
                     f"memory for each? ({_line(error)})"
                 ) from None
-            task.take_back(seat, number)
+            task.take_back(seat)
             self._replace(seat)
             return
         task.finish(seat, number, content)
@@ -171,6 +166,7 @@ class _Task:
         self.parts: dict[int, Any] = {}
         self.sizes: dict[int, int] = {}
         self.waiting: dict[Any, tuple[Seat, int]] = {}
+        self.at: defaultdict[Seat, list[int]] = defaultdict(list)
         self.again: deque[int] = deque()
         self.done: dict[int, bytes] = {}
         self.deaths: dict[int, int] = {}
@@ -183,18 +179,16 @@ class _Task:
         """Let a worker do a part."""
         ref = seat.actor.do.remote(self.key, self.asked, self.parts[number], *self.shared)
         self.waiting[ref] = (seat, number)
-        seat.parts.append(number)
+        self.at[seat].append(number)
 
-    def take_back(self, seat: Seat, number: int) -> None:
+    def take_back(self, seat: Seat) -> None:
         """Have all parts of a worker that is gone done again, the first ones first."""
-        lost = sorted({number, *seat.parts})
         self.waiting = {ref: given for ref, given in self.waiting.items() if given[0] is not seat}
-        self.again = deque(sorted({*self.again, *lost}))
-        seat.parts.clear()
+        self.again = deque(sorted({*self.again, *self.at.pop(seat)}))
 
     def finish(self, seat: Seat, number: int, content: bytes) -> None:
         """Keep the result of a part, and forget the part."""
-        seat.parts.remove(number)
+        self.at[seat].remove(number)
         self.done[number] = content
         del self.parts[number], self.sizes[number]
 

@@ -14,7 +14,7 @@ def found(packages: tuple[str, ...]) -> dict[str, str]:
     machine = {"Python": platform.python_version()}
     for package in packages:
         try:
-            machine[package] = version(package)
+            machine[package] = version(package).split("+")[0]  # for whichever accelerator
         except PackageNotFoundError:
             machine[package] = "none"
     try:

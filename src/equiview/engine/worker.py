@@ -37,6 +37,7 @@ class Worker:
             os.chdir(folder)
             sys.path.insert(0, folder)
         self.threads = threads
+        self.limited = False
         self.started: dict[str, Any] = {}
 
     def process(self) -> int:
@@ -57,7 +58,9 @@ class Worker:
                 return pickle.dumps(Failed(None, said))
 
     def _given(self, key: str, start: Callable[..., Any] | None, shared: tuple[Any, ...]) -> tuple[Any, ...]:
-        _limit(self.threads)
+        if not self.limited:
+            _limit(self.threads)
+            self.limited = True
         if start is None:
             return shared
         if key not in self.started:

@@ -142,7 +142,7 @@ def _part(vectors: Vectors, start: int, stop: int) -> Vectors:
 
 def _shards_of(queries: Vectors, gallery: Vectors) -> Iterator[Shard]:
     """Queries in shards, `TURNS` for each worker or more."""
-    room = current().room // (4 * TURNS * current().workers)  # a few are under way for each worker
+    room = current().room // 8  # a few are under way
     step = -(-len(queries) // (TURNS * current().workers))
     step = max(1, min(step, len(queries) * room // max(1, _bytes(queries))))
     for start in range(0, len(queries), step):

@@ -15,6 +15,7 @@ import json
 import os
 import statistics
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from equiview.engine import Engine, Local, using
 from equiview.engine.cluster import RayEngine
 from equiview.search import top_k
 from equiview.stats import bootstrap, bootstrap_means
+from equiview.store.vectors import keys_of
 from equiview.subjects.encoders.pictogram import Pictogram
 
 WORKERS = (1, 2, 4)
@@ -89,6 +91,21 @@ def seconds(call: Callable[[], Any], repeats: int) -> float:
     return statistics.median(found)
 
 
+def held_by_item(count: int = 200_000) -> float:
+    """Bytes of memory that this process holds for each text of a store: its key, and where it is."""
+    table = pl.DataFrame({"id": pl.int_range(count, eager=True).cast(pl.String)})
+    items = Items("text", table.with_columns(text="caption " + pl.col("id"), language=pl.lit("en")))
+    tracemalloc.start()
+    keys = keys_of(items)
+    places: dict[Any, list[int]] = {}
+    for row, key in enumerate(keys):
+        places.setdefault(key, []).append(row)
+    shelf = dict(zip(keys, range(count), strict=True))
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return (held + float(items.table.estimated_size())) / len(shelf)
+
+
 def constants(engine: Engine) -> dict[str, float]:
     """Seconds that a part costs which does nothing, and bytes a second of large ones."""
     part, count = 8 * 2**20, 16
@@ -114,7 +131,7 @@ def main() -> None:
         loopback(machines=1, cores=max(WORKERS), store=STORE) as cluster,
         mock.patch.object(bootstrap, "SHARED_FROM", 0),
     ):
-        measured = constants(cluster.engine)
+        measured = constants(cluster.engine) | {"held_by_item": held_by_item()}
         print({name: float(f"{value:.3g}") for name, value in measured.items()}, flush=True)
         for name, (prepare, sizes) in WORK.items():
             for count in sizes:

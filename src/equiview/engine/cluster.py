@@ -186,7 +186,7 @@ def check_alike(here: dict[str, str], there: dict[str, str], machine: str) -> No
     """
     for what, wanted in here.items():
         has = there.get(what, "none")
-        if has == wanted or wanted == "none":
+        if wanted in (has, "none"):
             continue
         if has == "none":
             raise InputError(

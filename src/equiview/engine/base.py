@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Needs:
-    """What a worker takes: cores of a processor, and an accelerator, where the cluster has any.
+    """What a worker takes: an accelerator with one core, where the cluster has any, else cores.
 
     `threads` are those of its libraries, on which their sums may depend; a worker may have fewer cores.
     """
@@ -56,8 +56,8 @@ class Engine(ABC):
         """Yield `work(part, *shared)` for each part, in their order.
 
         With `start`, a worker calls `start(*shared)` once, and keeps the model that it returns for every
-        `work(part, model)`. `size` gives the bytes of a part and its result. An error of `work` is raised
-        where its result would have been yielded. Parts are taken as they are needed, a few ahead at most.
+        `work(part, model)`. `size` gives the bytes of a part. An error of `work` is raised where its result
+        would have been yielded. Parts are taken as they are needed, a few ahead at most.
         """
 
 

@@ -110,7 +110,8 @@ class RayEngine(Engine):
     ) -> Iterator[Result]:
         """Have parts done by the workers, at most two under way for each.
 
-        What is under way together takes at most a quarter of the object store, if `size` tells. InputError
+        Parts under way and their results, taken to be as large as the largest so far, take a quarter of the
+        object store together, and one part more. InputError
         where no machine has what a worker needs, and for a part at which worker after worker dies.
         """
         asked = self.ray.cloudpickle.dumps((work, start))
@@ -123,8 +124,9 @@ class RayEngine(Engine):
     def _pool_for(self, needs: Needs) -> Pool:
         """The workers of this kind; those of another kind make room for them."""
         self._check_machines()
-        if needs.accelerator and not any(_has(machine, "GPU") for machine in self._machines()):
-            needs = replace(needs, accelerator=False)
+        if needs.accelerator:
+            there = any(_has(machine, "GPU") for machine in self._machines())
+            needs = replace(needs, cores=1 if there else needs.cores, accelerator=there)
         most = max((int(_has(machine, "CPU")) for machine in self._machines()), default=0)
         needs = replace(needs, cores=max(1, min(needs.cores, most)))
         if self._pool is not None and self._pool.needs != needs:

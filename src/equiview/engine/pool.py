@@ -80,7 +80,7 @@ class Pool:
                 window = DEPTH * len(self.seats)
                 if task.again:
                     task.give(seat, task.again.popleft())
-                elif exhausted or given - yielded >= window or sum(task.sizes.values()) > room:
+                elif exhausted or given - yielded >= window or task.held > room:
                     break
                 elif (following := next(source, None)) is None:
                     exhausted = True
@@ -169,7 +169,13 @@ class _Task:
         self.at: defaultdict[Seat, list[int]] = defaultdict(list)
         self.again: deque[int] = deque()
         self.done: dict[int, bytes] = {}
+        self.largest = 0
         self.deaths: dict[int, int] = {}
+
+    @property
+    def held(self) -> int:
+        """Bytes of the parts under way and, if they are as large as the largest so far, of their results."""
+        return sum(self.sizes.values()) + self.largest * len(self.sizes)
 
     def take(self, number: int, part: Any, size: int) -> None:
         """Put a part where workers can read it."""
@@ -190,6 +196,7 @@ class _Task:
         """Keep the result of a part, and forget the part."""
         self.at[seat].remove(number)
         self.done[number] = content
+        self.largest = max(self.largest, len(content))
         del self.parts[number], self.sizes[number]
 
     def result(self, number: int) -> Any:

@@ -24,8 +24,6 @@ from equiview.io.progress import Progress
 
 Rows = NDArray[np.int64]
 Unreadable = Callable[[int, InputError], None]
-WIDEST = 4096 * 4
-"""Bytes that the vector of an item is taken to have."""
 
 
 class Spreads(Protocol):
@@ -61,8 +59,8 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Bytes of the items and of their vectors."""
-        return (0 if self.items is None else int(self.items.table.estimated_size())) + WIDEST * len(self.rows)
+        """Bytes of the items."""
+        return 0 if self.items is None else int(self.items.table.estimated_size())
 
 
 def spread(
@@ -74,7 +72,7 @@ def spread(
     """
     make, given = model.rebuilt()
     threads = 1 if model.one_thread else threads_here()
-    needs = Needs(1 if model.accelerator else threads, model.accelerator, threads)
+    needs = Needs(threads, model.accelerator, threads)
     parts = (_batch(items, rows) for rows in batches)
     results = current().map(
         _encoded,

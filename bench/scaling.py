@@ -5,7 +5,7 @@ of them than cores show what it costs to spread work, and no speed-up. What pass
 computed from the sizes. Two constants of the cost model in docs/scaling.md are measured first: what a part
 costs that does nothing, and the bytes a second at which large parts travel.
 
-    python -m bench.scaling [--repeats 3] [--out scaling.json]
+    python -m bench.scaling [--repeats 4] [--out scaling.json]
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -81,14 +80,14 @@ WORK = {"encoding": (encoding, TEXTS), "search": (search, GALLERIES), "bootstrap
 
 
 def seconds(call: Callable[[], Any], repeats: int) -> float:
-    """The median time of a call after one that is not counted, in which workers load what they need."""
+    """The least time of some calls, after one that is not counted, in which workers load what they need."""
     call()
     found = []
     for _ in range(repeats):
         start = time.perf_counter()
         call()
         found.append(time.perf_counter() - start)
-    return statistics.median(found)
+    return min(found)
 
 
 def held_by_item(count: int = 200_000) -> float:
@@ -123,7 +122,7 @@ def constants(engine: Engine) -> dict[str, float]:
 def main() -> None:
     """Measure, print a line for each, and write all as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []

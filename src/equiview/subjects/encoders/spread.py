@@ -120,8 +120,8 @@ def _loaded(make: Callable[..., Any], given: tuple[Any, ...], fingerprint: str, 
     model.name = name
     if model.fingerprint != fingerprint:
         raise InputError(
-            f"{name}: is another model on a worker than here: other files, or another precision, which "
-            "option dtype sets (dtype=float16 on accelerators, where this machine has none)"
+            f"{name}: is another model on a worker than here: other files are there, or another precision; "
+            "if only workers have accelerators, name the precision in the model's options"
         )
     return model
 

@@ -27,7 +27,8 @@ from tests.engine.loopback import loopback
 from equiview.data.items import Items
 from equiview.engine import Engine, Local, using
 from equiview.engine.cluster import RayEngine
-from equiview.search import top_k
+from equiview.search import sharded, top_k
+from equiview.search.sharded import TURNS
 from equiview.stats import bootstrap, bootstrap_means
 from equiview.store.vectors import keys_of
 from equiview.subjects.encoders.pictogram import Pictogram
@@ -119,6 +120,41 @@ def constants(engine: Engine) -> dict[str, float]:
     }
 
 
+def short(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with numbers of three digits."""
+    return {name: value if isinstance(value, str) else float(f"{value:.3g}") for name, value in row.items()}
+
+
+def parts_of(row: dict[str, Any], workers: int) -> float:
+    """How many parts a row of work is divided into."""
+    if row["work"] == "encoding":
+        return row["items"] / Texts.text_batch
+    if row["work"] == "search":
+        return TURNS * workers
+    return REPLICATES * row["items"] * 8 / bootstrap.BLOCK_BYTES
+
+
+def expected(about: dict[str, Any], row: dict[str, Any], workers: int) -> float:
+    """Seconds by the model of docs/scaling.md: the work, the parts, the bytes."""
+    working = min(workers, about["cores"])
+    moved = (row["sent"] + row["returned"]) / about["bytes_s"]
+    return float(row["here_s"] / working + parts_of(row, workers) * about["part_s"] + moved)
+
+
+def table(about: dict[str, Any]) -> str:
+    """What was measured beside what the model expects, in Markdown."""
+    lines = [
+        "| work | items | MB sent, returned | here, s | 1 worker (model) | 2 workers (model) | 4 (model) |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in about["rows"]:
+        took = [f"{row[f'workers_{n}_s']:.2f} ({expected(about, row, n):.2f})" for n in WORKERS]
+        moved = f"{row['sent'] / 1e6:.1f}, {row['returned'] / 1e6:.1f}"
+        cells = [row["work"], f"{row['items']:,}", moved, f"{row['here_s']:.2f}", *took]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure, print a line for each, and write all as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -129,9 +165,10 @@ def main() -> None:
     with (
         loopback(machines=1, cores=max(WORKERS), store=STORE) as cluster,
         mock.patch.object(bootstrap, "SHARED_FROM", 0),
+        mock.patch.object(sharded, "SHARED_FROM", 0),
     ):
         measured = constants(cluster.engine) | {"held_by_item": held_by_item()}
-        print({name: float(f"{value:.3g}") for name, value in measured.items()}, flush=True)
+        print(short(measured), flush=True)
         for name, (prepare, sizes) in WORK.items():
             for count in sizes:
                 call, known = prepare(count)
@@ -143,12 +180,10 @@ def main() -> None:
                     with RayEngine(cluster.cluster.address, workers=workers) as engine, using(engine):
                         row[f"workers_{workers}_s"] = seconds(call, options.repeats)
                 rows.append(row)
-                print(
-                    {key: float(f"{value:.3g}") if key != "work" else value for key, value in row.items()},
-                    flush=True,
-                )
+                print(short(row), flush=True)
+    about = {"cores": os.cpu_count(), "load": os.getloadavg()[0], **measured, "rows": rows}
+    print(table(about))
     if options.out:
-        about = {"cores": os.cpu_count(), "load": os.getloadavg()[0], **measured, "rows": rows}
         options.out.write_text(json.dumps(about, indent=1))
 
 

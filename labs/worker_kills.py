@@ -12,6 +12,7 @@ import os
 import random
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from unittest import mock
 
@@ -22,6 +23,7 @@ from tests.engine.loopback import Loopback, loopback
 from equiview import api
 from equiview.engine import Engine
 from equiview.io.progress import Progress, silent
+from equiview.search import sharded
 from equiview.stats import bootstrap, matched
 
 SPREAD = ("encoding images", "encoding texts", "ranking")
@@ -83,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as place, loopback(machines=2, cores=1) as cluster:
         folder = Path(place)
         add_pictures(write_world(folder / "world", images=40))
-        with mock.patch.object(bootstrap, "SHARED_FROM", 0), mock.patch.object(matched, "SHARED_FROM", 0):
+        with ExitStack() as stack:
+            for part in (bootstrap, matched, sharded):  # of small data too
+                stack.enter_context(mock.patch.object(part, "SHARED_FROM", 0))
             kills(cluster, folder / "world", folder, options.kills, options.seed)
 
 

@@ -12,7 +12,7 @@ from equiview.data.vectors import TokenVectors
 from equiview.engine import opened, using
 from equiview.engine.cluster import RayEngine, check_alike
 from equiview.errors import InputError
-from equiview.search import Targets, per_block, ranked_within, top_k, topk
+from equiview.search import Targets, per_block, ranked_within, sharded, top_k, topk
 from equiview.stats import bootstrap, bootstrap_means, matched, matched_floor
 from tests.conftest import LANGUAGES, add_pictures, write_world
 from tests.engine.loopback import STORE, loopback
@@ -38,6 +38,7 @@ def data(tmp_path_factory):
 def share_everything(monkeypatch):
     monkeypatch.setattr(bootstrap, "SHARED_FROM", 0)
     monkeypatch.setattr(matched, "SHARED_FROM", 0)
+    monkeypatch.setattr(sharded, "SHARED_FROM", 0)
 
 
 def audit(data, out, monkeypatch, model="Small", **options):

@@ -27,6 +27,8 @@ from equiview.search.topk import BLOCK_BYTES, best, ranks_within, score_blocks
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Result = TypeVar("Result")
+SHARED_FROM = 2**28
+"""Multiplications from which the workers of an engine take part; with fewer, to ask them takes longer."""
 TURNS = 4
 """Shards of the queries for each worker, so that none waits long for the last."""
 PAIRS_BYTES = 16 * 2**20
@@ -122,14 +124,20 @@ class Shard:
 
 
 def _shareable(queries: Vectors, gallery: Vectors) -> bool:
-    """Whether another process would find what this one finds; MaxSim on this one's accelerator is faster."""
-    if isinstance(current(), Local):
+    """Whether the workers of the engine in use take part.
+
+    Not in what is wrong, where the error is the same everywhere, nor in MaxSim where this process has an
+    accelerator for it.
+    """
+    if isinstance(current(), Local) or not len(queries):
         return False
-    if isinstance(queries, TokenVectors) != isinstance(gallery, TokenVectors) or not len(queries):
-        return False  # the error is the same everywhere
-    if isinstance(queries, TokenVectors):
-        return "torch" not in sys.modules or accelerator() != "cuda"
-    return bool(queries.shape[1] == values_of(gallery).shape[1])
+    several = isinstance(queries, TokenVectors)
+    asked, offered = values_of(queries), values_of(gallery)
+    if several != isinstance(gallery, TokenVectors) or asked.shape[1] != offered.shape[1]:
+        return False
+    if several and "torch" in sys.modules and accelerator() == "cuda":
+        return False
+    return asked.size * len(offered) >= SHARED_FROM
 
 
 def _part(vectors: Vectors, start: int, stop: int) -> Vectors:
@@ -203,7 +211,7 @@ def _merged(
             kept[place] = _best_of_both(kept[place], lists, k)
             if scores is not None:
                 scores[pairs] = their
-            progress("ranking", shard.stop, len(shards[-1].queries) + shards[-1].start)
+            progress("ranking", shard.stop, shards[-1].stop)
     return _joined([lists for lists in kept if lists is not None])
 
 
@@ -255,7 +263,7 @@ def _ahead_of_all(
         ):
             here, _ = targets.of(shard.start, shard.stop)
             ahead[here] += found
-            progress("ranking in groups", shard.stop, len(shards[-1].queries) + shards[-1].start)
+            progress("ranking in groups", shard.stop, shards[-1].stop)
     return ahead
 
 

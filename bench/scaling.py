@@ -128,10 +128,10 @@ def short(row: dict[str, Any]) -> dict[str, Any]:
 def parts_of(row: dict[str, Any], workers: int) -> float:
     """How many parts a row of work is divided into."""
     if row["work"] == "encoding":
-        return row["items"] / Texts.text_batch
+        return float(row["items"] / Texts.text_batch)
     if row["work"] == "search":
         return TURNS * workers
-    return REPLICATES * row["items"] * 8 / bootstrap.BLOCK_BYTES
+    return float(REPLICATES * row["items"] * 8 / bootstrap.BLOCK_BYTES)
 
 
 def expected(about: dict[str, Any], row: dict[str, Any], workers: int) -> float:

@@ -44,5 +44,9 @@ class Keyed(Small):
         super().__init__("skewed")
         self.argument = argument
 
+    @property
+    def fingerprint(self):
+        return "keyed"
+
     def encode_texts(self, texts):
         raise InputError(f"the service refused {self.argument}")

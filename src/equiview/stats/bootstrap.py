@@ -186,8 +186,8 @@ def _at_once(n_clusters: int, replicates: int) -> tuple[int, int]:
 def _ranges(n_clusters: int, replicates: int, seed: int) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
     """Blocks of replicates, each with the state of the generator before it: first, how many, clusters, state.
 
-    How many random bits a block takes depends on what they are, so the stream cannot be skipped; but to draw
-    is the least part of a replicate.
+    How many random bits a block takes depends on what they are, so the stream cannot be skipped: it is drawn
+    here too, which takes a quarter of drawing and counting.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     block, at_once = _at_once(n_clusters, replicates)

@@ -4,8 +4,9 @@ import contextlib
 
 import pytest
 
-from equiview.engine import Local, current, opened, using
+from equiview.engine import Engine, Local, current, opened, using
 from equiview.errors import InputError
+from tests.store.counting import Counting, many
 
 
 def times(part, factor):
@@ -48,3 +49,20 @@ def test_an_engine_is_in_use_within_and_not_after_even_if_something_fails():
 def test_a_name_of_no_engine_says_which_there_are(name):
     with pytest.raises(InputError, match="known: local, ray, ray:ADDRESS"), opened(name):
         pass
+
+
+class Unasked(Engine):
+    """An engine of which nobody may ask anything."""
+
+    workers = room = 1
+
+    def map(self, *given, **named):
+        raise AssertionError
+
+
+def test_a_service_is_asked_by_this_process_alone(monkeypatch):
+    model, items = Counting(), many(7)
+    here = model.embed(items)
+    monkeypatch.setattr(Counting, "computes", False)
+    with using(Unasked()):
+        assert model.embed(items).tobytes() == here.tobytes()

@@ -225,7 +225,7 @@ def _connect(ray: Any, address: str) -> None:
         where = f"the Ray cluster {address}" if address else "a Ray cluster on this machine"
         raise InputError(
             f"{where} cannot be used ({type(error).__name__}: {said}); is it running, with this version of "
-            "Ray?"
+            "Ray? If it asks for a token, set RAY_AUTH_MODE=token"
         ) from None
     _hush(ray, True)
 

@@ -77,6 +77,8 @@ class EmbeddingModel(Encoder):
     """Whether it uses an accelerator where there is one; on a cluster each worker is then given one."""
     one_thread: bool = False
     """Whether one thread of a processor encodes a batch; on a cluster a worker then takes one core."""
+    computes: bool = True
+    """Whether it computes its vectors; else a service does, which workers of a cluster are not to ask too."""
     by_language: bool = False
     """Whether the model is told the language of a text; it then overrides `encode_texts_in`."""
 
@@ -160,7 +162,7 @@ class EmbeddingModel(Encoder):
         done = 0
         batches = (
             encoded(items, chosen, unreadable)
-            if isinstance(current(), Local)
+            if isinstance(current(), Local) or not self.computes
             else spread(self, items, self.batch_rows(items, chosen), unreadable)
         )
         for part, vectors in batches:

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 METHODS = ("encode_images", "encode_texts")
 SIMILARITIES = ("cosine", "dot", "maxsim")
-ATTRIBUTES = ("similarity", "image_batch", "text_batch", "by_language", "accelerator", "one_thread")
+ATTRIBUTES = (
+    "similarity",
+    "image_batch",
+    "text_batch",
+    "by_language",
+    "accelerator",
+    "one_thread",
+    "computes",
+)
 
 
 class OwnModel(EmbeddingModel):

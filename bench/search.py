@@ -11,7 +11,7 @@ import numpy as np
 
 from bench.contest import OURS, Contest, Way, as_it_is, cost_of, largest_difference
 from equiview.data.vectors import TokenVectors
-from equiview.search import Chosen, lists_and_ranks, score_blocks, top_k
+from equiview.search import Targets, ranked_within, score_blocks, top_k
 
 Array = np.ndarray[Any, Any]
 SHAPES = {"small": (64, 9000, 96), "medium": (1800, 65_000, 768), "full": (3600, 260_000, 768)}
@@ -85,14 +85,14 @@ def ranked(size: str) -> Contest:
     groups = np.random.default_rng(2).integers(36, size=n_gallery)
     rows = np.sort(np.arange(n_gallery) % n_queries)
     items = np.argsort(np.arange(n_gallery) % n_queries, kind="stable")
-    chosen = Chosen(rows, items)
+    targets = Targets(rows, items, groups)
 
     def apart() -> Array:
         """The ranks as anybody would count them: all scores, language by language."""
         ranks = np.empty(n_gallery, dtype=np.int64)
         columns_of = [np.flatnonzero(groups == group) for group in range(36)]
         for start, scores in score_blocks(queries, gallery):
-            here = chosen.of(slice(start, start + len(scores)))
+            here = targets.where(start, start + len(scores))
             for row, item, place in zip(rows[here], items[here], range(here.start, here.stop), strict=True):
                 columns = columns_of[groups[item]]
                 of_language, own = scores[row - start, columns], scores[row - start, item]
@@ -102,7 +102,7 @@ def ranked(size: str) -> Contest:
 
     ways = [
         Way("the lists alone", lambda: top_k(queries, gallery, K)),
-        Way(OURS, lambda: lists_and_ranks(queries, gallery, K, chosen, groups)[1], as_it_is),
+        Way(OURS, lambda: ranked_within(queries, gallery, K, targets)[1], as_it_is),
         Way("ranks alone, counted one by one", apart, as_it_is),
     ]
     work = f"lists and {n_gallery:,} ranks within 36 languages, {n_queries:,} x {n_gallery:,} x {width}"
@@ -158,9 +158,9 @@ def growth(size: str) -> list[dict[str, Any]]:
     def run(queries: int, gallery: int, languages: int) -> Callable[[], Any]:
         asked, offered = vectors(queries, width), vectors(gallery, width, 1)
         own = 2 * languages  # two captions in each language are ranked for each query
-        chosen = Chosen(np.repeat(np.arange(queries), own), np.arange(queries * own) % gallery)
-        groups = np.arange(gallery) % languages
-        return lambda: lists_and_ranks(asked, offered, K, chosen, groups)
+        rows, items = np.repeat(np.arange(queries), own), np.arange(queries * own) % gallery
+        targets = Targets(rows, items, np.arange(gallery) % languages)
+        return lambda: ranked_within(asked, offered, K, targets)
 
     found = []
     steps = (1, 2, 4)

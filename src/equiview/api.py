@@ -20,6 +20,7 @@ from equiview.data.figures import read_figure
 from equiview.data.requests import Plan
 from equiview.data.run import Run, check_folder, check_usable
 from equiview.data.stamped import write_stamped
+from equiview.engine import Engine, opened, using
 from equiview.errors import InputError
 from equiview.io.lock import locked
 from equiview.io.progress import Progress, silent
@@ -75,6 +76,7 @@ def audit(
     cache: bool = True,
     on_error: Literal["stop", "skip"] = "stop",
     max_cost: float | None = None,
+    engine: str | Engine = "local",
     progress: Progress = silent,
 ) -> Run:
     """Audit one subject on one benchmark into the folder `out`, report included; continue what was begun.
@@ -86,8 +88,9 @@ def audit(
     same encoder encodes nothing again, and a model that answers is asked nothing twice. Once answers and
     vectors of services have cost `max_cost` US dollars nothing more is asked, and an InputError says what was
     spent. An image that cannot be read stops the audit, or with `on_error="skip"` is left out and named in
-    `left_out.csv` of the folder; what is left is then another benchmark, and says so in its name. InputError
-    while another process writes to `out`.
+    `left_out.csv` of the folder; what is left is then another benchmark, and says so in its name. `engine`
+    says where vectors are computed, items ranked and means bootstrapped: `local`, `ray`, or `ray:ADDRESS` of
+    a Ray cluster (docs/scaling.md); the run is the same. InputError while another process writes to `out`.
     """
     subject = load_subject(subject) if isinstance(subject, str) else subject
     if cache:
@@ -96,7 +99,7 @@ def audit(
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     left_out = None
     check_usable(out)
-    with locked(out):
+    with opened(engine) as where, using(where), locked(out):
         if on_error == "skip":
             items, left_out = readable_part(subject, items, progress)
         names, of_names = chosen(subject, items, audits, settings)

@@ -161,6 +161,9 @@ def audit(
             "--dry-run", help="Print what would be asked, its cost and what would be found; ask nothing."
         ),
     ] = False,
+    engine: Annotated[
+        str, typer.Option(help="Where slow parts are done: local, ray, or ray:ADDRESS of a Ray cluster.")
+    ] = "local",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -187,6 +190,7 @@ def audit(
             cache=not no_cache,
             on_error=_one_of("--on-error", on_error, ("stop", "skip")),  # type: ignore[arg-type]
             max_cost=max_cost,
+            engine=engine,
             progress=progress,
         )
     if (run.folder / "left_out.csv").exists() and not as_json:

@@ -194,6 +194,7 @@ def audit(
     cache: bool = True,
     on_error: Literal["stop", "skip"] = "stop",
     max_cost: float | None = None,
+    engine: str = "local",
     progress: Progress = silent,
 ) -> Run:
     """Audit a subject on a benchmark, take up the same run where it was left, or add audits to it.
@@ -218,7 +219,7 @@ def audit(
     done = api.audit(
         who, items, names, folder,
         name=name, seed=seed, settings=settings, cache=cache, on_error=on_error, max_cost=max_cost,
-        progress=progress,
+        engine=engine, progress=progress,
     )  # fmt: skip
     return Run(done)
 

@@ -12,12 +12,12 @@ import resource, sys
 import numpy as np
 from threadpoolctl import threadpool_limits
 from equiview.errors import InputError
-from equiview.search import Chosen, lists_and_ranks, top_k
+from equiview.search import Targets, ranked_within, top_k
 
 threadpool_limits(2, user_api="blas")
 rng = np.random.default_rng(0)
 queries, gallery = (rng.standard_normal((n, 64), dtype=np.float32) for n in (1500, 50_000))
-chosen, groups = Chosen(np.arange(1500), np.arange(1500)), np.arange(50_000) % 36
+targets = Targets(np.arange(1500), np.arange(1500), np.arange(50_000) % 36)
 top_k(queries, gallery[:9000], 100)  # libraries, threads and their buffers are there
 (held,) = [line for line in open("/proc/self/status") if line.startswith("VmSize")]
 limit = int(held.split()[1]) * 1024 + 200 * 10**6
@@ -29,7 +29,7 @@ except MemoryError:
 else:
     sys.exit("the limit does not bind")
 top_k(queries, gallery, 100)
-lists_and_ranks(queries, gallery, 100, chosen, groups)
+ranked_within(queries, gallery, 100, targets)
 print("within")
 """
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from equiview.errors import InputError
-from equiview.search import Chosen, lists_and_ranks, top_k, unit
+from equiview.search import Targets, ranked_within, top_k, unit
 from equiview.search import products as module
 from equiview.search.products import LARGE, products
 from equiview.search.scaling import Scaled
@@ -61,11 +61,11 @@ def sorted_whole(queries, gallery, k):
     return items, np.take_along_axis(scores, items, axis=1)
 
 
-def counted(queries, gallery, chosen, groups):
+def counted(queries, gallery, targets):
     scores = products(queries, gallery)
     ranks = []
-    for query, item in zip(chosen.queries, chosen.items, strict=True):
-        of_group = np.flatnonzero(groups == groups[item])
+    for query, item in zip(targets.queries, targets.items, strict=True):
+        of_group = np.flatnonzero(targets.groups == targets.groups[item])
         order = of_group[np.argsort(-scores[query, of_group], kind="stable")]
         ranks.append(1 + int(np.flatnonzero(order == item)[0]))
     return ranks
@@ -92,30 +92,27 @@ def test_the_best_are_those_of_whole_rows_sorted(kind, n_queries, n_gallery, wid
     assert (found.scores + np.float32(0)).tobytes() == scores.tobytes()
 
 
-@given(**cases, n_groups=st.integers(1, 5), n_chosen=st.integers(0, 60))
+@given(**cases, n_groups=st.integers(1, 5), n_targets=st.integers(0, 60))
 @settings(max_examples=40, deadline=None)
 def test_ranks_are_those_counted_in_whole_rows(
-    kind, n_queries, n_gallery, width, dtype, seed, n_groups, n_chosen
+    kind, n_queries, n_gallery, width, dtype, seed, n_groups, n_targets
 ):
     queries, gallery = drawn(kind, n_queries, n_gallery, width, dtype, seed)
     rng = np.random.default_rng(seed)
     groups = rng.integers(n_groups, size=n_gallery)
-    keys = np.unique(rng.integers(n_queries * n_gallery, size=n_chosen))
-    chosen = Chosen(keys // n_gallery, keys % n_gallery)
-    lists, ranks = lists_and_ranks(queries, gallery, 1, chosen, groups)
-    assert ranks.tolist() == counted(queries, gallery, chosen, groups)
+    keys = np.unique(rng.integers(n_queries * n_gallery, size=n_targets))
+    targets = Targets(keys // n_gallery, keys % n_gallery, groups)
+    lists, ranks = ranked_within(queries, gallery, 1, targets)
+    assert ranks.tolist() == counted(queries, gallery, targets)
     np.testing.assert_array_equal(lists.items, top_k(queries, gallery, 1).items)
 
 
 def test_a_query_may_have_any_number_of_items_in_a_group():
     queries, gallery = drawn(ties, 3, 5000, 6, np.float32, 0)
     owner = np.where(np.arange(300) < 40, 0, 2)
-    chosen = Chosen(owner, np.sort(np.random.default_rng(1).permutation(5000)[:300]))
-    groups = np.arange(5000) % 3
-    assert np.bincount(groups[chosen.items[chosen.queries == 2]]).min() > 2 * SLOTS
-    assert lists_and_ranks(queries, gallery, 5, chosen, groups)[1].tolist() == counted(
-        queries, gallery, chosen, groups
-    )
+    targets = Targets(owner, np.sort(np.random.default_rng(1).permutation(5000)[:300]), np.arange(5000) % 3)
+    assert np.bincount(targets.groups[targets.items[targets.queries == 2]]).min() > 2 * SLOTS
+    assert ranked_within(queries, gallery, 5, targets)[1].tolist() == counted(queries, gallery, targets)
 
 
 @pytest.mark.parametrize("way", ["tried out", "exact", "with bad places"])
@@ -131,23 +128,22 @@ def test_each_way_to_a_product_serves_the_pass(way, monkeypatch):
         monkeypatch.setattr(module, "_by_columns", lambda width, height: False)
     queries, gallery = drawn(normal, 130, 2 * LARGE + 300, 80, np.float32, 0)
     gallery[::7] = gallery[3]
-    groups = np.arange(len(gallery)) % 4
-    chosen = Chosen(np.repeat(np.arange(130), 5), np.arange(650) * 13)
-    lists, ranks = lists_and_ranks(queries, gallery, 50, chosen, groups)
+    targets = Targets(np.repeat(np.arange(130), 5), np.arange(650) * 13, np.arange(len(gallery)) % 4)
+    lists, ranks = ranked_within(queries, gallery, 50, targets)
     items, scores = sorted_whole(queries, gallery, 50)
     np.testing.assert_array_equal(lists.items, items)
     assert lists.scores.tobytes() == scores.tobytes()
-    assert ranks.tolist() == counted(queries, gallery, chosen, groups)
+    assert ranks.tolist() == counted(queries, gallery, targets)
 
 
 @pytest.mark.parametrize("shape", [(1100, LARGE * 3 + 7), (2500, 300)])
 def test_any_number_of_threads_gives_the_same_bytes(shape):
     queries, gallery = drawn(normal, *shape, 64, np.float32, 3)
-    groups, chosen = np.arange(shape[1]) % 3, Chosen(np.zeros(9, dtype=np.int64), np.arange(9))
+    targets = Targets(np.zeros(9, dtype=np.int64), np.arange(9), np.arange(shape[1]) % 3)
     found = []
     for threads in (1, 2, 5):
         with threadpool_limits(threads, user_api="blas"):
-            lists, ranks = lists_and_ranks(queries, gallery, 20, chosen, groups)
+            lists, ranks = ranked_within(queries, gallery, 20, targets)
         found.append((lists.items.tobytes(), lists.scores.tobytes(), ranks.tobytes()))
     assert found[0] == found[1] == found[2]
 
@@ -157,10 +153,9 @@ def test_a_gallery_on_disk_and_one_scaled_when_read_give_the_same_bytes(tmp_path
     np.save(tmp_path / "gallery.npy", gallery)
     mapped = np.load(tmp_path / "gallery.npy", mmap_mode="r")
     assert top_k(queries, mapped, 9).items.tobytes() == top_k(queries, gallery, 9).items.tobytes()
-    none = Chosen(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    groups = np.zeros(5000, dtype=np.int64)
-    whole = lists_and_ranks(queries, unit(gallery), 9, none, groups)[0]
-    scaled = lists_and_ranks(queries, Scaled(mapped), 9, none, groups)[0]
+    none = Targets(*np.empty((2, 0), dtype=np.int64), np.zeros(5000, dtype=np.int64))
+    whole = ranked_within(queries, unit(gallery), 9, none)[0]
+    scaled = ranked_within(queries, Scaled(mapped), 9, none)[0]
     assert scaled.scores.tobytes() == whole.scores.tobytes()
     before = gallery.astype(np.float32)
     kept = before.copy()

@@ -3,17 +3,19 @@
 from equiview.search.candidates import top_k_among
 from equiview.search.pairs import pair_scores
 from equiview.search.scaling import comparable, comparable_parts, ready, unit
-from equiview.search.topk import ahead_within, best, ranks_within, score_blocks, top_k
-from equiview.search.within import Chosen, lists_and_ranks
+from equiview.search.sharded import per_block, ranked_within, top_k
+from equiview.search.topk import ahead_within, best, ranks_within, score_blocks
+from equiview.search.within import Targets
 
 __all__ = [
-    "Chosen",
+    "Targets",
     "ahead_within",
     "best",
     "comparable",
     "comparable_parts",
-    "lists_and_ranks",
     "pair_scores",
+    "per_block",
+    "ranked_within",
     "ranks_within",
     "ready",
     "score_blocks",

@@ -1,4 +1,4 @@
-"""Ranks of chosen items among those of their own group, from the pass over the gallery that makes the lists.
+"""Ranks of target items among those of their own group, from the pass over the gallery that makes the lists.
 
 How many of a group are ahead of an item is counted tile by tile. For that its score is known beforehand; a
 pair has one score wherever it is computed (`equiview.search.products`).
@@ -7,7 +7,7 @@ pair has one score wherever it is computed (`equiview.search.products`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,38 +32,46 @@ COUNTED = 255
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Items of queries whose ranks are wanted: row numbers, equally long, sorted by query."""
+class Targets:
+    """Pairs of a query and an item by row, queries in order, and the group of every item `(n_gallery,)`.
+
+    Groups are whole numbers from 0.
+    """
 
     queries: Integers
     items: Integers
+    groups: NDArray[np.integer[Any]]
 
-    def of(self, block: slice) -> slice:
-        """Where those of some queries are."""
-        return slice(*np.searchsorted(self.queries, (block.start, block.stop)).tolist())
+    def where(self, start: int, stop: int) -> slice:
+        """Where those of queries `start` to `stop` are."""
+        return slice(*np.searchsorted(self.queries, (start, stop)).tolist())
+
+    def of(self, start: int, stop: int) -> Targets:
+        """Those of queries `start` to `stop`, their queries counted from `start`."""
+        here = self.where(start, stop)
+        return replace(self, queries=self.queries[here] - start, items=self.items[here])
 
 
 def lists_and_ranks(
     queries: Vectors,
     gallery: Gallery | TokenVectors,
     k: int,
-    chosen: Chosen,
-    groups: NDArray[np.integer[Any]],
+    targets: Targets,
     progress: Progress = silent,
 ) -> tuple[Rankings, Integers]:
-    """`top_k`, and the rank, from 1, of each chosen item among the items of its group alone.
+    """`top_k`, and the rank, from 1, of each target among the items of its group, `(n_targets,)`.
 
-    `groups` `(n_gallery,)` are whole numbers from 0. Equal scores are in row order.
+    Equal scores are in row order.
 
     >>> gallery = np.array([[1.0], [3.0], [2.0], [4.0]], dtype=np.float32)
     >>> one = np.ones((1, 1), dtype=np.float32)
-    >>> lists, ranks = lists_and_ranks(
-    ...     one, gallery, 2, Chosen(np.array([0, 0]), np.array([0, 2])), np.array([0, 1, 0, 1])
-    ... )
+    >>> targets = Targets(np.array([0, 0]), np.array([0, 2]), np.array([0, 1, 0, 1]))
+    >>> lists, ranks = lists_and_ranks(one, gallery, 2, targets)
     >>> lists.items.tolist(), ranks.tolist()
     ([[3, 1]], [2, 1])
     """
-    ranks = np.empty(len(chosen.items), dtype=np.int64)
+    groups = targets.groups
+    ranks = np.empty(len(targets.items), dtype=np.int64)
     kept = Kept(len(queries), len(gallery), k)
     if k > DEEP or isinstance(queries, TokenVectors) or isinstance(gallery, TokenVectors):
         columns_of = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
@@ -72,23 +80,23 @@ def lists_and_ranks(
             block = slice(start, start + len(scores))
             first = best(scores, k)
             kept.items[block], kept.scores[block] = first.items, first.scores
-            here = chosen.of(block)
+            here = targets.where(block.start, block.stop)
             for group, columns in enumerate(columns_of):
-                these = np.flatnonzero(groups[chosen.items[here]] == group)
-                rows = chosen.queries[here][these] - start
-                at = np.searchsorted(columns, chosen.items[here][these])
+                these = np.flatnonzero(groups[targets.items[here]] == group)
+                rows = targets.queries[here][these] - start
+                at = np.searchsorted(columns, targets.items[here][these])
                 ranks[here.start + these] = ranks_within(scores[:, columns], rows, at)
             progress("ranking", block.stop, len(queries))
         return kept.rankings(), ranks
     check_widths(queries, gallery)
-    scores = chosen_scores(queries, gallery, chosen)
+    scores = target_scores(queries, gallery, targets)
 
     def taker(block: slice) -> _Both:
-        there = chosen.of(block)
+        there = targets.where(block.start, block.stop)
         ahead = Ahead(
             block.stop - block.start,
-            chosen.queries[there] - block.start,
-            chosen.items[there],
+            targets.queries[there] - block.start,
+            targets.items[there],
             scores[there],
             groups,
         )
@@ -96,28 +104,28 @@ def lists_and_ranks(
 
     def done(block: slice, parts: list[_Both]) -> None:
         kept.add(block, [part.best for part in parts])
-        ranks[chosen.of(block)] = 1 + sum(part.ahead.counts() for part in parts)
+        ranks[targets.where(block.start, block.stop)] = 1 + sum(part.ahead.counts() for part in parts)
 
     sweep(queries, gallery, taker, done, groups=groups, progress=progress)
     return kept.rankings(), ranks
 
 
-def chosen_scores(queries: Floats, gallery: Gallery, chosen: Chosen) -> Floats:
-    """The score of each chosen item with its query, the same number as in any other place."""
-    scores = np.empty(len(chosen.items), dtype=np.float32)
+def target_scores(queries: Floats, gallery: Gallery, targets: Targets) -> Floats:
+    """The score of each target, the same number as in any other place."""
+    scores = np.empty(len(targets.items), dtype=np.float32)
     height = height_of(queries.shape[1], 1)
 
     def work(mine: Iterator[int]) -> None:
         out = np.empty((LARGE, height), dtype=np.float32)
         for start in mine:
             block = slice(start, min(start + height, len(queries)))
-            there = chosen.of(block)
+            there = targets.where(block.start, block.stop)
             values = ready_block(queries[block], height)
-            items, place = np.unique(chosen.items[there], return_inverse=True)
+            items, place = np.unique(targets.items[there], return_inverse=True)
             for first in range(0, len(items), LARGE):
                 tile(pieces(gallery[items[first : first + LARGE]]), values, out)
                 here = np.flatnonzero((place >= first) & (place < first + LARGE))
-                row = chosen.queries[there][here] - start
+                row = targets.queries[there][here] - start
                 scores[there.start + here] = out[place[here] - first, row]
 
     with one_thread_each() as threads:
@@ -127,9 +135,9 @@ def chosen_scores(queries: Floats, gallery: Gallery, chosen: Chosen) -> Floats:
 
 
 class Ahead:
-    """How many of its group are ahead of each chosen item: a taker of `equiview.search.sweep`.
+    """How many of its group are ahead of each target: a taker of `equiview.search.sweep`.
 
-    `queries`, `items` and `scores` `(n_chosen,)` are sorted by query; `groups` is `(n_gallery,)`.
+    `queries`, `items` and `scores` `(n_targets,)` are sorted by query; `groups` is `(n_gallery,)`.
     """
 
     def __init__(
@@ -179,13 +187,13 @@ class Ahead:
             self._add_rest(group, scores[low:high], rows[low:high])
 
     def counts(self) -> Integers:
-        """How many were ahead of each chosen item so far, `(n_chosen,)`."""
+        """How many were ahead of each target so far, `(n_targets,)`."""
         counts = self.ahead[self.slot, self.queries] if self.ahead.size else np.zeros(0, dtype=np.int64)
         counts[self.rest] = self.ahead_of_rest
         return counts
 
     def _add_ties(self, which: Integers, scores: Floats, rows: Integers) -> None:
-        """Count equal scores that stand before the chosen items of this part."""
+        """Count equal scores that stand before the targets of this part."""
         which = which[self.slot[which] >= 0]
         if len(which):
             ties = (scores[:, self.queries[which]] == self.scores[which]) & (

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.engine import Local, current
 from equiview.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats._check import add_up, as_columns, as_level, cluster_rows, exact_sums, whole_number
 
@@ -24,6 +25,8 @@ BLOCK_BYTES = 16 * 2**20
 DRAWS_AT_ONCE = 16_384
 FEW_COLUMNS, AT_ONCE = 12, 16
 """Columns up to which so many replicates are multiplied at once."""
+SHARED_FROM = 2**32
+"""Multiplications from which the workers of an engine take part; with fewer, to ask them takes longer."""
 REMEMBERED_BYTES = 16 * 2**20
 """Of the draws of one sample, at most four of which are kept."""
 
@@ -80,11 +83,15 @@ def bootstrap_means(
 
     means = np.empty((replicates, columns.shape[1]))
     few = replicates * n_clusters <= REMEMBERED_BYTES
-    for start, counts in (
-        _remembered(n_clusters, replicates, seed) if few else _counts(n_clusters, replicates, seed)
-    ):
-        stop = start + len(counts)
-        totals = _product(counts, matrix)
+    engine = current()
+    many = replicates * matrix.size >= SHARED_FROM and matrix.nbytes <= engine.room
+    if many and not isinstance(engine, Local):
+        parts = engine.map(_totals, _ranges(n_clusters, replicates, seed), shared=(matrix,))
+    else:
+        counted = _remembered(n_clusters, replicates, seed) if few else _counts(n_clusters, replicates, seed)
+        parts = ((start, _product(counts, matrix)) for start, counts in counted)
+    for start, totals in parts:
+        stop = start + len(totals)
         weights = totals[:, columns.shape[1] :][:, pattern_of]
         with np.errstate(invalid="ignore"):  # 0 / 0: no query of this column was drawn
             np.divide(totals[:, : columns.shape[1]] * unit, weights, out=means[start:stop])
@@ -158,15 +165,49 @@ def bootstrap_interval(
 def _counts(n_clusters: int, replicates: int, seed: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield (first replicate, how often each cluster came up `(block, n_clusters)`), then overwritten."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    # How many replicates one call draws depends on the number of clusters alone, so that the draws do too.
-    at_once = max(1, DRAWS_AT_ONCE // n_clusters)
-    block = at_once * max(1, min(replicates, BLOCK_BYTES // (8 * n_clusters)) // at_once)
+    block, at_once = _at_once(n_clusters, replicates)
     counts = np.empty((block, n_clusters))
     for start in range(0, replicates, block):
         stop = min(start + block, replicates)
         for first in range(0, stop - start, at_once):
             counts[first : first + at_once] = _draw_counts(rng, n_clusters, at_once)
         yield start, counts[: stop - start]
+
+
+def _at_once(n_clusters: int, replicates: int) -> tuple[int, int]:
+    """How many replicates there are in a block, and how many of them one call draws.
+
+    The latter depends on the number of clusters alone, so that the draws do too.
+    """
+    at_once = max(1, DRAWS_AT_ONCE // n_clusters)
+    return at_once * max(1, min(replicates, BLOCK_BYTES // (8 * n_clusters)) // at_once), at_once
+
+
+def _ranges(n_clusters: int, replicates: int, seed: int) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
+    """Blocks of replicates, each with the state of the generator before it: first, how many, clusters, state.
+
+    How many random bits a block takes depends on what they are, so the stream cannot be skipped: it is drawn
+    here too, which takes a quarter of drawing and counting.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    block, at_once = _at_once(n_clusters, replicates)
+    for start in range(0, replicates, block):
+        stop = min(start + block, replicates)
+        yield start, stop - start, n_clusters, dict(rng.bit_generator.state)
+        for _ in range(0, stop - start, at_once):
+            _draw(rng, n_clusters, at_once)
+
+
+def _totals(
+    part: tuple[int, int, int, dict[str, Any]], matrix: NDArray[np.float64]
+) -> tuple[int, NDArray[np.float64]]:
+    """The first replicate of a block of `_ranges`, and its counts times `matrix`."""
+    start, count, n_clusters, state = part
+    rng = np.random.Generator(np.random.PCG64(0))
+    rng.bit_generator.state = state
+    _, at_once = _at_once(n_clusters, count)
+    drawn = [_draw_counts(rng, n_clusters, at_once) for _ in range(0, count, at_once)]
+    return start, _product(np.concatenate(drawn)[:count], matrix)
 
 
 def _product(counts: NDArray[Any], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -201,10 +242,15 @@ def _remembered(
 
 def _draw_counts(rng: np.random.Generator, n_clusters: int, replicates: int) -> NDArray[np.int64]:
     """Multinomial rows `(replicates, n_clusters)`: how often each cluster came up in as many draws."""
-    narrow = np.uint16 if n_clusters <= 2**16 else np.uint32  # half the random bits, half the time
-    drawn = rng.integers(0, n_clusters, size=(replicates, n_clusters), dtype=narrow)
+    drawn = _draw(rng, n_clusters, replicates)
     cells = drawn + n_clusters * np.arange(replicates)[:, None]
     return np.bincount(cells.ravel(), minlength=cells.size).reshape(cells.shape)
+
+
+def _draw(rng: np.random.Generator, n_clusters: int, replicates: int) -> NDArray[np.unsignedinteger[Any]]:
+    """Which clusters came up, `(replicates, n_clusters)`."""
+    narrow = np.uint16 if n_clusters <= 2**16 else np.uint32  # half the random bits, half the time
+    return rng.integers(0, n_clusters, size=(replicates, n_clusters), dtype=narrow)
 
 
 def _distinct_columns(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

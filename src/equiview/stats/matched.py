@@ -10,19 +10,23 @@ ours, and no paper that we follow has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equiview.engine import Local, current
 from equiview.errors import StatsInputError
 from equiview.stats._check import whole_number
 
 ROUNDING = 1e-9
 """Statistics closer than this share of the largest are alike, however their sums are rounded."""
+SHARED_FROM, TOGETHER = 2**24, 4
+"""Labels in lists from which the workers of an engine take part, and permutations in one part of theirs."""
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Groups = NDArray[np.integer[Any]]
@@ -101,25 +105,46 @@ def matched_floor(
 
     # Of few groups, labels are of one byte: those of all items then fit in a cache, and exchange faster.
     labels = labels.astype(np.min_scalar_type(int(labels.max(initial=0))))
-
-    def means(of: Groups) -> Floats:
-        drawn = of[lists[:, : ascending[-1]]]
-        by_query = [metric(drawn, cutoffs=ascending) for metric in metrics]
-        return np.array([[values[place].mean() for place in places] for values in by_query])
-
-    observed = means(labels)
-    permuted = np.empty((draws, *observed.shape))
-    with ThreadPoolExecutor(1) as aside:  # labels are exchanged while the last ones are measured
-        coming = aside.submit(_relabelled, labels, members, rng)
-        for draw in range(draws):
-            drawn = coming.result()
-            if draw < draws - 1:
-                coming = aside.submit(_relabelled, labels, members, rng)
-            permuted[draw] = means(drawn)
+    shared = (lists[:, : ascending[-1]], tuple(metrics), ascending)
+    (observed,) = _means([labels], *shared)
+    few = lists.size * draws < SHARED_FROM or lists.nbytes > current().room
+    engine = Local() if few else current()
+    drawn = _drawn(labels, members, rng, draws)
+    together = 1 if isinstance(engine, Local) else TOGETHER
+    parts = iter(lambda: list(islice(drawn, together)), [])
+    found = engine.map(_means, parts, shared=shared, size=lambda part: len(part) * labels.nbytes)
+    permuted = np.concatenate(list(found))[:, :, places]
+    observed = observed[:, places]
     floor, sd = permuted.mean(axis=0), permuted.std(axis=0, ddof=1)
     far = np.abs(observed - floor) * (1 - ROUNDING)
     p = (1 + (np.abs(permuted - floor) >= far).sum(axis=0)) / (1 + draws)
     return [MatchedFloor(*numbers) for numbers in zip(floor, sd, p, strict=True)]
+
+
+def _drawn(labels: Groups, members: list[Integers], rng: np.random.Generator, draws: int) -> Iterator[Groups]:
+    """Permuted labels, `draws` times, in one stream; the next are exchanged while the last are measured."""
+    with ThreadPoolExecutor(1) as aside:
+        coming = aside.submit(_relabelled, labels, members, rng)
+        for left in reversed(range(draws)):
+            drawn = coming.result()
+            if left:
+                coming = aside.submit(_relabelled, labels, members, rng)
+            yield drawn
+
+
+def _means(
+    relabelled: Sequence[Groups],
+    lists: NDArray[np.int32],
+    metrics: Sequence[Callable[..., Floats]],
+    ascending: Sequence[int],
+) -> Floats:
+    """The mean of each metric of the lists at each cutoff, `(n_labels, n_metrics, n_cutoffs)`."""
+    return np.array(
+        [
+            [metric(drawn, cutoffs=ascending).mean(axis=1) for metric in metrics]
+            for drawn in (labels[lists] for labels in relabelled)
+        ]
+    )
 
 
 def _clusters(clusters: ArrayLike, groups: Integers) -> list[Integers]:

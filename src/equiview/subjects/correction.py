@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.tables import write_bytes
+from equiview.search import top_k
 from equiview.search.scaling import unit
-from equiview.search.topk import top_k
 
 Floats = NDArray[np.float32]
 

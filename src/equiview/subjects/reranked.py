@@ -22,8 +22,8 @@ from equiview.data.languages import tiers_of
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
+from equiview.search import top_k
 from equiview.search.scaling import comparable
-from equiview.search.topk import top_k
 from equiview.subjects.base import Subject, of_inner, register
 from equiview.subjects.encoders.base import Encoder
 from equiview.subjects.lists.base import ResultLists

@@ -18,7 +18,7 @@ from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
-from equiview.search import Chosen, comparable, comparable_parts, lists_and_ranks, top_k_among
+from equiview.search import Targets, comparable, comparable_parts, ranked_within, top_k_among
 from equiview.subjects import Encoder, ResultLists
 
 Rows = NDArray[np.int64]
@@ -123,10 +123,9 @@ def _ranked(
     """The lists, and the rank of each image's captions; vectors are let go before anything else is read."""
     queries = comparable(subject, images, progress)
     gallery = comparable_parts(subject, texts, progress)
-    languages = texts.table["language"].rank("dense").to_numpy() - 1
-    chosen = Chosen(relevance.queries, relevance.items)
-    depth = min(settings.depth, len(texts))
-    return lists_and_ranks(queries, gallery, depth, chosen, languages.astype(np.int16), progress)
+    languages = (texts.table["language"].rank("dense").to_numpy() - 1).astype(np.int16)
+    targets = Targets(relevance.queries, relevance.items, languages)
+    return ranked_within(queries, gallery, min(settings.depth, len(texts)), targets, progress)
 
 
 def _unranked(benchmark: Benchmark) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError, NotApplicableError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
-from equiview.search import ahead_within, best, comparable, ranks_within, score_blocks, unit
+from equiview.search import ahead_within, best, comparable, per_block, ranks_within, unit
 from equiview.subjects import Encoder
 
 Rows = NDArray[np.int64]
@@ -173,27 +173,31 @@ def rankings(
 ) -> tuple[pl.DataFrame, Rows]:
     """The lists with ties at the cut, and the rows of the images among the first of any list."""
     depth = settings.depth(len(images))
-    prompt_rows, ranks, items, values = [], [], [], []
-    for start, scores in score_blocks(asked, gallery):
-        cut = best(scores, depth).scores[:, -1:]
-        sizes = np.minimum((scores >= cut).sum(axis=1), TIES * depth)
-        ranked = best(scores, int(sizes.max()))
-        row, at = np.nonzero(np.arange(ranked.depth) < sizes[:, None])
-        prompt_rows.append(row + start)
-        ranks.append(at + 1)
-        items.append(ranked.items[row, at])
-        values.append(ranked.scores[row, at])
-        progress("ranking", start + len(scores), len(prompts))
-    rank, item = np.concatenate(ranks), np.concatenate(items)
+    parts = []
+    for done, part in per_block(_lists, asked, gallery, depth):
+        parts.append(part)
+        progress("ranking", done, len(prompts))
+    prompt, rank, item, score = (np.concatenate(column) for column in zip(*parts, strict=True))
     table = pl.DataFrame(
         {
-            "prompt_id": prompts[np.concatenate(prompt_rows)],
+            "prompt_id": prompts[prompt],
             "rank": rank.astype(np.int32),
             "image_id": images[item],
-            "score": np.concatenate(values),
+            "score": score,
         }
     )
     return table, np.unique(item[rank <= PICTURED]).astype(np.int64)
+
+
+def _lists(
+    start: int, scores: NDArray[np.float32], depth: int
+) -> tuple[Rows, Rows, NDArray[np.int32], NDArray[np.float32]]:
+    """Prompt, rank, image and score of all that is ranked for the prompts of a block."""
+    cut = best(scores, depth).scores[:, -1:]
+    sizes = np.minimum((scores >= cut).sum(axis=1), TIES * depth)
+    ranked = best(scores, int(sizes.max()))
+    row, at = np.nonzero(np.arange(ranked.depth) < sizes[:, None])
+    return row + start, at + 1, ranked.items[row, at], ranked.scores[row, at]
 
 
 def _images(
@@ -243,14 +247,12 @@ def _matches(
         of_image = direction == DIRECTIONS[0]
         pairs = relevance if of_image else relevance.reversed()
         queries, gallery = (vectors, text_vectors) if of_image else (text_vectors, vectors)
-        rank = np.empty(len(pairs.queries), dtype=np.int64)
-        ahead = np.empty((len(pairs.queries), members.shape[1]), dtype=np.int32)
-        for start, scores in score_blocks(queries, gallery):
-            here = slice(*np.searchsorted(pairs.queries, (start, start + len(scores))))
-            at = (pairs.queries[here] - start, pairs.items[here])
-            rank[here] = ranks_within(scores, *at)
-            ahead[here] = ahead_within(scores, *at, members[image_of] if of_image else members)
-            progress(f"matching {direction}", start + len(scores), pairs.n_queries)
+        found = []
+        of_gallery = members[image_of] if of_image else members
+        for done, ranks in per_block(_right, queries, gallery, pairs.queries, pairs.items, of_gallery):
+            found.append(ranks)
+            progress(f"matching {direction}", done, pairs.n_queries)
+        rank, ahead = (np.concatenate(column) for column in zip(*found, strict=True))
         query_ids = (images if of_image else texts).ids[pairs.queries]
         image_ids = images.ids[pairs.queries if of_image else pairs.items]
         part = pl.DataFrame({"query_id": query_ids, "image_id": image_ids, "rank": rank})
@@ -266,6 +268,15 @@ def _matches(
     first = np.unique(relevance.queries, return_index=True)
     captions = {int(image): texts.texts[relevance.items[at]] for image, at in zip(*first, strict=True)}
     return pl.concat(parts), captions
+
+
+def _right(
+    start: int, scores: NDArray[np.float32], queries: Rows, items: Rows, members: NDArray[np.float32]
+) -> tuple[Rows, NDArray[np.int32]]:
+    """The rank of what is right for the queries of a block, and how many of each group are before it."""
+    here = slice(*np.searchsorted(queries, (start, start + len(scores))))
+    at = (queries[here] - start, items[here])
+    return ranks_within(scores, *at), ahead_within(scores, *at, members)
 
 
 def _captions(benchmark: Benchmark, images: Items, language: str) -> tuple[Items, Relevance]:

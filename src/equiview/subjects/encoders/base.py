@@ -25,16 +25,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors, Vectors, rows_with, taken, values_of
+from equiview.engine import Local, current
 from equiview.errors import InputError, as_input_error
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
 from equiview.subjects.base import Subject, said_with_place
+from equiview.subjects.encoders.spread import Unreadable, spread
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Unreadable = Callable[[int, InputError], None]
 V = TypeVar("V", NDArray[np.float32], TokenVectors, Vectors)
 PROBE_TEXTS = ("a red hat on a chair", "kofia nyekundu juu ya kiti", "椅子上的红帽子")
 """Texts that distinguish models of the same code by their vectors."""
@@ -72,6 +73,12 @@ class EmbeddingModel(Encoder):
     """Images handed to `encode_images` at a time, while as many more are being decoded."""
     text_batch: int = 1024
     """Texts handed to `encode_texts` at a time: distinct ones of like length."""
+    accelerator: bool = False
+    """Whether it uses an accelerator where there is one; on a cluster each worker is then given one."""
+    one_thread: bool = False
+    """Whether one thread of a processor encodes a batch; on a cluster a worker then takes one core."""
+    computes: bool = True
+    """Whether it computes its vectors; else a service does, which workers of a cluster are not to ask too."""
     by_language: bool = False
     """Whether the model is told the language of a text; it then overrides `encode_texts_in`."""
 
@@ -147,12 +154,18 @@ class EmbeddingModel(Encoder):
         """Yield (item rows, their vectors) batch by batch until all items, or all of `rows`, are encoded.
 
         A batch is checked for its shape alone; `embed` checks the rest. A picture that cannot be read is an
-        InputError, or is left out and passed to `unreadable` as (row, error).
+        InputError, or is left out and passed to `unreadable` as (row, error). Workers of the engine in use
+        encode the same batches that would be encoded here.
         """
         chosen = np.arange(len(items)) if rows is None else rows
         encoded = self._image_batches if items.kind == "image" else self._text_batches
         done = 0
-        for part, vectors in encoded(items, chosen, unreadable):
+        batches = (
+            encoded(items, chosen, unreadable)
+            if isinstance(current(), Local) or not self.computes
+            else spread(self, items, self.batch_rows(items, chosen), unreadable)
+        )
+        for part, vectors in batches:
             done += len(part)
             yield part, vectors
             progress(f"encoding {items.kind}s", done, len(chosen))
@@ -167,9 +180,9 @@ class EmbeddingModel(Encoder):
                 return error
 
         waiting = ahead(read, chosen.tolist(), depth=self.image_batch)
-        for start in range(0, len(chosen), self.image_batch):
+        for part in self.batch_rows(items, chosen):
             images: dict[int, Image] = {}
-            for row, image in zip(chosen[start : start + self.image_batch].tolist(), waiting, strict=False):
+            for row, image in zip(part.tolist(), waiting, strict=False):
                 if not isinstance(image, InputError):
                     images[row] = image
                 elif unreadable is None:
@@ -183,25 +196,43 @@ class EmbeddingModel(Encoder):
     def _text_batches(
         self, items: Items, chosen: NDArray[np.int64], _: Unreadable | None
     ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
+        for rows in self.batch_rows(items, chosen):
+            table = items.table[rows]
+            texts = table["text"].unique(maintain_order=True).to_list()
+            language = table["language"][0] if self.by_language else ""
+
+            def encode(batch: list[str], language: str = language) -> Any:
+                return self.encode_texts_in(batch, language)
+
+            part = self._vectors_of(encode, texts, "texts")
+            if len(rows) > len(texts):
+                place = {text: number for number, text in enumerate(texts)}
+                part = taken(part, np.array([place[text] for text in table["text"]]))
+            yield rows, part
+
+    def batch_rows(self, items: Items, chosen: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """The rows of `items` that are encoded together, batch by batch, of the rows `chosen`.
+
+        Texts longest first, equal ones in one batch, with `by_language` those of one language.
+        """
+        if items.kind == "image":
+            for start in range(0, len(chosen), self.image_batch):
+                yield chosen[start : start + self.image_batch]
+            return
         places: dict[str, dict[str, list[int]]] = {}
         table = items.table[chosen]
         languages = table["language"].to_list() if self.by_language else [""] * len(chosen)
         for row, text, language in zip(chosen.tolist(), table["text"], languages, strict=True):
             places.setdefault(language, {}).setdefault(text, []).append(row)
-        for language, rows_of in places.items():
-
-            def encode(batch: list[str], language: str = language) -> Any:
-                return self.encode_texts_in(batch, language)
-
+        for rows_of in places.values():
             texts = sorted(rows_of, key=len, reverse=True)
             for start in range(0, len(texts), self.text_batch):
                 batch = texts[start : start + self.text_batch]
-                part = self._vectors_of(encode, batch, "texts")
-                rows = np.asarray([row for text in batch for row in rows_of[text]], dtype=np.int64)
-                if len(rows) > len(batch):
-                    of_text = np.repeat(np.arange(len(batch)), [len(rows_of[text]) for text in batch])
-                    part = taken(part, of_text)
-                yield rows, part
+                yield np.asarray([row for text in batch for row in rows_of[text]], dtype=np.int64)
+
+    def rebuilt(self) -> tuple[Callable[..., EmbeddingModel], tuple[Any, ...]]:
+        """What a worker calls, and with what, to have the same model: its class, with its argument."""
+        return type(self), (self.argument,)
 
     @property
     def called(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 METHODS = ("encode_images", "encode_texts")
 SIMILARITIES = ("cosine", "dot", "maxsim")
-ATTRIBUTES = ("similarity", "image_batch", "text_batch", "by_language")
+ATTRIBUTES = (
+    "similarity",
+    "image_batch",
+    "text_batch",
+    "by_language",
+    "accelerator",
+    "one_thread",
+    "computes",
+)
 
 
 class OwnModel(EmbeddingModel):
@@ -72,6 +80,10 @@ class OwnModel(EmbeddingModel):
         parent = getattr(self.model, "parent", None)
         return None if parent is None else str(parent)
 
+    def rebuilt(self) -> tuple[Callable[..., EmbeddingModel], tuple[Any, ...]]:
+        """Its class, with its argument."""
+        return _made, (type(self.model), self.argument)
+
     def encode_images(self, images: Sequence[Image]) -> Any:
         """What the class makes of RGB images."""
         return self.model.encode_images(images)
@@ -89,3 +101,7 @@ class OwnModel(EmbeddingModel):
         """Whether the class reads only the beginning of each text, where it has a method `cuts`."""
         method = getattr(self.model, "cuts", None)
         return None if method is None else [bool(cut) for cut in method(texts)]
+
+
+def _made(kind: type[Any], argument: str) -> OwnModel:
+    return OwnModel(kind(argument) if argument else kind(), argument)

@@ -71,6 +71,7 @@ class Pictogram(EmbeddingModel):
 
     packages = ("onnxruntime", "pillow")
     text_batch = 4096
+    one_thread = True
 
     def __init__(self, argument: str = "skewed") -> None:
         if argument not in NAMES:

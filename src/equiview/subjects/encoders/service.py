@@ -66,6 +66,8 @@ OTHER_SHAPES = {"cohere": "mteb:Cohere/Cohere-embed-v4.0", "voyageai": "mteb:voy
 class EmbeddingService(EmbeddingModel):
     """A remote embedding service."""
 
+    computes = False
+
     packages = ("pillow",)
 
     def __init__(self, argument: str = "", clock: Clock | None = None) -> None:

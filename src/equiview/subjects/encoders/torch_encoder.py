@@ -18,9 +18,10 @@ from equiview.errors import InputError
 from equiview.extras import accelerator, require
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.encoders.base import EmbeddingModel, Unreadable, narrowed
+from equiview.subjects.encoders.base import EmbeddingModel, narrowed
 from equiview.subjects.encoders.checkpoint import Checkpoint
 from equiview.subjects.encoders.loading import failures
+from equiview.subjects.encoders.spread import Unreadable
 
 if TYPE_CHECKING:
     import torch
@@ -88,6 +89,11 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         self.forward_texts = 4 * self.forward_images
         self.image_batch = max(64, self.forward_images)
         self.text_batch = max(1024, self.forward_texts)
+
+    @property
+    def accelerator(self) -> bool:  # type: ignore[override]
+        """Whether it was not asked to run on the processor."""
+        return self.options.get("device") != "cpu"
 
     def find(self, argument: str) -> Checkpoint:
         """The named checkpoint, downloaded if it is not here."""

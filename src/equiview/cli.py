@@ -348,6 +348,8 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List subjects, models, benchmarks and whether they are ready, audits, makers, providers of images."""
+    import polars as pl
+
     from equiview.catalogue import catalogue
     from equiview.io.printing import print_rows, terminal
 
@@ -355,7 +357,9 @@ def list_(
     if as_json:
         return _print_json({name: table.to_dicts() for name, table in tables.items()})
     for name, table in tables.items():
-        print_rows(terminal(), name, table.columns, table.rows())
+        numbers = pl.selectors.float()
+        words = table.with_columns(numbers.round(1).cast(pl.String)).fill_null("")
+        print_rows(terminal(), name, table.columns, words.rows())
     return None
 
 

@@ -113,7 +113,10 @@ def test_a_language_is_the_same_however_it_is_written(tmp_path, name, caplog):
         (("en", "-"), "'-' .* looks like a missing value"),
         (("en", "None"), "'None' .* looks like a missing value"),
         (("en", "nan"), "'nan' .* looks like a missing value"),
-        (("Klingon", "klingon"), r"in two ways: 'Klingon' \(\d\) and 'klingon' \(\d\)"),
+        (
+            ("Klingon", "klingon"),
+            r"in two ways: 'Klingon' \(8, first in row 1\) and 'klingon' \(8, first in row 2\)",
+        ),
     ],
 )
 def test_a_language_that_is_missing_or_spelled_twice_is_refused(tmp_path, names, said):

@@ -495,11 +495,9 @@ def of_several() -> Iterator[Case]:
     yield Case("one of two audits fails", "vectors", wrong, (*bare, "social,prevalence", *SMALL), said=said)
     lists = ("audit", "run:lists.txt", "--benchmark", "run:lists.txt", "--out", "out", "--audit", "all")
     for name, place, words in (("vectors", "vectors", (*bare, "all")), ("lists", "lists", lists)):
-        yield Case(f"all of {name}", place, lambda _: None, (*words, *SMALL), 0, said="out/report.html")
+        yield Case(f"all of {name}", place, nothing, (*words, *SMALL), 0, said="out/report.html")
     said = "no audit could be observed: association: "
-    yield Case(
-        "no audit can be observed", "vectors", lambda _: None, (*bare, "association,social"), said=said
-    )
+    yield Case("no audit can be observed", "vectors", nothing, (*bare, "association,social"), said=said)
 
 
 def of_people() -> Iterator[Case]:

@@ -44,7 +44,7 @@ def names_of(name, language):
 
 def test_the_models_are_small_and_their_card_lies_beside_them():
     assert len((MODELS / "MODEL_CARD.md").read_text("utf-8")) > 500
-    assert sum(len(path.read_bytes()) for path in MODELS.iterdir()) < 14.5e6
+    assert sum(len(path.read_bytes()) for path in MODELS.iterdir()) < 15.5e6
 
 
 def test_it_says_which_versions_its_vectors_depend_on():

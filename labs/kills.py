@@ -32,7 +32,7 @@ CLOCK = "timings.json"
 SMALL_DEMO = (
     "import sys; from pathlib import Path; from equiview import demo;"
     "of = ('embeddings:world', 'embeddings:other');"
-    "demo.DEMO, demo.TRIED = (('folder:world', '{}', ('prevalence',), of),), None;"
+    "demo.DEMO, demo.TRIED = (demo.Part('folder:world', ('prevalence',), of),), None;"
     "demo.demo(Path(sys.argv[1]))"
 )
 """The demo over small data: its embedded encoders take a minute."""

@@ -31,7 +31,7 @@ def pictograms_roles(argument: str = "") -> Benchmark:
 
     >>> asked = pictograms_roles().tables["questions"].row(0, named=True)
     >>> asked["question"], asked["answer"], len(asked["options"])
-    ('Who is this?', 'person', 64)
+    ('Who is this?', 'person frowning', 64)
     """
     drawn = people()
     called: dict[str, str] = dict(neutral_names().filter(language="en").select("concept", "text").iter_rows())

@@ -116,7 +116,7 @@ def demo_(
     everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
-    """Audit the embedded encoders on real pictures named in 36 languages; offline, under a minute."""
+    """Audit the embedded encoders on real pictures named in 36 languages; offline, in about a minute."""
     from equiview import demo
     from equiview.report.progress import progress_bars
 

@@ -13,6 +13,8 @@ import hashlib
 import io
 import json
 import math
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -76,6 +78,13 @@ class Pictures:
         if content is None:
             return None
         return self._numbers.setdefault(small(content), len(self._numbers))
+
+    def add_all(self, contents: Iterable[bytes | None]) -> list[int | None]:
+        """The number of each picture, made small on all processors at once."""
+        contents = list(contents)
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(small, filter(None, contents)))  # kept, so that adding them finds them ready
+        return [self.add(content) for content in contents]
 
     def pieces(self) -> list[tuple[str, str]]:
         """(element id, compressed text) of every piece."""

@@ -109,7 +109,7 @@ def _explorer(
         pieces.append((f"{identity}-{name}", packed(places.astype("<u2").tobytes())))
     pieces += _pieces(f"{identity}-texts", items["text"].to_list(), ITEMS_A_PIECE)
     pictured = {
-        of: [pictures.add(content) for content in table["picture"]] if "picture" in table.columns else None
+        of: pictures.add_all(table["picture"]) if "picture" in table.columns else None
         for of, table in (("queries", queries), ("items", items))
     }
     named = [part["language"][0] for part in (item_attributes, query_attributes) if "language" in part]

@@ -76,8 +76,11 @@ def board(cards: Sequence[Card]) -> list[Row]:
 
 def summary(card: Card) -> str:
     """One system's answer, or how many of several are found to be what, and the one that is most biased."""
-    if len(card.answers) == 1:
-        return card.answers[0].text
+    return card.answers[0].text if len(card.answers) == 1 else counted(card)
+
+
+def counted(card: Card) -> str:
+    """How many systems are found to be what, and the one that is most biased."""
     counts = Counter(answer.word for answer in card.answers)
     words = [word for word in (*(word for _, word in FINDINGS.values()), "not measured") if counts[word]]
     said = [f"{counts[word]} {word}" for word in words]

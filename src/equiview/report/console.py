@@ -170,7 +170,7 @@ def _print_board(console: Console, runs: Sequence[Run], comparison: pl.DataFrame
             print_indented(console, f"{card.question} ({card.audit})", style="bold", indent=0)
             print_indented(console, board.summary(card))
         else:
-            print_hanging(console, f"{card.audit}: {board.summary(card)}")
+            print_hanging(console, f"{card.audit}: {board.counted(card)}".replace(" × the tolerance", "×"))
     if comparison is not None and len(comparison):
         shown = sum(map(pairs.is_sure, comparison.iter_rows(named=True)))
         print_line(console, f"{shown} of {len(comparison)} paired differences are shown (Holm, 5%).")

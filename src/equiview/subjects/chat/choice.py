@@ -7,10 +7,9 @@ Question and option are put into a template, by default "{question} {option}".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from equiview.data.items import Items
@@ -22,12 +21,10 @@ from equiview.io.notices import notice
 from equiview.io.progress import Progress
 from equiview.search import comparable, pair_scores
 from equiview.subjects.base import register
-from equiview.subjects.chat.base import Answerer
+from equiview.subjects.chat.encoder_answerer import EncoderAnswerer, texts_of
 from equiview.subjects.encoders.base import Encoder
-from equiview.subjects.load import load_encoder
 
 TEMPLATE = "{question} {option}"
-OPTION = ",template="
 
 
 @register(
@@ -35,26 +32,19 @@ OPTION = ",template="
     usage=("choice:ENCODER", "choice:ENCODER,template=TEXT"),
     about="an encoder that answers by the option most similar to the picture",
 )
-class Choice(Answerer):
+class Choice(EncoderAnswerer):
     """An encoder that chooses among options; equal best scores are decided by a hash of the option.
 
     `ties` counts the requests last asked whose best score several options have.
     """
 
-    encoder: Encoder
-    follows = True
-
     def __init__(self, argument: str = "", encoder: Encoder | None = None) -> None:
-        super().__init__(argument)
-        name, _, template = argument.partition(OPTION)
-        self.template = template or TEMPLATE
+        super().__init__(argument, encoder, option="template", example="choice:pictogram:aligned")
+        self.template = self.given or TEMPLATE
         if "{option}" not in self.template:
             raise InputError(
                 f"choice: the template {self.template!r} must hold {{option}}, as in {TEMPLATE!r}"
             )
-        if encoder is None and not name:
-            raise InputError("choice: name an encoder, as in choice:pictogram:aligned")
-        self.encoder = encoder or load_encoder(name)
         self.ties = 0
 
     @property
@@ -63,25 +53,10 @@ class Choice(Answerer):
         return fingerprint("choice", self.encoder.fingerprint, self.template)
 
     @property
-    def parent(self) -> str:
-        """The encoder, which is put to another use."""
-        return self.encoder.fingerprint
-
-    @property
-    def sampled(self) -> bool:
-        """It always chooses the same option."""
-        return False
-
-    @property
     def about(self) -> str:
         """Its template, then the encoder."""
         choice = f"chooses the option whose {self.template!r} is most similar to the picture"
         return f"{choice}; {self.encoder.about}"
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """The encoder's."""
-        return self.encoder.versions
 
     def replies(
         self, requests: Sequence[Request], images: Items | None, progress: Progress
@@ -121,12 +96,8 @@ class Choice(Answerer):
         texts = [self._text(request.question, option) for request, option in pairs]
         language_of = {text: request.language for text, (request, _) in zip(texts, pairs, strict=True)}
         place_of = {text: place for place, text in enumerate(language_of)}
-        words = pl.DataFrame(
-            {"id": map(str, place_of.values()), "text": list(language_of), "language": language_of.values()},
-            schema={"id": pl.String, "text": pl.String, "language": pl.String},
-        )
         picture_vectors = comparable(self.encoder, images.take(shown), progress)
-        text_vectors = comparable(self.encoder, Items("text", words, "options"), progress)
+        text_vectors = comparable(self.encoder, texts_of(language_of, "options"), progress)
         text_at = np.asarray([place_of[text] for text in texts])
         counts = [len(request.options) for request in requests]
         return pair_scores(picture_vectors, text_vectors, image_at, text_at), counts

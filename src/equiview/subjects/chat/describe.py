@@ -7,10 +7,8 @@ what its text tower knows of the name. `describe:ENCODER,words=N` says N of them
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-
-import polars as pl
 
 from equiview.benchmarks.pictograms import english_names
 from equiview.benchmarks.vocabulary import said, spoken_languages
@@ -23,12 +21,10 @@ from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
 from equiview.search import comparable, top_k
 from equiview.subjects.base import register
-from equiview.subjects.chat.base import Answerer
+from equiview.subjects.chat.encoder_answerer import EncoderAnswerer, texts_of
 from equiview.subjects.encoders.base import Encoder
-from equiview.subjects.load import load_encoder
 
 WORDS = 6
-OPTION = ",words="
 
 
 @register(
@@ -36,34 +32,18 @@ OPTION = ",words="
     usage=("describe:ENCODER", "describe:ENCODER,words=N"),
     about="an encoder that describes what has a name by the pictograms most similar to the name",
 )
-class Describe(Answerer):
+class Describe(EncoderAnswerer):
     """An encoder that says what a name is most similar to, without a picture."""
 
-    encoder: Encoder
-    follows = True
-
     def __init__(self, argument: str = "", encoder: Encoder | None = None) -> None:
-        super().__init__(argument)
-        name, _, words = argument.partition(OPTION)
-        self.words = count_option({"words": words} if words else {}, "words", WORDS, "describe", most=100)
-        if encoder is None and not name:
-            raise InputError("describe: name an encoder, as in describe:pictogram:flags-aligned")
-        self.encoder = encoder or load_encoder(name)
+        super().__init__(argument, encoder, option="words", example="describe:pictogram:flags-aligned")
+        options = {"words": self.given} if self.given else {}
+        self.words = count_option(options, "words", WORDS, "describe", most=100)
 
     @property
     def fingerprint(self) -> str:
         """A hash of the encoder, the vocabulary and the number of words."""
         return fingerprint("describe", self.encoder.fingerprint, repr(english_names()), str(self.words))
-
-    @property
-    def parent(self) -> str:
-        """The encoder, which is put to another use."""
-        return self.encoder.fingerprint
-
-    @property
-    def sampled(self) -> bool:
-        """It always says the same."""
-        return False
 
     @property
     def looks(self) -> bool:
@@ -74,11 +54,6 @@ class Describe(Answerer):
     def about(self) -> str:
         """How it describes, then the encoder."""
         return f"says the {self.words} pictograms most similar to a name; {self.encoder.about}"
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """The encoder's."""
-        return self.encoder.versions
 
     def replies(
         self, requests: Sequence[Request], images: Items | None, progress: Progress
@@ -101,7 +76,7 @@ class Describe(Answerer):
         if not language_of:
             return
         place_of = {text: place for place, text in enumerate(language_of)}
-        asked = comparable(self.encoder, _texts(language_of, "names to describe"), progress)
+        asked = comparable(self.encoder, texts_of(language_of, "names to describe"), progress)
         nearest = top_k(asked, self._vocabulary, self.words).items
         concepts = list(english_names())
         for place, request in enumerate(requests):
@@ -112,14 +87,5 @@ class Describe(Answerer):
     def _vocabulary(self) -> Vectors:
         """The vectors of the English names, `(1280, width)`."""
         return comparable(
-            self.encoder, _texts(dict.fromkeys(english_names().values(), "en"), "vocabulary"), silent
+            self.encoder, texts_of(dict.fromkeys(english_names().values(), "en"), "vocabulary"), silent
         )
-
-
-def _texts(language_of: Mapping[str, str], source: str) -> Items:
-    rows = {
-        "id": map(str, range(len(language_of))),
-        "text": list(language_of),
-        "language": language_of.values(),
-    }
-    return Items("text", pl.DataFrame(rows, schema=dict.fromkeys(rows, pl.String)), source)

@@ -59,7 +59,7 @@ COMMON = (CUT, CUT_RANGE)
 class Settings(BaseModel):
     """What every audit lets a user choose."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     seed: int = Field(default=0, ge=0)
     replicates: int = Field(default=10_000, ge=100, description="bootstrap and permutation replicates")

@@ -48,7 +48,7 @@ NEUTRAL_PROMPTS = Schema(
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     templates: dict[str, list[str]] = Field(min_length=1)
     concepts: dict[str, dict[str, str]] = Field(min_length=1)

@@ -46,7 +46,7 @@ SHIPPED = ("gender", "race", "age")
 class _Entry(BaseModel):
     """One `[[prompts]]` of a file."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     language: LanguageLabel = Field(pattern=r"^\S(.*\S)?$")
     paraphrase: str = Field(min_length=1)
@@ -55,7 +55,7 @@ class _Entry(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     attribute: str = Field(min_length=1)
     values: dict[str, list[str]] = Field(min_length=2)

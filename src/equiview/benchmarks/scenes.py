@@ -45,7 +45,7 @@ Fill = Callable[[Picture, NDArray[np.bool_]], Picture]
 class SceneOptions(BaseModel):
     """What can be chosen of `scenes`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     strength: float = Field(default=0.5, ge=0, le=1)
     images: int = Field(default=1_000, ge=2, le=1_000_000)

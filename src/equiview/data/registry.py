@@ -11,12 +11,17 @@ import pkgutil
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from equiview.errors import unknown_name
 
 T = TypeVar("T")
+
+
+_installed = cache(entry_points)
+"""The entry points of all packages, whose files are read once for all registries."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Registry(Generic[T]):
                 for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{room}."):
                     if module.ispkg or not self.light:
                         importlib.import_module(module.name)
-            for point in entry_points(group=self.package):
+            for point in _installed().select(group=self.package):
                 self._add(point)
             self._complete = True
         return dict(sorted(self.entries.items()))

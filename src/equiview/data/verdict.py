@@ -14,7 +14,7 @@ Finding = Literal["biased", "fair", "unclear"]
 class Frozen(BaseModel):
     """A record that is checked when made and never changed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Reading(Frozen):

@@ -57,7 +57,7 @@ GROUPS = {
 class Settings(BaseModel):
     """The settings of a maker."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:

@@ -35,7 +35,7 @@ LETTER = re.compile(r"[a-z0-9]+|[^\W_]")
 class WordFile(BaseModel):
     """What a file of words holds."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     language: LanguageLabel = "en"
     classes: dict[str, list[str]] = Field(min_length=1, validation_alias=AliasChoices("classes", "nouns"))

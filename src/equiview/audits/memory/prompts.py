@@ -38,7 +38,7 @@ FILES = (".j2", ".txt")
 
 
 class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     language: LanguageLabel
     checked: str = ""
@@ -46,7 +46,7 @@ class _Entry(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     prompts: list[_Entry] = Field(min_length=1)
 

@@ -17,7 +17,7 @@ LONGEST = 65_535
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, defer_build=True)
 
 
 class _Made(_Strict):

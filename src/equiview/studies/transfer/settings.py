@@ -25,7 +25,7 @@ class TransferSettings(BaseModel):
     on they "can begin to be considered fair").
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     attribute: str = "attribute"
     group: str = "group"

@@ -15,8 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import langcodes
-
 from equiview.data.arguments import split_argument
 from equiview.errors import InputError, unknown_name
 from equiview.extras import require
@@ -214,6 +212,8 @@ def mark_of(language: str, marks: Sequence[str], model: str) -> str:
     >>> mark_of("sw", ["eng_Latn", "swh_Latn"], "nllb"), mark_of("quz", ["quy_Latn"], "nllb")
     ('swh_Latn', 'quy_Latn')
     """
+    import langcodes
+
     for own in (language, USUAL_MARKS.get(language, "")):
         if own in marks:
             return own

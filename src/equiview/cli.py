@@ -119,9 +119,12 @@ def demo_(
     """Audit the embedded encoders on real pictures named in 36 languages; offline, in about a minute."""
     from equiview import demo
     from equiview.report.progress import progress_bars
+    from equiview.search.workers import processors
 
     with progress_bars(as_json) as progress:
-        runs, table = demo.demo(out, seed=seed, progress=progress)
+        runs, table = demo.demo(
+            out, seed=seed, processes=min(processors(), demo.PROCESSES), progress=progress
+        )
     _show(runs, table, out / "report.html", as_json, everything=everything)
     if not as_json:
         print(demo.AFTER)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +16,7 @@ from equiview.api import audit, check_no_run, write_comparison
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.partial import without_images
 from equiview.data.run import Run
+from equiview.engine.processes import in_processes, tell
 from equiview.io.progress import Progress, silent
 from equiview.making import MAKERS, Job
 from equiview.making.make import make
@@ -53,6 +55,66 @@ class Part:
         whole = load_benchmark(self.benchmark)
         return whole if self.images is None else without_images(whole, whole.images.ids[self.images :])
 
+    def run(self, out: Path, store: Store, seed: int, progress: Progress) -> list[Run]:
+        """The run of each encoder, in a folder of `out`."""
+        items, runs = self.load(), []
+        for name in self.encoders:
+            short = f"{name.partition(':')[2]}-{self.folder}"
+
+            def named(label: str, done: int, total: int, short: str = short) -> None:
+                progress(f"{short}: {label}", done, total)
+
+            subject = load_subject(self.called.format(name))
+            subject = stored(subject, store) if isinstance(subject, Encoder) else subject
+            run = audit(
+                subject, items, self.audits, out / short,
+                seed=seed, settings=self.settings, cache=False, progress=named,
+            )  # fmt: skip
+            runs.append(run)
+        return runs
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is tried against an encoder's bias: benchmark, audits, and methods with their settings."""
+
+    encoder: str
+    benchmark: str
+    audits: tuple[str, ...]
+    methods: Mapping[str, dict[str, Any]]
+
+    def run(self, out: Path, store: Store, seed: int, progress: Progress) -> Tried:
+        """What helps: methods fitted on half of the images, judged on the others, in `out`/help."""
+        out = out / "help"
+        items, before = load_benchmark(self.benchmark), stored(load_encoder(self.encoder), store)
+        systems: dict[str, Subject] = {"as it is": before}
+        for method, given in self.methods.items():
+            maker = MAKERS.get(method)
+            settings = maker.settings.of(
+                {"subject": self.encoder, "benchmark": self.benchmark, "seed": seed} | given
+            )
+            job: Job = (Ordering if issubclass(maker.settings, ListMaking) else Fitting)(
+                settings, before, items
+            )
+            made = make(maker, settings, out / method, progress, job=job)
+            systems[f"{method} by {given['by']}" if "by" in given else method] = load_subject(made.name)
+        judged = load_benchmark(f"held-out:{out / next(iter(self.methods))}")
+        runs = []
+        for called, subject in systems.items():
+            kept = stored(subject, store) if isinstance(subject, Encoder) else subject
+            folder = out / f"run-{called.replace(' ', '-')}"
+            runs.append(
+                audit(
+                    kept, judged, self.audits, folder, name=called, seed=seed, cache=False, progress=progress
+                )
+            )
+        about = (
+            f"Tried on {self.encoder}: each method was fitted on half of the images of {self.benchmark}, and "
+            f"all are judged on the other half ({len(judged.images)} images). Read a change beside what it "
+            "costs."
+        )
+        return tried(mitigation(runs[0], runs[1:]), runs, about)
+
 
 LANGUAGES = ("pictogram:skewed", "pictogram:english", "pictogram:aligned")
 PEOPLE = ("pictogram:tied", "pictogram:untied")
@@ -84,13 +146,15 @@ DEMO = (
     ),
 )  # fmt: skip
 """What is audited, the four added last on small samples."""
-TRIED = (
+TRIED: Trial | None = Trial(
     "pictogram:skewed",
     "pictograms",
     ("prevalence",),
     {"level": {}, "center": {}, "exposure": {"by": "tier"}},
 )
-"""What is tried against a bias: encoder, benchmark, audits, and methods with their settings."""
+"""What is tried last, when what it takes is encoded."""
+PROCESSES = 4
+"""At most so many work at once: each takes up to 1 GB."""
 AFTER = (
     "The tenth audit takes eight runs or more: equiview study transfer; "
     "docs/getting-started.md has a command for each of the ten"
@@ -98,57 +162,39 @@ AFTER = (
 """What the demo leaves to the reader."""
 
 
-def demo(out: Path, *, seed: int = 0, progress: Progress = silent) -> tuple[list[Run], pl.DataFrame]:
+def demo(
+    out: Path, *, seed: int = 0, processes: int = 1, progress: Progress = silent
+) -> tuple[list[Run], pl.DataFrame]:
     """Audit the embedded encoders on the embedded benchmarks, offline, and compare them in `out`.
 
-    Returns the runs and their paired differences. InputError when `out` is a run: its page would be lost.
+    Up to `processes` work at once; the files are the same. A script that asks for several does so below
+    `if __name__ == "__main__"`. Returns the runs and their paired differences. InputError when `out` is a
+    run: its page would be lost.
     """
     check_no_run(out)
-    runs = []
-    # Small products: threads of BLAS would wait longer for each other than they work.
-    with TemporaryDirectory() as folder, threadpool_limits(1, user_api="blas"):
-        store = Store(Path(folder))  # audits of one encoder share its vectors; nothing is kept
-        for part in DEMO:
-            items = part.load()
-            for name in part.encoders:
-                short = f"{name.partition(':')[2]}-{part.folder}"
-
-                def named(label: str, done: int, total: int, short: str = short) -> None:
-                    progress(f"{short}: {label}", done, total)
-
-                subject = load_subject(part.called.format(name))
-                subject = stored(subject, store) if isinstance(subject, Encoder) else subject
-                run = audit(
-                    subject, items, part.audits, out / short,
-                    seed=seed, settings=part.settings, cache=False, progress=named,
-                )  # fmt: skip
-                runs.append(run)
-                progress("runs", len(runs), sum(len(entry.encoders) for entry in DEMO))
-        helps = _tried(out / "help", store, seed, progress) if TRIED else None
+    tasks = tuple(enumerate((*DEMO, *((TRIED,) if TRIED else ()))))
+    found: dict[int, list[Run] | Tried] = {}
+    with TemporaryDirectory() as folder:  # audits of one encoder share its vectors; nothing is kept
+        done: Iterable[tuple[int, list[Run] | Tried]]
+        if processes == 1:
+            done = map(partial(_run, out, Path(folder), seed, progress), tasks)
+        else:
+            work = partial(_run, out, Path(folder), seed, tell)
+            done = in_processes(work, tasks, processes, progress=progress)
+        for place, result in done:
+            found[place] = result
+            progress("parts", len(found), len(tasks))
+    results = [found[place] for place, _ in tasks]
+    runs = [run for result in results if isinstance(result, list) for run in result]
+    helps = next((result for result in results if isinstance(result, Tried)), None)
     return write_comparison(runs, out, progress, helps=helps)
 
 
-def _tried(out: Path, store: Store, seed: int, progress: Progress) -> Tried:
-    """What helps the demo's skewed encoder: methods fitted on half of the images, judged on the others."""
-    name, benchmark, audits, methods = TRIED
-    items, before = load_benchmark(benchmark), stored(load_encoder(name), store)
-    systems: dict[str, Subject] = {"as it is": before}
-    for method, given in methods.items():
-        maker = MAKERS.get(method)
-        settings = maker.settings.of({"subject": name, "benchmark": benchmark, "seed": seed} | given)
-        job: Job = (Ordering if issubclass(maker.settings, ListMaking) else Fitting)(settings, before, items)
-        made = make(maker, settings, out / method, progress, job=job)
-        systems[f"{method} by {given['by']}" if "by" in given else method] = load_subject(made.name)
-    judged = load_benchmark(f"held-out:{out / next(iter(methods))}")
-    runs = []
-    for called, subject in systems.items():
-        kept = stored(subject, store) if isinstance(subject, Encoder) else subject
-        folder = out / f"run-{called.replace(' ', '-')}"
-        runs.append(
-            audit(kept, judged, audits, folder, name=called, seed=seed, cache=False, progress=progress)
-        )
-    about = (
-        f"Tried on {name}: each method was fitted on half of the images of {benchmark}, and all are judged "
-        f"on the other half ({len(judged.images)} images). Read a change beside what it costs."
-    )
-    return tried(mitigation(runs[0], runs[1:]), runs, about)
+def _run(
+    out: Path, store: Path, seed: int, progress: Progress, task: tuple[int, Part | Trial]
+) -> tuple[int, list[Run] | Tried]:
+    """The place of a part or a trial among all, and its result."""
+    place, asked = task
+    # Small products: threads of BLAS would wait longer for each other than they work.
+    with threadpool_limits(1, user_api="blas"):
+        return place, asked.run(out, Store(store), seed, progress)

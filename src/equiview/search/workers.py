@@ -33,7 +33,7 @@ def one_thread_each() -> Iterator[int]:
         first = not _held
         if first:
             numbers = [library["num_threads"] for library in _libraries().info()]
-            _held.append(max(numbers, default=_processors()))
+            _held.append(max(numbers, default=processors()))
         count = _held[0]
     try:
         with _alone() if first else nullcontext():
@@ -94,5 +94,6 @@ def _alone() -> AbstractContextManager[Any]:
     return cast(AbstractContextManager[Any], _libraries().limit(limits=1, user_api="blas"))
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from equiview.build.removal.settings import RemovalMakingSettings
 from equiview.build.removal.sources import Source, Sources
 from equiview.data.items import Items
 from equiview.data.requests import Plan
+from equiview.engine.processes import in_processes
 from equiview.errors import InputError, unknown_name
 from equiview.io.fingerprint import fingerprint
 from equiview.io.pictures import stated_size
@@ -34,8 +33,6 @@ from equiview.text.things import coco_things, read_things
 
 TOGETHER = 16
 """Images in a batch of one process."""
-WAITING = 2
-"""Batches queued for each process: none waits, and memory stays bounded."""
 
 
 class ObjectRemoval(Job):
@@ -188,17 +185,11 @@ def _run(
             remover.remove(sources[row])
             yield 1
         return
-    parts = (rows[start : start + TOGETHER] for start in range(0, len(rows), TOGETHER))
-    context = multiprocessing.get_context("spawn")
+    parts = (
+        [sources[row] for row in rows[start : start + TOGETHER]] for start in range(0, len(rows), TOGETHER)
+    )
     options = settings, remover.images, remover.out
-    with ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=options) as pool:
-        waiting: set[Future[int]] = set()
-        for part in parts:
-            waiting.add(pool.submit(_do, [sources[row] for row in part]))
-            if len(waiting) >= WAITING * jobs:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in finished)
-        yield from (future.result() for future in wait(waiting).done)
+    yield from in_processes(_do, parts, jobs, start=_begin, shared=options)
 
 
 _REMOVER: list[Remover] = []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from equiview import demo as equiview_demo
 from equiview.data.figures import Gallery
 from equiview.data.run import Run
+from tests.conftest import write_world
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +193,33 @@ def test_a_tie_of_roles_to_gender_is_told_from_none_in_words_and_pictures(demo):
     shown = next(figure for figure in tied.figures("social") if isinstance(figure, Gallery))
     assert shown.table["heading"][0].startswith("Of the first 115 for")
     assert shown.table["item_picture"].null_count() == 0
+
+
+def test_the_files_are_the_same_with_several_processes(tmp_path, monkeypatch):
+    encoders = ("embeddings:world", "embeddings:other")
+    write_world(tmp_path / "world", images=60, width=8)
+    write_world(tmp_path / "other", images=60, width=8, skew=0.0)
+    for kind in ("images.csv", "texts.csv"):
+        shutil.copy(tmp_path / "world" / kind, tmp_path / "other" / kind)
+    monkeypatch.chdir(tmp_path)
+    parts = tuple(equiview_demo.Part("folder:world", ("prevalence",), (encoder,)) for encoder in encoders)
+    monkeypatch.setattr(equiview_demo, "DEMO", parts)
+    monkeypatch.setattr(equiview_demo, "TRIED", None)
+    said = []
+    for processes in (1, 2):
+        equiview_demo.demo(
+            tmp_path / str(processes), processes=processes, progress=lambda *words: said.append(words)
+        )
+    assert said.count(("parts", 2, 2)) == 2
+    ours, theirs = (contents(tmp_path / folder) for folder in "12")
+    assert len(ours) > 20
+    assert ours == theirs
+
+
+def contents(folder):
+    """The content of each file by its path, but for the timings."""
+    return {
+        path.relative_to(folder): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "timings.json"
+    }

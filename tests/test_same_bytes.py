@@ -25,6 +25,11 @@ AUDITS = {
     "scenes:images=40,gallery=100": ("pictogram:skewed", ("decorrelation",)),
 }
 """Who is audited by benchmark, and by which audits."""
+FIRST = {
+    "pictograms": 30, "pictograms-culture": 320, "pictograms-people": 300, "pictograms-roles": 300,
+    "pictograms-flags": 80,
+}  # fmt: skip
+"""So many images of a benchmark are enough for its audits."""
 SETTINGS = {"memory": {"translator": "names", "detector": "names", "scorer": "pictogram:english"}}
 SCRIPT = f"""
 import hashlib, json, shutil, sys
@@ -47,8 +52,7 @@ def again(folder, copy):
 
 for name, (subject, audits) in {AUDITS}.items():
     benchmark = load_benchmark(name)
-    if name == "pictograms":
-        benchmark = without_images(benchmark, benchmark.images.ids[30:])
+    benchmark = without_images(benchmark, benchmark.images.ids[{FIRST}.get(name, len(benchmark.images)):])
     settings = {{audit: {{"replicates": 100}} | {SETTINGS}.get(audit, {{}}) for audit in audits}}
     execute(load_subject(subject), benchmark, audits, out / name, settings=settings)
     folders = [out / name, *(again(out / name, out / f"{{name}}-{{time}}") for time in range(1, {REPEATS}))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -30,6 +31,11 @@ def accelerator() -> str | None:
     torch = importlib.import_module("torch")
     kinds = {"cuda": torch.cuda, "mps": torch.backends.mps}
     return next((name for name, kind in kinds.items() if kind.is_available()), None)
+
+
+def cuda_in_use() -> bool:
+    """Whether something here, as an encoder, has imported torch, and it has a CUDA accelerator."""
+    return "torch" in sys.modules and accelerator() == "cuda"
 
 
 def check_torchvision() -> None:

@@ -7,7 +7,6 @@ are those of this process, to the bit.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,11 +18,11 @@ from numpy.typing import NDArray
 from equiview.data.rankings import Rankings
 from equiview.data.vectors import TokenVectors, Vectors, values_of
 from equiview.engine import Local, current
-from equiview.extras import accelerator
+from equiview.extras import cuda_in_use
 from equiview.io.progress import Progress, silent
 from equiview.search import topk
 from equiview.search.scaling import Gallery
-from equiview.search.topk import BLOCK_BYTES, best, score_blocks
+from equiview.search.topk import BLOCK_BYTES, DEEP, best, score_blocks
 from equiview.search.within import Targets, lists_and_ranks
 
 Rows = NDArray[np.int64]
@@ -31,6 +30,8 @@ Floats = NDArray[np.float32]
 Result = TypeVar("Result")
 SHARED_FROM = 2**28
 """Multiplications from which the workers of an engine take part; with fewer, to ask them takes longer."""
+CUDA_FROM = 2**34
+"""Multiplications from which an accelerator is used."""
 TURNS = 4
 """Shards of the queries for each worker, so that none waits long for the last."""
 PAIRS_BYTES = 16 * 2**20
@@ -47,6 +48,8 @@ def top_k(queries: Vectors, gallery: Vectors, k: int, *, block_bytes: int = BLOC
     >>> top_k(eye, eye, 1).items.tolist()
     [[0], [1], [2]]
     """
+    if _for_cuda(queries, gallery, k):
+        return _on_cuda(queries, gallery, k, Targets.none(len(gallery)), silent)[0]
     if not _shareable(queries, gallery) or not 1 <= k <= len(gallery):
         return topk.top_k(queries, gallery, k, block_bytes=block_bytes)
     return _merged(list(_shards_of(queries, gallery)), gallery, k, silent)
@@ -69,6 +72,8 @@ def ranked_within(
     >>> lists.items.tolist(), ranks.tolist()
     ([[0], [1]], [1, 2])
     """
+    if _for_cuda(queries, gallery, k):
+        return _on_cuda(queries, gallery, k, targets, progress)
     if not _shareable(queries, gallery) or not 1 <= k <= len(gallery):
         return lists_and_ranks(queries, gallery, k, targets, progress)
     gallery = gallery if isinstance(gallery, TokenVectors) else gallery[:]
@@ -111,6 +116,23 @@ class Shard:
     queries: Vectors
 
 
+def _for_cuda(queries: Vectors, gallery: Gallery | TokenVectors, k: int) -> bool:
+    """Whether this process has an accelerator for these products, and there are enough to copy them there."""
+    if isinstance(queries, TokenVectors) or isinstance(gallery, TokenVectors) or not len(queries):
+        return False
+    return k <= DEEP and queries.size * len(gallery) >= CUDA_FROM and cuda_in_use()
+
+
+def _on_cuda(
+    queries: Vectors, gallery: Gallery | TokenVectors, k: int, targets: Targets, progress: Progress
+) -> tuple[Rankings, Rows]:
+    from equiview.search.device import lists_and_ranks_on
+
+    assert not isinstance(queries, TokenVectors)
+    assert not isinstance(gallery, TokenVectors)
+    return lists_and_ranks_on("cuda", queries, gallery, k, targets, progress)
+
+
 def _shareable(queries: Vectors, gallery: Gallery | TokenVectors) -> bool:
     """Whether the workers of the engine in use take part.
 
@@ -123,7 +145,7 @@ def _shareable(queries: Vectors, gallery: Gallery | TokenVectors) -> bool:
     asked, offered = values_of(queries), gallery.values if isinstance(gallery, TokenVectors) else gallery
     if several != isinstance(gallery, TokenVectors) or asked.shape[1] != offered.shape[1]:
         return False
-    if several and "torch" in sys.modules and accelerator() == "cuda":
+    if several and cuda_in_use():
         return False
     return asked.size * len(offered) >= SHARED_FROM
 

@@ -42,6 +42,12 @@ class Targets:
     items: Integers
     groups: NDArray[np.integer[Any]]
 
+    @classmethod
+    def none(cls, n_gallery: int) -> Targets:
+        """No pair, of a gallery of so many items."""
+        empty = np.empty(0, dtype=np.int64)
+        return cls(empty, empty, np.zeros(n_gallery, dtype=np.int64))
+
     def where(self, start: int, stop: int) -> slice:
         """Where those of queries `start` to `stop` are."""
         return slice(*np.searchsorted(self.queries, (start, stop)).tolist())
@@ -132,6 +138,18 @@ def target_scores(queries: Floats, gallery: Gallery, targets: Targets) -> Floats
         at_once(work, range(0, len(queries), height), threads)
     check_numbers(scores)
     return scores
+
+
+def rescored(queries: Floats, gallery: Gallery, found: Integers, k: int) -> Rankings:
+    """The best `k` of the items found for each query, `(n_queries, n)`, scored and ranked as `top_k` does."""
+    found = np.sort(found, axis=1)
+    pairs = Targets(
+        np.repeat(np.arange(len(queries)), found.shape[1]), found.ravel(), np.zeros(1, dtype=np.int64)
+    )
+    scores = target_scores(queries, gallery, pairs).reshape(found.shape) + np.float32(0)  # -0.0 equals 0.0
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    items = np.take_along_axis(found, order, axis=1).astype(np.int32)
+    return Rankings(items, np.take_along_axis(scores, order, axis=1))
 
 
 class Ahead:

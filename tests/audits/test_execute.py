@@ -221,6 +221,14 @@ def test_what_differs_is_said_with_how(world, tmp_path):
     )
 
 
+def test_a_path_may_be_spelled_in_another_way(world, tmp_path, monkeypatch):
+    audited(world, tmp_path / "run", ["prevalence"], settings=few("prevalence"))
+    before = content(tmp_path / "run")
+    monkeypatch.chdir(world.parent)
+    audited(world.name, tmp_path / "run", ["prevalence"], settings=few("prevalence"))
+    assert content(tmp_path / "run") == before
+
+
 def test_versions_count_once_something_rests_on_them(world, tmp_path, monkeypatch):
     """What an audit that failed lacks may be installed; what was observed stays with its versions."""
     flaky = Flaky(monkeypatch, packages=("hypothesis",))

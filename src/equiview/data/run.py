@@ -122,8 +122,9 @@ class Manifest(Frozen):
     def differences(self, other: Manifest, free: Collection[str] | None = ()) -> list[str]:
         """What the two disagree in and how, in words: what is in this one, and what is asked for in `other`.
 
-        Stages, the name for display and further audits of `other` are no difference, nor are versions of
-        packages that are `free` to differ (None: all).
+        Stages, names and further audits of `other` are no difference, nor are versions of packages that are
+        `free` to differ (None: all). A subject or a benchmark is its fingerprint: a path may be spelled in
+        several ways.
         """
         found = [
             f"{what} ({_changed(what, ours, theirs)})"
@@ -131,7 +132,7 @@ class Manifest(Frozen):
                 ("subject", self.subject, other.subject),
                 ("benchmark", self.benchmark, other.benchmark),
             )
-            if ours != theirs
+            if ours.model_copy(update={"name": theirs.name}) != theirs
         ]
         if self.seed != other.seed:
             found.append(f"seed ({self.seed} there, {other.seed} now)")
@@ -199,9 +200,8 @@ class Run:
                 )
             if manifest.name and manifest.name != run.manifest.name:
                 run._rename(manifest.name)
-            run.manifest = manifest.model_copy(
-                update={"name": run.manifest.name, "stages": run.manifest.stages}
-            )
+            there = ("name", "subject", "benchmark", "stages")
+            run.manifest = manifest.model_copy(update={name: getattr(run.manifest, name) for name in there})
             return run
         check_usable(folder)
         sweep(folder)

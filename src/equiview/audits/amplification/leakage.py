@@ -21,6 +21,7 @@ from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.extras import require
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, Schema
+from equiview.search.workers import one_thread_each
 
 UNKNOWN = "[UNK]"
 SOURCES = ("replies", "humans")
@@ -146,5 +147,6 @@ def _tf_idf(learnt: Sequence[str], labels: Labels, tested: Sequence[str], _: int
     weights = TfidfVectorizer(token_pattern=r"\S+", lowercase=False, sublinear_tf=True, ngram_range=(1, 2))
     if not any(text.strip() for text in learnt):  # no words to learn from: every group is as likely
         return np.full((len(tested), len(np.unique(labels))), 1 / len(np.unique(labels)))
-    model = LogisticRegression(max_iter=1000).fit(weights.fit_transform(learnt), labels)
-    return np.asarray(model.predict_proba(weights.transform(tested)), dtype=np.float64)
+    with one_thread_each():  # threads would wait for each other longer than they work
+        model = LogisticRegression(max_iter=1000).fit(weights.fit_transform(learnt), labels)
+        return np.asarray(model.predict_proba(weights.transform(tested)), dtype=np.float64)

@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from equiview.data import estimates, items
 from equiview.io.tables import Schema
 from equiview.report.published import papers, quantities
 from tests.processes import COMMAND, fresh
+from tests.stores import s3
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -53,11 +55,22 @@ def spoken(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.fixture
+def bucket() -> Iterator[dict[str, str]]:
+    """The environment in which there is an `s3://bucket`."""
+    with s3() as environment:
+        yield environment
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=named)
-def test_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+def test_code_of_a_page_runs_from_top_to_bottom(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
     given = blocks(page)
+    if any("s3://" in block.content for block in given if block.language in {"python", "console"}):
+        environment |= request.getfixturevalue("bucket") | {"EQUIVIEW_CACHE": str(tmp_path / "cache")}
     for block in given:
         if block.title == "pyproject.toml":
             install_entry_points(tomllib.loads(block.content), tmp_path)

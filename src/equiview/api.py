@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,8 @@ from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.figures import read_figure
 from equiview.data.requests import Plan
 from equiview.data.run import Run, check_folder, check_usable
+from equiview.data.shared import opened as opened_run
+from equiview.data.shared import shared
 from equiview.data.stamped import write_stamped
 from equiview.engine import Engine, opened, using
 from equiview.errors import InputError
@@ -90,7 +93,9 @@ def audit(
     spent. An image that cannot be read stops the audit, or with `on_error="skip"` is left out and named in
     `left_out.csv` of the folder; what is left is then another benchmark, and says so in its name. `engine`
     says where vectors are computed, items ranked and means bootstrapped: `local`, `ray`, or `ray:ADDRESS` of
-    a Ray cluster (docs/scaling.md); the run is the same. InputError while another process writes to `out`.
+    a Ray cluster (docs/scaling.md); the run is the same. `out` may stand for a URL, `s3://bucket/runs/a`: the
+    run's folder is then a copy of it (docs/object-stores.md). InputError while another process writes to
+    `out`.
     """
     subject = load_subject(subject) if isinstance(subject, str) else subject
     if cache:
@@ -98,17 +103,18 @@ def audit(
     _share(subject, Budget(max_cost))
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     left_out = None
-    check_usable(out)
-    with opened(engine) as where, using(where), locked(out):
-        if on_error == "skip":
-            items, left_out = readable_part(subject, items, progress)
-        names, of_names = chosen(subject, items, audits, settings)
-        run = execute(
-            subject, items, names, out,
-            name=name, seed=seed, settings=of_names, report=page_of, progress=progress,
-        )  # fmt: skip
-        if left_out is not None and len(left_out):
-            write_bytes(safe_csv(left_out).encode(), run.folder / "left_out.csv")
+    with shared(out) as folder:
+        check_usable(folder)
+        with opened(engine) as where, using(where), locked(folder):
+            if on_error == "skip":
+                items, left_out = readable_part(subject, items, progress)
+            names, of_names = chosen(subject, items, audits, settings)
+            run = execute(
+                subject, items, names, folder,
+                name=name, seed=seed, settings=of_names, report=page_of, progress=progress,
+            )  # fmt: skip
+            if left_out is not None and len(left_out):
+                write_bytes(safe_csv(left_out).encode(), run.folder / "left_out.csv")
     return run
 
 
@@ -291,15 +297,15 @@ def write_comparison(
     what was tried. InputError when `out` is a run: its
     page would be lost.
     """
-    check_no_run(out)
-    runs = runs_against(runs, against)
-    for run in runs:
-        finish(run, progress)
-    progress("comparing", 0, 1)
-    table = paired(runs, against)
-    write_stamped(table, out / "comparison.parquet", "comparison")
-    write_bytes(page(runs, table, helps), out / "report.html")
-    progress("comparing", 1, 1)
+    with _results(out) as folder:
+        runs = runs_against(runs, against)
+        for run in runs:
+            finish(run, progress)
+        progress("comparing", 0, 1)
+        table = paired(runs, against)
+        write_stamped(table, folder / "comparison.parquet", "comparison")
+        write_bytes(page(runs, table, helps), folder / "report.html")
+        progress("comparing", 1, 1)
     return runs, table
 
 
@@ -335,14 +341,14 @@ def write_neighbourhoods(
     Writes `groups.parquet`, `biases.parquet`, `correlations.parquet` and `report.html`. InputError when `out`
     is a run: its page would be lost.
     """
-    check_no_run(out)
-    runs = told_apart(runs)
-    for run in runs:
-        finish(run, progress)
-    found = neighbourhoods(runs, clusters=clusters, least=least, seed=seed, progress=progress)
-    for name in ("groups", "biases", "correlations"):
-        write_stamped(getattr(found, name), out / f"{name}.parquet", f"neighbourhoods/{name}")
-    write_bytes(neighbourhoods_page(found, runs), out / "report.html")
+    with _results(out) as folder:
+        runs = told_apart(runs)
+        for run in runs:
+            finish(run, progress)
+        found = neighbourhoods(runs, clusters=clusters, least=least, seed=seed, progress=progress)
+        for name in ("groups", "biases", "correlations"):
+            write_stamped(getattr(found, name), folder / f"{name}.parquet", f"neighbourhoods/{name}")
+        write_bytes(neighbourhoods_page(found, runs), folder / "report.html")
     return found
 
 
@@ -354,13 +360,13 @@ def write_mitigation(
     Writes `systems.parquet`, `changes.parquet`, `parts.parquet` and `report.html`. InputError as for
     `equiview.studies.mitigation`, and when `out` is a run: its page would be lost.
     """
-    check_no_run(out)
-    for run in (before, *after):
-        finish(run, progress)
-    found = mitigation(before, after, ratios)
-    for name in ("systems", "changes", "parts"):
-        write_stamped(getattr(found, name), out / f"{name}.parquet", f"mitigation/{name}")
-    write_bytes(mitigation_page(found, [before, *after]), out / "report.html")
+    with _results(out) as folder:
+        for run in (before, *after):
+            finish(run, progress)
+        found = mitigation(before, after, ratios)
+        for name in ("systems", "changes", "parts"):
+            write_stamped(getattr(found, name), folder / f"{name}.parquet", f"mitigation/{name}")
+        write_bytes(mitigation_page(found, [before, *after]), folder / "report.html")
     return found
 
 
@@ -380,15 +386,16 @@ def write_transfer(
     """
     from equiview.studies.transfer import TransferSettings, transfer
 
-    run = transfer(
-        [Run.open(folder) for folder in before],
-        [Run.open(folder) for folder in after],
-        out,
-        settings=TransferSettings.of(settings or {}),
-        images=load_benchmark(images).images if images else None,
-        progress=progress,
-    )
-    write_report(run)
+    with shared(out) as folder:
+        run = transfer(
+            [opened_run(place) for place in before],
+            [opened_run(place) for place in after],
+            folder,
+            settings=TransferSettings.of(settings or {}),
+            images=load_benchmark(images).images if images else None,
+            progress=progress,
+        )
+        write_report(run)
     return run
 
 
@@ -438,6 +445,14 @@ def settings(audit: str = "") -> pl.DataFrame:
         for setting, field in AUDITS.get(name).settings.model_fields.items()
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(("setting", "default", "about"), pl.String))
+
+
+@contextmanager
+def _results(out: Path) -> Iterator[Path]:
+    """The folder for what is written to `out`, which is no run."""
+    with shared(out) as folder:
+        check_no_run(folder)
+        yield folder
 
 
 def check_no_run(out: Path) -> None:

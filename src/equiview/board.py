@@ -20,9 +20,11 @@ from equiview.auditfile import AuditFile, Benchmark, Subject
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
 from equiview.data.run import Run
+from equiview.data.shared import opened as opened_run
 from equiview.errors import InputError, as_input_error
 from equiview.io.files import file_name
 from equiview.io.progress import Progress, silent
+from equiview.io.remote import beside
 from equiview.studies.gate import Checked, Gate, parse
 from equiview.subjects import Encoder, load_subject
 
@@ -57,7 +59,7 @@ def pairs_of(plan: AuditFile) -> Iterator[tuple[Subject, Benchmark]]:
 
 def run_board(plan: AuditFile, place: Path, progress: Progress = silent) -> Board:
     """Do what a file in the folder `place` says; InputError where nothing can be audited, and of the gate."""
-    out = place / plan.out
+    out = beside(place, plan.out)
     runs: list[Run] = []
     failed: list[tuple[str, str]] = []
     pairs = list(pairs_of(plan))
@@ -160,7 +162,8 @@ def _gate(plan: AuditFile, runs: Sequence[Run], place: Path) -> Gate:
     gate = plan.gate
     assert gate is not None
     systems = {entry.called for entry in plan.subjects}
-    outside = Run.open(place / gate.baseline) if gate.baseline and gate.baseline not in systems else None
+    named = gate.baseline and gate.baseline not in systems
+    outside = opened_run(beside(place, gate.baseline)) if named else None
     checked: list[Checked] = []
     for run in runs:
         baseline = outside or _baseline(plan, runs, run)

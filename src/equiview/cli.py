@@ -21,7 +21,7 @@ from equiview import __version__
 from equiview.cli_export import add_exports
 from equiview.cli_gate import add_gate
 from equiview.cli_make import add_groups
-from equiview.cli_study import AsJson, Seed, opened
+from equiview.cli_study import AsJson, Seed, opened, written
 from equiview.cli_study import app as study_app
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def report(
     """Write the page of each run again, without running its subject."""
     from equiview import api
 
-    _show_paths("reports", [api.write_report(run) for run in opened(runs)], as_json)
+    _show_paths("reports", written(runs, lambda run: [api.write_report(run)]), as_json)
 
 
 @app.command()
@@ -261,7 +261,7 @@ def figures(
     """Write a run's figures for print, as SVG and PDF, into its folder figures/."""
     from equiview import api
 
-    _show_paths("figures", api.write_figures(*opened([run])), as_json)
+    _show_paths("figures", written([run], api.write_figures), as_json)
 
 
 @app.command()
@@ -425,14 +425,15 @@ def _show(
     *,
     everything: bool = False,
 ) -> None:
+    from equiview.io.remote import named
     from equiview.report.console import print_results
 
     if not as_json:
         print_results(runs, comparison, means, everything=everything)
-        return print(f"Report: {path}")
+        return print(f"Report: {named(path)}")
     entries = [
         {
-            "folder": str(run.folder),
+            "folder": named(run.folder),
             "subject": run.name,
             "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts],
             "failures": [failure.model_dump(mode="json") for failure in run.failures],
@@ -444,11 +445,13 @@ def _show(
     rows = {name: None if table is None else table.to_dicts() for name, table in tables.items()}
     from equiview.data.stamped import SCHEMA_VERSION
 
-    return _print_json({"schema_version": SCHEMA_VERSION, "report": str(path), "runs": entries} | rows)
+    return _print_json({"schema_version": SCHEMA_VERSION, "report": named(path), "runs": entries} | rows)
 
 
 def _show_paths(name: str, paths: list[Path], as_json: bool) -> None:
-    words = [str(path) for path in paths]
+    from equiview.io.remote import named
+
+    words = [named(path) for path in paths]
     _print_json({name: words}) if as_json else print(*words, sep="\n")
 
 
@@ -494,6 +497,7 @@ def _complain(message: str) -> None:
 
 
 def _print_error(text: str) -> None:
+    from equiview.io.remote import named
     from equiview.io.secrets import redacted
 
-    print(redacted(text), file=sys.stderr)
+    print(named(redacted(text)), file=sys.stderr)

@@ -74,6 +74,7 @@ def run(
     from equiview.board import plan_board, run_board
     from equiview.data.stamped import SCHEMA_VERSION
     from equiview.io.printing import print_json
+    from equiview.io.remote import named
     from equiview.report.console import print_results, print_table
     from equiview.report.gate import gate_json
     from equiview.report.progress import progress_bars
@@ -94,8 +95,8 @@ def run(
         print_json(
             {
                 "schema_version": SCHEMA_VERSION,
-                "runs": [str(run.folder) for run in board.runs],
-                "report": str(board.page) if board.page else None,
+                "runs": [named(run.folder) for run in board.runs],
+                "report": named(board.page) if board.page else None,
                 "failed": dict(board.failed),
                 "gate": gate,
             }
@@ -103,9 +104,9 @@ def run(
     else:
         print_results(board.runs, board.comparison)
         for one in board.runs if board.page is None else ():
-            print(f"Report: {one.folder / 'report.html'}")
+            print(f"Report: {named(one.folder / 'report.html')}")
         if board.page:
-            print(f"Report: {board.page}")
+            print(f"Report: {named(board.page)}")
     for label, said in board.failed:
         print(f"equiview: {label}: {said}", file=sys.stderr)
     if board.gate is not None:

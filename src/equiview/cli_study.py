@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +17,22 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of everything drawn at rand
 
 
 def opened(folders: list[Path]) -> list[Run]:
-    """The runs in these folders."""
-    from equiview.data.run import Run
+    """The runs in these folders, or at these URLs."""
+    from equiview.data.shared import opened as opened_run
 
-    return [Run.open(folder) for folder in folders]
+    return [opened_run(folder) for folder in folders]
+
+
+def written(folders: list[Path], write: Callable[[Run], list[Path]]) -> list[Path]:
+    """What is written to each of these runs, at a URL too."""
+    from equiview.data.run import Run
+    from equiview.data.shared import shared
+
+    paths = []
+    for place in folders:
+        with shared(place) as folder:
+            paths += write(Run.open(folder))
+    return paths
 
 
 @app.command()
@@ -47,6 +60,7 @@ def transfer(
 ) -> None:
     """Test whether bias before an adaptation predicts bias after it."""
     from equiview import api
+    from equiview.io.remote import named
     from equiview.report.console import print_results
     from equiview.report.progress import progress_bars
 
@@ -62,7 +76,7 @@ def transfer(
     with progress_bars() as progress:
         run = api.write_transfer(before, after, out, settings=settings, images=images, progress=progress)
     print_results([run], None)
-    print(f"Report: {run.folder / 'report.html'}")
+    print(f"Report: {named(run.folder / 'report.html')}")
 
 
 @app.command()
@@ -77,6 +91,7 @@ def neighbourhoods(
     """Test whether bias is the same in every part of the space of images, and write a report."""
     from equiview import api
     from equiview.io.printing import print_json
+    from equiview.io.remote import named
     from equiview.report.console import print_table
     from equiview.report.progress import progress_bars
 
@@ -87,11 +102,11 @@ def neighbourhoods(
     if as_json:
         tables = {"groups": found.groups, "biases": found.biases, "correlations": found.correlations}
         content = {name: table.to_dicts() for name, table in tables.items()}
-        return print_json({"report": str(out / "report.html")} | content)
+        return print_json({"report": named(out / "report.html")} | content)
     print_table(found.groups.drop("clusters"), "Groups")
     if len(found.correlations):
         print_table(found.correlations.rename({"p_holm": "p (Holm)"}), "Correlation of local and global bias")
-    return print(f"Report: {out / 'report.html'}")
+    return print(f"Report: {named(out / 'report.html')}")
 
 
 @app.command()
@@ -108,6 +123,7 @@ def mitigation(
     """Show what fine-tuning or a correction changed, and at what cost, and write a report."""
     from equiview import api
     from equiview.io.printing import print_json
+    from equiview.io.remote import named
     from equiview.report.console import print_table
     from equiview.report.progress import progress_bars
 
@@ -117,8 +133,8 @@ def mitigation(
     if as_json:
         tables = {"systems": found.systems, "changes": found.changes, "parts": found.parts}
         content = {name: table.to_dicts() for name, table in tables.items()}
-        return print_json({"report": str(out / "report.html")} | content)
+        return print_json({"report": named(out / "report.html")} | content)
     print_table(found.systems, "Before and after")
     for sentence in found.absent:
         print(f"{sentence}.")
-    return print(f"Report: {out / 'report.html'}")
+    return print(f"Report: {named(out / 'report.html')}")

@@ -23,6 +23,7 @@ from equiview.catalogue import catalogue
 from equiview.data.estimates import BASE
 from equiview.data.figures import Chart
 from equiview.data.run import Run as Folder
+from equiview.data.shared import opened
 from equiview.data.verdict import Verdict
 from equiview.errors import InputError, unknown_name
 from equiview.io.files import file_name
@@ -79,7 +80,7 @@ class Run:
     """
 
     def __init__(self, folder: Place | Folder) -> None:
-        self._run = folder if isinstance(folder, Folder) else Folder.open(Path(folder).expanduser())
+        self._run = folder if isinstance(folder, Folder) else opened(folder)
 
     @property
     def folder(self) -> Path:

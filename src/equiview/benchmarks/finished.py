@@ -30,6 +30,7 @@ from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.files import read_lines
 from equiview.io.notices import notice
+from equiview.io.remote import local
 from equiview.io.tables import Column, Schema, read_table, table_named
 
 OPTIONS = ("items", "qrels", "queries", KEEP, "depth", "partial")
@@ -41,7 +42,7 @@ def finished(argument: str) -> Benchmark:
     name, options = split_argument(argument, "run", OPTIONS)
     if not name:
         raise InputError("benchmark 'run' needs the file of a run: run:FILE")
-    run = Path(name).expanduser()
+    run = local(name)
     kept = kept_labels(options)
     texts = replace(_items(_items_file(run, options)), kept=kept)
     pairs = _judgements(run, options, texts)
@@ -73,7 +74,7 @@ def finished(argument: str) -> Benchmark:
 
 def _table(run: Path, options: dict[str, str], name: str) -> Path | None:
     """The table that the option `name` names, or the one of that name next to the run."""
-    return Path(options[name]).expanduser() if name in options else table_named(run.parent, name)
+    return local(options[name]) if name in options else table_named(run.parent, name)
 
 
 def _items_file(run: Path, options: dict[str, str]) -> Path:
@@ -105,7 +106,7 @@ def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame) -> Items:
 def _judgements(run: Path, options: dict[str, str], texts: Items) -> pl.DataFrame:
     """Relevant pairs: query_id, item_id, and the source and row (from 1) that say so."""
     patterns = ("qrels.txt", f"{escape(run.stem)}.qrels", f"{escape(run.name)}.qrels")
-    path = Path(options["qrels"]).expanduser() if "qrels" in options else seek(run.parent, *patterns)
+    path = local(options["qrels"]) if "qrels" in options else seek(run.parent, *patterns)
     if path is None:
         return _judgements_of_items(run, texts)
     rows = []

@@ -18,6 +18,7 @@ from equiview.benchmarks.base import Benchmark, benchmark, same_attribute, same_
 from equiview.data.arguments import split_argument
 from equiview.data.items import ANY, IMAGES, TEXTS, Items, with_pictures
 from equiview.errors import InputError
+from equiview.io.remote import local
 from equiview.io.tables import TABLES, read_table, table_named
 
 KEEP = "keep"
@@ -33,7 +34,7 @@ def folder(argument: str) -> Benchmark:
     name, options = split_argument(argument, "folder", (KEEP,))
     if not name:
         raise InputError("benchmark 'folder' needs a folder: folder:DIR")
-    place, kept = Path(name).expanduser(), kept_labels(options)
+    place, kept = local(name), kept_labels(options)
     images, texts = replace(read_images(place), kept=kept), replace(read_texts(place), kept=kept)
     return of_items(f"folder:{place.name}", images, texts)
 

@@ -23,6 +23,7 @@ from equiview.data.relevance import Relevance
 from equiview.errors import InputError
 from equiview.io.files import KINDS, is_file, kind_of, plain_name, read_lines
 from equiview.io.notices import notice
+from equiview.io.remote import local
 from equiview.io.tables import Schema
 
 RELEASES: dict[str, Release] = {}
@@ -61,7 +62,7 @@ class Release:
                 f"benchmark {self.name!r} needs a folder: {self.name}:DIR, or $EQUIVIEW_DATA with a folder "
                 f"{self.name} in it ({self.where})"
             )
-        place = Path(value or Path(os.environ["EQUIVIEW_DATA"]) / self.name).expanduser()
+        place = local(value or Path(os.environ["EQUIVIEW_DATA"]) / self.name)
         if not place.is_dir():
             raise InputError(f"{place}: no such folder; get {self.where}")
         for patterns in self.needs:

@@ -38,8 +38,9 @@ from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.lock import locked
 from equiview.io.refusals import refused
+from equiview.io.remote import url_of
 from equiview.io.secrets import redacted
-from equiview.io.stages import left_in, sweep, write_stage
+from equiview.io.stages import left_in, stage_done, sweep, write_stage
 from equiview.io.tables import Schema, checksum, write_bytes
 
 R = TypeVar("R", bound=Frozen)
@@ -118,6 +119,11 @@ class Manifest(Frozen):
             if audit not in self.settings:
                 raise ValueError(f"no settings of audit {audit!r}")
         return self
+
+    @property
+    def content(self) -> bytes:
+        """What its file holds."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False).encode() + b"\n"
 
     def differences(self, other: Manifest, free: Collection[str] | None = ()) -> list[str]:
         """What the two disagree in and how, in words: what is in this one, and what is asked for in `other`.
@@ -231,6 +237,7 @@ class Run:
             if self.is_done(name):
                 return False
             self._do(name, produce)
+        stage_done(self.folder)
         return True
 
     def _do(self, name: str, produce: Callable[[Path], None]) -> None:
@@ -338,10 +345,7 @@ class Run:
         self._save()
 
     def _save(self) -> None:
-        content = self.manifest.model_dump(mode="json")
-        write_bytes(
-            json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n", self.folder / "manifest.json"
-        )
+        write_bytes(self.manifest.content, self.folder / "manifest.json")
 
     def _note_time(self, name: str, seconds: float) -> None:
         path = self.folder / "timings.json"
@@ -421,7 +425,9 @@ def check_usable(folder: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """InputError when something else than a folder has that name."""
+    """InputError when something else than a folder has that name, or it is a URL."""
+    if url := url_of(folder):
+        raise InputError(f"{url}: this is written to a folder of this machine; name one")
     if os.path.lexists(folder) and not folder.is_dir():
         raise InputError(f"{folder}: is not a folder; choose another name")
 

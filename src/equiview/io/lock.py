@@ -15,8 +15,10 @@ LOCK = ".lock"
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, wait: float = 0) -> Iterator[None]:
     """Hold `folder`, which is made if need be, for this process; InputError when another process holds it.
+
+    That is after `wait` seconds.
 
     May be nested. The lock ends with the process, however that ends. A folder that was made for an error
     alone is removed.
@@ -25,7 +27,7 @@ def locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK, timeout=0, is_singleton=True)
     try:
-        lock.acquire()
+        lock.acquire(timeout=wait)
     except Timeout:
         raise InputError(
             f"{folder}: another process is writing to it; wait until it is done, or choose another folder"

@@ -38,6 +38,7 @@ from equiview.errors import InputError
 from equiview.io.cache import cache_folder, check_no_link
 from equiview.io.files import content_of, is_file, parse_json, size_of
 from equiview.io.notices import notice
+from equiview.io.remote import Mirror, url_of
 from equiview.io.tables import write_bytes
 from equiview.store import files
 from equiview.store.files import VectorFile
@@ -58,8 +59,9 @@ OURS = re.compile(
 class Shelf:
     """The stored vectors of one encoder, in one precision."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shared: str = "") -> None:
         self.folder = folder
+        self.mirror = Mirror(f"{shared}/{folder.name}", folder) if shared else None
         self.precision: Precision = "float16" if folder.name.endswith(".float16") else "float32"
         self.writer = uuid.uuid4().hex[:12]
         self.written = 0
@@ -92,6 +94,19 @@ class Shelf:
         """The distinct keys that are not stored, in the order given."""
         return [key for key in dict.fromkeys(keys) if key not in self.rows]
 
+    def share(self) -> None:
+        """Fetch the files that other machines sent to the shared store, and send those that it lacks.
+
+        A file is never changed and has its writer's name, so no machine waits for another.
+        """
+        if self.mirror is None:
+            return
+        there = self.mirror.there().tags
+        here = [path.name for path in vector_files(self.folder)]
+        self.mirror.fetch([name for name in there if re.fullmatch(BATCH, name) and name not in here])
+        self.mirror.send([name for name in (*here, "encoder.json") if name not in there])
+        self.refresh()
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """Within, the shelf is not pruned until an hour after its last batch."""
@@ -112,8 +127,9 @@ class Shelf:
         for problem, size in (("nan", "large"), ("zero", "small")):
             if rows_with(problem, values).any():
                 raise InputError(f"vectors are too {size} for {self.precision}; store them as float32")
+        name = f"{self.writer}-{self.written:06d}.vectors"
         try:
-            files.write(self.folder / f"{self.writer}-{self.written:06d}.vectors", keys, values, counts)
+            files.write(self.folder / name, keys, values, counts)
             self.mark.touch()
         except OSError as error:
             raise InputError(
@@ -121,6 +137,16 @@ class Shelf:
                 "$EQUIVIEW_CACHE names another folder"
             ) from None
         self.written += 1
+        self._send(name)
+
+    def _send(self, name: str) -> None:
+        """Send a file to the shared store; what cannot be sent now is sent by the next `share`."""
+        if self.mirror is None:
+            return
+        try:
+            self.mirror.send([name])
+        except InputError as error:
+            notice(str(error))
 
     def get(self, keys: Sequence[bytes]) -> Vectors:
         """The vectors of items that are all stored, in order of `keys`.
@@ -163,10 +189,14 @@ class Shelf:
 
 
 class Store:
-    """All shelves under one root, `cache_folder()` unless another is given."""
+    """All shelves under one root, `cache_folder()` unless another is given.
+
+    `$EQUIVIEW_STORE`, a URL, names a store that machines share; what it has is fetched when it is missed.
+    """
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = (root or cache_folder()) / "vectors"
+        self.shared = "" if root else _shared_store()
 
     def shelf(self, encoder: str, precision: Precision = "float32", name: str = "") -> Shelf:
         """The shelf of an encoder, by its fingerprint; `name` is for people."""
@@ -181,7 +211,7 @@ class Store:
                 f"{self.root}: the store of vectors cannot be written ({error}); "
                 "$EQUIVIEW_CACHE names another folder"
             ) from None
-        return Shelf(folder)
+        return Shelf(folder, self.shared)
 
     def folder(self, encoder: str, precision: Precision = "float32") -> Path:
         """Where the shelf of an encoder is, if there is one."""
@@ -262,6 +292,17 @@ class Store:
             with contextlib.suppress(OSError):  # it holds something
                 folder.rmdir()
         return freed
+
+
+def _shared_store() -> str:
+    """`$EQUIVIEW_STORE`; InputError where it is no URL."""
+    given = os.environ.get("EQUIVIEW_STORE", "")
+    if given and not url_of(given):
+        raise InputError(
+            f"$EQUIVIEW_STORE is {given!r}; expected a URL, such as s3://bucket/store; a folder is named in "
+            "$EQUIVIEW_CACHE"
+        )
+    return given.rstrip("/")
 
 
 def keys_of(items: Items, by_language: bool = False) -> list[bytes | InputError]:

@@ -17,6 +17,7 @@ from equiview.data.languages import read_language
 from equiview.data.requests import Reply, Stopped
 from equiview.errors import InputError
 from equiview.io.files import kind_of, read_json, read_json_lines
+from equiview.io.remote import local
 from equiview.io.tables import TABLES, Schema, is_table, read_table
 from equiview.subjects.base import register
 from equiview.subjects.chat.finished import FinishedAnswers
@@ -39,7 +40,7 @@ class AnswersFile(FinishedAnswers):
         super().__init__(argument)
         if not argument:
             raise InputError("subject 'answers' needs a file: answers:FILE")
-        self.path = Path(argument).expanduser()
+        self.path = local(argument)
 
     @property
     def about(self) -> str:

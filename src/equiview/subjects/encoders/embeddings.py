@@ -8,7 +8,6 @@ need may be absent. Whole numbers (int8) are multiplied by `images.scale.npy` (`
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +18,7 @@ from equiview.errors import InputError
 from equiview.io.arrays import read_vectors
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
+from equiview.io.remote import local
 from equiview.io.tables import TABLES, checksum
 from equiview.subjects.base import register
 from equiview.subjects.encoders.base import Encoder, checked_vectors
@@ -37,7 +37,7 @@ class Embeddings(Encoder):
         if not argument:
             raise InputError("subject 'embeddings' needs a folder: embeddings:DIR")
         super().__init__(argument)
-        self.folder = Path(argument)
+        self.folder = local(argument)
         if not self.folder.is_dir():
             raise InputError(f"{self.folder}: no such folder")
 

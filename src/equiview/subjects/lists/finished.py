@@ -22,6 +22,7 @@ from equiview.errors import InputError
 from equiview.io.files import read_lines
 from equiview.io.fingerprint import fingerprint
 from equiview.io.notices import notice
+from equiview.io.remote import local
 from equiview.io.tables import Column, Schema, checksum, is_table, read_table
 from equiview.subjects.base import register
 from equiview.subjects.lists.base import ResultLists, depth_option, fitting
@@ -65,7 +66,7 @@ class FinishedRun(ResultLists):
         )
         if not name:
             raise InputError("subject 'run' needs a file: run:FILE")
-        self.path = Path(name).expanduser()
+        self.path = local(name)
         self.source = str(self.path)
         depth = depth_option(options, "run")
         self.partial = options.get("partial", "no") == "yes"

@@ -1,0 +1,352 @@
+"""Runs, inputs and vectors on object stores: the same bytes, nothing half done to be seen, nothing lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pytest
+
+import equiview as ev
+from equiview import api
+from equiview.data import shared
+from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
+from equiview.errors import InputError
+from equiview.io.remote import Mirror, local, named
+from equiview.io.stages import is_whole
+from equiview.store import StoredEncoder
+from tests.conftest import write_world
+from tests.processes import COMMAND, fresh
+from tests.store.counting import Counting, many
+from tests.stores import Faulty, Killed, forget_stores, s3
+
+FEW = {"prevalence": {"replicates": 100}}
+PLACE = Path("faulty://runs/a")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with s3() as environment:
+        yield environment
+
+
+@pytest.fixture
+def bucket(server, monkeypatch):
+    for name, value in server.items():
+        monkeypatch.setenv(name, value)
+    forget_stores()
+    yield fsspec.filesystem("s3")
+    forget_stores()
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Be on a machine of that name: its cache is its own."""
+
+    def be(name: str) -> Path:
+        monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / name))
+        return tmp_path / name
+
+    Faulty.reset()
+    be("first")
+    return be
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    """All that a run holds, but for clock times and locks."""
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in found.items() if name not in {".lock", "timings.json"}}
+
+
+def at_store(fs, root: str) -> dict[str, bytes]:
+    found = {path.removeprefix(root).lstrip("/"): fs.cat_file(path) for path in fs.find(root)}
+    return {name: content for name, content in found.items() if name != "timings.json"}
+
+
+# ----------------------------------------------------------------------------------------------- on S3
+
+
+def test_a_run_at_a_url_is_a_run_here_to_the_byte_and_is_compared_elsewhere(bucket, machine, tmp_path):
+    bucket.put(str(write_world(tmp_path / "world")), "bucket/", recursive=True)
+    asked = ("embeddings:s3://bucket/world", "folder:s3://bucket/world", ["prevalence"])
+    run = api.audit(*asked, Path("s3://bucket/runs/a"), settings=FEW)
+    assert named(run.folder) == "s3://bucket/runs/a"
+    here = api.audit(*asked, tmp_path / "a", settings=FEW)
+    assert at_store(bucket, "bucket/runs/a") == content_of(here.folder)
+    machine("second")
+    assert content_of(ev.open("s3://bucket/runs/a").folder) == content_of(here.folder)
+    api.audit(*asked, Path("s3://bucket/runs/b"), name="again", settings=FEW)
+    api.write_comparison([shared.opened(f"s3://bucket/runs/{name}") for name in "ab"], Path("s3://bucket/c"))
+    assert sorted(at_store(bucket, "bucket/c")) == ["comparison.parquet", "report.html"]
+    with pytest.raises(InputError, match="holds a run, whose page would be overwritten"):
+        api.write_comparison([run, here], Path("s3://bucket/runs/a"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "place", "said"),
+    [
+        ({}, "s3://elsewhere/a", "there is no such place .*bucket does not exist"),
+        ({}, "s3://bucket/nothing", "holds no run"),
+        ({"AWS_SECRET_ACCESS_KEY": "", "AWS_ACCESS_KEY_ID": ""}, "s3://bucket/a", "locate credentials"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}, "s3://bucket/a", "connect"),
+        ({}, "stone://bucket/a", "Protocol not known: stone"),
+        ({}, "gs://bucket/a", r"pip install 'equiview\[gcs\]'"),
+    ],
+)  # fmt: skip
+def test_what_a_store_refuses_is_said_in_a_line(bucket, machine, monkeypatch, changed, place, said):
+    for name, value in changed.items():
+        monkeypatch.setenv(name, value)
+    forget_stores()
+    for use in (shared.opened, lambda place: local(f"{place}/images.csv")):
+        with pytest.raises(InputError, match=said if use is shared.opened else ".") as caught:
+            use(place)
+        assert "\n" not in str(caught.value)
+
+
+def test_the_command_line_names_the_url(server, machine, tmp_path):
+    environment = server | {"EQUIVIEW_CACHE": str(tmp_path / "cache"), "PATH": ""}
+    done = fresh(COMMAND, ["report", "s3://bucket/absent"], environment=environment)
+    assert done.returncode == 1
+    assert done.stderr == "equiview: s3://bucket/absent: holds no run (no manifest.json)\n"
+    done = fresh(COMMAND, ["demo", "--out", "s3://bucket/demo"], environment=environment)
+    assert done.stderr == (
+        "equiview: s3://bucket/demo: this is written to a folder of this machine; name one\n"
+    )
+
+
+# --------------------------------------------------------------------------- who writes, and what is seen
+
+
+def manifest(*audits: str) -> Manifest:
+    return Manifest(
+        subject=SubjectCard(name="one", fingerprint="1"),
+        benchmark=BenchmarkCard(name="two", fingerprint="2", counts={}),
+        audits=audits,
+        settings={audit: {} for audit in audits},
+        seed=0,
+        versions={},
+    )
+
+
+def work(*audits: str, place: Path = PLACE) -> None:
+    """A run of small files, of which the later ones rest on the earlier ones."""
+
+    def write(name: str, content: str):
+        def produce(folder: Path) -> None:
+            for part in "xy" if name == "measured" else "x":
+                (folder / name).mkdir(parents=True, exist_ok=True)
+                (folder / name / part).write_text(content + part)
+
+        return produce
+
+    with shared.shared(place) as folder:
+        run = Run.start(folder, manifest(*audits))
+        for audit in audits:
+            run.stage(f"observe.{audit}", write(f"observations/{audit}", audit))
+        run.stage("measure", write("measured", " ".join(audits)))
+        run.stage("report", write("reported", " ".join(audits)))
+
+
+def seen(scratch: Path) -> Manifest | None:
+    """The manifest at the store; every file that it names must be there as it says."""
+    content = at_store(Faulty(), "/runs/a")
+    for name, held in content.items():
+        (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+        (scratch / name).write_bytes(held)
+    if "manifest.json" not in content:
+        return None
+    found = Manifest.model_validate_json(content["manifest.json"])
+    for stage, files in found.stages.items():
+        assert files.keys() <= content.keys()
+        assert is_whole(scratch, files), f"{stage} is not what the manifest says"
+    return found
+
+
+def finished(place: Path, *audits: str) -> dict[str, bytes]:
+    work(*audits, place=place)
+    return content_of(place)
+
+
+def test_a_kill_at_any_write_leaves_what_is_whole_and_another_machine_goes_on(machine, tmp_path):
+    wanted = finished(tmp_path / "here", "a", "b")
+    work("a")
+    n_first = len(Faulty.writes)
+    work("a", "b")
+    total = len(Faulty.writes)
+    assert at_store(Faulty(), "/runs/a") == wanted
+    assert total > n_first + 8
+    for at in range(total):
+        Faulty.reset()
+        machine(f"killed-{at}")
+        Faulty.at = at
+        with pytest.raises(Killed):
+            [work(*audits) for audits in ("a", "ab")]
+        Faulty.at = -1
+        before = seen(tmp_path / f"seen-{at}")
+        machine(f"other-{at}")
+        if Faulty().exists("/runs/a/.writing"):
+            with pytest.raises(
+                InputError, match=r"is writing to it since .* delete faulty://runs/a/.writing"
+            ):
+                work("a", "b")
+            Faulty().rm_file("/runs/a/.writing")
+        done = len(Faulty.writes)
+        work("a", "b")
+        assert at_store(Faulty(), "/runs/a") == wanted
+        sent = Faulty.writes[done:]
+        for stage in before.stages if before else ():
+            if stage.startswith("observe."):  # taken up, not sent again
+                assert not [path for path in sent if stage.replace(".", "ations/") in path]
+
+
+def test_the_machine_that_was_killed_takes_its_own_place_up_again(machine, tmp_path):
+    Faulty.at = 6
+    with pytest.raises(Killed):
+        work("a", "b")
+    Faulty.at = -1
+    assert Faulty().exists("/runs/a/.writing")
+    work("a", "b")
+    assert at_store(Faulty(), "/runs/a") == finished(tmp_path / "here", "a", "b")
+
+
+def test_of_two_machines_one_writes(machine):
+    with shared.shared(PLACE):
+        machine("second")
+        with pytest.raises(InputError, match="is writing to it since"):
+            work("a")
+    assert at_store(Faulty(), "/runs/a") == {}
+
+
+def test_a_machine_whose_place_was_given_to_another_writes_no_more(machine):
+    theirs = {}
+
+    def write() -> None:
+        with shared.shared(PLACE) as folder:
+            folder.mkdir()
+            (folder / "report.html").write_text("mine")
+            Faulty().rm_file("/runs/a/.writing")
+            machine("second")
+            work("a")
+            theirs.update(Faulty.store)
+
+    with pytest.raises(InputError, match="was removed while this run was writing; what was done is kept in"):
+        write()
+    assert Faulty.store == theirs
+
+
+def test_a_lost_connection_costs_the_run_nothing(machine, tmp_path, caplog):
+    Faulty.at, Faulty.fault = 3, PermissionError("Forbidden")
+    with pytest.raises(
+        InputError, match=r"cannot be written \(Forbidden\); are address, credentials"
+    ) as caught:
+        work("a", "b")
+    assert "not sent now: faulty://runs/a: cannot be written (Forbidden)" in caplog.text
+    copy = Mirror("faulty://runs/a").copy
+    assert f"what is done is kept in {copy}" in str(caught.value)
+    stages = Run.open(copy).manifest.stages
+    assert list(stages) == ["observe.a", "observe.b", "measure", "report"]
+    before = (copy / "reported" / "x").stat().st_ino
+    Faulty.at = -1
+    work("a", "b")
+    assert (copy / "reported" / "x").stat().st_ino == before, "nothing is done again"
+    assert at_store(Faulty(), "/runs/a") == finished(tmp_path / "here", "a", "b")
+
+
+def test_what_two_machines_each_observed_is_not_mixed(machine):
+    Faulty.at, Faulty.fault = 1, OSError("gone")
+    with pytest.raises(InputError, match="gone"):
+        work("a")
+    Faulty.reset()
+    machine("second")
+    work("b")
+    machine("first")
+    held = dict(Faulty.store)
+    with pytest.raises(InputError, match="have each observed what the other has not; choose another place"):
+        work("a", "b")
+    with pytest.raises(InputError, match="have each observed"):
+        shared.opened(PLACE)
+    assert Faulty.store == held
+
+
+def test_a_file_that_was_lost_or_changed_at_the_store_is_sent_again(machine):
+    work("a")
+    Faulty().rm_file("/runs/a/measured/x")
+    Faulty().pipe_file("/runs/a/reported/x", b"other")
+    work("a")
+    assert at_store(Faulty(), "/runs/a")["measured/x"] == b"ax"
+    assert at_store(Faulty(), "/runs/a")["reported/x"] == b"ax"
+
+
+# ------------------------------------------------------------------------------------ inputs and vectors
+
+
+def test_inputs_are_fetched_once_and_again_when_they_change(machine, tmp_path):
+    fs = Faulty()
+    for path in write_world(tmp_path / "world", images=3).iterdir():
+        fs.put_file(str(path), f"/data/world/{path.name}")
+    fs.pipe_file("/data/world/.hidden", b"not ours")
+    copy = local("faulty://data/world")
+    assert sorted(path.name for path in copy.iterdir()) == [
+        "images.csv",
+        "images.npy",
+        "texts.csv",
+        "texts.npy",
+    ]
+    assert len(Faulty.reads) == 4
+    assert local("faulty://data/world/") == copy
+    assert len(Faulty.reads) == 4
+    fs.pipe_file("/data/world/images.csv", b"id\ni0\n")
+    (copy / "texts.csv").write_text("damaged here")
+    fs.rm_file("/data/world/texts.npy")
+    local("faulty://data/world")
+    assert Faulty.reads[4:] == ["/data/world/images.csv", "/data/world/texts.csv"]
+    assert (copy / "images.csv").read_bytes() == b"id\ni0\n"
+    assert (copy / "texts.csv").read_bytes() == fs.cat_file("/data/world/texts.csv")
+    assert not (copy / "texts.npy").exists()
+    one = local("faulty://data/world/images.csv")
+    assert one.name == "images.csv"
+    assert one.read_bytes() == b"id\ni0\n"
+    with pytest.raises(InputError, match="faulty://data/nothing: no such file or folder"):
+        local("faulty://data/nothing")
+
+
+def test_a_name_that_leads_out_of_the_copy_is_refused(machine, monkeypatch):
+    listed = {"/data/world/x\\..\\..\\outside": {"type": "file", "size": 1}}
+    monkeypatch.setattr(Faulty, "find", lambda self, root, detail: listed)
+    with pytest.raises(InputError, match="lies outside the folder"):
+        local("faulty://data/world")
+
+
+def test_machines_share_the_vectors_that_one_of_them_computed(machine, monkeypatch):
+    monkeypatch.setenv("EQUIVIEW_STORE", "faulty://store/")
+    items = many(20)
+    first = Counting()
+    vectors = StoredEncoder(first).embed(items)
+    machine("second")
+    second = Counting()
+    np.testing.assert_array_equal(StoredEncoder(second).embed(items), vectors)
+    assert (first.encoded, second.encoded) == (20, 0)
+    read = len(Faulty.reads)
+    StoredEncoder(second).embed(items)
+    assert len(Faulty.reads) == read
+
+
+def test_vectors_that_could_not_be_shared_are_sent_with_the_next_ones(machine, monkeypatch, caplog):
+    monkeypatch.setenv("EQUIVIEW_STORE", "faulty://store")
+    Faulty.at, Faulty.fault = 1, OSError("network is unreachable")
+    encoder = Counting()
+    StoredEncoder(encoder).embed(many(20))
+    assert "cannot be written (network is unreachable)" in caplog.text
+    Faulty.at = -1
+    StoredEncoder(encoder).embed(many(30))
+    machine("second")
+    other = Counting()
+    StoredEncoder(other).embed(many(30))
+    assert other.encoded == 0
+
+
+def test_a_shared_store_is_a_url(monkeypatch):
+    monkeypatch.setenv("EQUIVIEW_STORE", "somewhere")
+    with pytest.raises(InputError, match=r"EQUIVIEW_STORE is 'somewhere'; expected a URL"):
+        StoredEncoder(Counting())

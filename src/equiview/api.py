@@ -404,17 +404,19 @@ def make(
     settings: Mapping[str, Any] | Settings,
     out: Path,
     *,
+    engine: str | Engine = "local",
     progress: Progress = silent,
 ) -> Made:
     """Make a benchmark or a subject in the folder `out` by a maker; what was begun there is continued.
 
     `equiview list makers` names makers; `settings` are those of the maker, or what differs from their
-    defaults. Figures are drawn as SVG beside their data where matplotlib is installed. InputError for
-    settings and inputs that are wrong, for a folder that holds something else, and while another process
-    writes to it.
+    defaults, and `engine` is as for `audit`. Figures are drawn as SVG beside their data where matplotlib is
+    installed. InputError for settings and inputs that are wrong, for a folder that holds something else, and
+    while another process writes to it.
     """
     maker = MAKERS.get(maker) if isinstance(maker, str) else maker
-    made = make_in(maker, _configured(maker, settings), out, progress)
+    with opened(engine) as where, using(where):
+        made = make_in(maker, _configured(maker, settings), out, progress)
     if importlib.util.find_spec("matplotlib"):
         for path in (out / "figures").glob("*.json"):
             write_bytes(render(read_figure(path), "svg"), path.with_suffix(".svg"))

@@ -75,7 +75,7 @@ class Gate(Frozen):
 
 
 class AuditFile(Frozen):
-    """A whole file. `max_cost` is in US dollars for each run."""
+    """A whole file. `max_cost` is in US dollars for each run, `engine` as `equiview audit` takes it."""
 
     subjects: tuple[Subject, ...] = Field(min_length=1)
     benchmarks: tuple[Benchmark, ...] = Field(min_length=1)
@@ -85,6 +85,7 @@ class AuditFile(Frozen):
     seed: int = Field(default=0, ge=0)
     max_cost: float | None = Field(default=None, ge=0)
     on_error: Literal["stop", "skip"] = "stop"
+    engine: str = "local"
 
     @field_validator("subjects", mode="before")
     @classmethod

@@ -21,6 +21,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
 from equiview.data.run import Run
 from equiview.data.shared import opened as opened_run
+from equiview.engine import Engine, opened
 from equiview.errors import InputError, as_input_error
 from equiview.io.files import file_name
 from equiview.io.progress import Progress, silent
@@ -59,6 +60,11 @@ def pairs_of(plan: AuditFile) -> Iterator[tuple[Subject, Benchmark]]:
 
 def run_board(plan: AuditFile, place: Path, progress: Progress = silent) -> Board:
     """Do what a file in the folder `place` says; InputError where nothing can be audited, and of the gate."""
+    with opened(plan.engine) as engine:
+        return _run_board(plan, place, engine, progress)
+
+
+def _run_board(plan: AuditFile, place: Path, engine: Engine, progress: Progress) -> Board:
     out = beside(place, plan.out)
     runs: list[Run] = []
     failed: list[tuple[str, str]] = []
@@ -76,6 +82,7 @@ def run_board(plan: AuditFile, place: Path, progress: Progress = silent) -> Boar
                 settings=plan.settings_for(benchmark.audits),
                 on_error=plan.on_error,
                 max_cost=plan.max_cost,
+                engine=engine,
                 progress=_labelled(progress, label),
             )
         except Exception as error:  # one system must not cost the others

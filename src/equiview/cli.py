@@ -20,7 +20,7 @@ import typer
 from equiview import __version__
 from equiview.cli_export import add_exports
 from equiview.cli_gate import add_gate
-from equiview.cli_make import add_groups
+from equiview.cli_make import ENGINE, add_groups
 from equiview.cli_study import AsJson, Seed, opened, written
 from equiview.cli_study import app as study_app
 
@@ -164,9 +164,7 @@ def audit(
             "--dry-run", help="Print what would be asked, its cost and what would be found; ask nothing."
         ),
     ] = False,
-    engine: Annotated[
-        str, typer.Option(help="Where slow parts are done: local, ray, or ray:ADDRESS of a Ray cluster.")
-    ] = "local",
+    engine: Annotated[str, typer.Option(help=ENGINE)] = "local",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from equiview.cli_make import ENGINE
 from equiview.cli_study import AsJson, opened
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def run(
     ] = 16,
     junit: Annotated[Path | None, typer.Option(help="Write the gate's result as JUnit XML.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the gate's result as Markdown.")] = None,
+    engine: Annotated[str, typer.Option(help=f"{ENGINE} Instead of the file's.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Audit every system of a file on its benchmarks, compare them, and judge them by its gate."""
@@ -80,6 +82,7 @@ def run(
     from equiview.report.progress import progress_bars
 
     plan = read_audit_file(file)
+    plan = plan.model_copy(update={"engine": engine}) if engine else plan
     if dry_run:
         asked, times = plan_board(plan, sample)
         if as_json:

@@ -14,6 +14,8 @@ from equiview.making import GROUPS, MAKERS, Maker
 from equiview.making.options import Setting, nested_values, settings_of
 
 OUT = Annotated[Path, typer.Option(help="Folder of the result; an unfinished one is continued.")]
+ENGINE = "Where slow parts are done: local, ray, or ray:ADDRESS of a Ray cluster."
+WHERE = Annotated[str, typer.Option("--engine", help=ENGINE)]
 DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Show the most requests and work, and do nothing.")]
 
 POSITION, KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
@@ -47,14 +49,15 @@ def command_of(maker: Maker[Any]) -> Callable[..., None]:
     """A function for typer, with a parameter for each setting of a maker."""
     settings = list(settings_of(maker.settings))
 
-    def run(out: Path, dry_run: bool, **given: Any) -> None:
+    def run(out: Path, engine: str, dry_run: bool, **given: Any) -> None:
         chosen = maker.settings.of(nested_values(settings, given))
         if dry_run:
             _show_plan(maker, chosen)
         else:
-            _make(maker, chosen, out)
+            _make(maker, chosen, out, engine)
 
     parameters = [inspect.Parameter("out", KEYWORD, annotation=OUT), *map(_parameter, settings)]
+    parameters.append(inspect.Parameter("engine", KEYWORD, annotation=WHERE, default="local"))
     parameters.append(inspect.Parameter("dry_run", KEYWORD, annotation=DRY_RUN, default=False))
     parameters.sort(key=lambda parameter: parameter.kind == KEYWORD)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -89,13 +92,13 @@ def _show_plan(maker: Maker[Any], chosen: Any) -> None:
         print_table(table, title)
 
 
-def _make(maker: Maker[Any], chosen: Any, out: Path) -> None:
+def _make(maker: Maker[Any], chosen: Any, out: Path, engine: str) -> None:
     from equiview import api
     from equiview.report.console import print_table
     from equiview.report.progress import progress_bars
 
     with progress_bars() as progress:
-        made = api.make(maker, chosen, out, progress=progress)
+        made = api.make(maker, chosen, out, engine=engine, progress=progress)
     for title, table in made.outcome.tables.items():
         if len(table):
             print_table(table, title)

@@ -1,5 +1,6 @@
 """Runs on a real cluster on loopback: the same bytes as here, whoever dies; one cluster for all tests."""
 
+import importlib
 import random
 import re
 
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 from labs.kills import outcome
 
-from equiview import api
+from equiview import api, board
+from equiview.auditfile import read_audit_file
 from equiview.data.vectors import TokenVectors
 from equiview.engine import opened, using
 from equiview.engine.cluster import RayEngine, check_alike
@@ -17,6 +19,7 @@ from equiview.stats import bootstrap, bootstrap_means, matched, matched_floor
 from tests.conftest import LANGUAGES, add_pictures, write_world
 from tests.engine.loopback import STORE, loopback
 
+parity = importlib.import_module("equiview.audits.parity.observe")
 AUDITS = ("prevalence", "individual")
 SETTINGS = {"prevalence": {"replicates": 200}, "individual": {"replicates": 200}}
 
@@ -39,6 +42,7 @@ def share_everything(monkeypatch):
     monkeypatch.setattr(bootstrap, "SHARED_FROM", 0)
     monkeypatch.setattr(matched, "SHARED_FROM", 0)
     monkeypatch.setattr(sharded, "SHARED_FROM", 0)
+    monkeypatch.setattr(parity, "SHARED_FROM", 0)
 
 
 def audit(data, out, monkeypatch, model="Small", **options):
@@ -68,6 +72,61 @@ def test_a_run_is_the_same_with_any_number_of_workers(
     assert outcome(tmp_path / "run") == expected
     assert ("encoding texts", 30 * len(LANGUAGES), 30 * len(LANGUAGES)) in said
     assert ("ranking", 30, 30) in said
+
+
+def test_parity_matches_by_workers_as_here(cluster, data, tmp_path, monkeypatch):
+    monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "cache"))
+    asked, matched_by_workers = (f"embeddings:{data}", f"folder:{data}", ["parity"]), []
+    engine = cluster.engine
+    given = engine.map
+
+    def seen(work, *parts, **named):
+        matched_by_workers.append(work is parity._matched)
+        return given(work, *parts, **named)
+
+    monkeypatch.setattr(engine, "map", seen)
+    for name, where in (("here", "local"), ("there", engine)):
+        api.audit(*asked, tmp_path / name, settings={"parity": {"replicates": 200}}, engine=where)
+    assert any(matched_by_workers)
+    assert outcome(tmp_path / "there") == outcome(tmp_path / "here")
+
+
+def test_a_maker_and_an_audit_file_have_their_encoding_done_by_workers(
+    cluster, data, expected, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(board, "opened", lambda name: opened(cluster.engine if name == "ray" else name))
+    encoded = []
+    given = cluster.engine.map
+    monkeypatch.setattr(
+        cluster.engine,
+        "map",
+        lambda work, *parts, **named: encoded.append(work) or given(work, *parts, **named),
+    )
+    subject, made = "tests.engine.encoders:Small:skewed", []
+    for name, where in (("here", "local"), ("there", cluster.engine)):
+        monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / f"{name}-cache"))
+        asked = {"subject": subject, "benchmark": f"folder:{data}"}
+        api.make("center", asked, tmp_path / name / "center", engine=where)
+        made.append(outcome(tmp_path / name / "center"))
+        assert bool(encoded) == (name == "there")
+    assert made[0] == made[1]
+    encoded.clear()
+    monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "board-cache"))
+    (tmp_path / "audit.toml").write_text(
+        f"""engine = "ray"
+        subjects = ["{subject}"]
+        [[benchmarks]]
+        use = "folder:{data}"
+        audits = ["prevalence", "individual"]
+        [settings.prevalence]
+        replicates = 200
+        [settings.individual]
+        replicates = 200
+        """
+    )
+    (run,) = board.run_board(read_audit_file(tmp_path / "audit.toml"), tmp_path).runs
+    assert encoded
+    assert outcome(run.folder).items() <= expected.items()
 
 
 @pytest.mark.parametrize("what", ["encoding images", "encoding texts", "ranking"])

@@ -20,12 +20,14 @@ from equiview.benchmarks.parallel import Captions, captions_of
 from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
-from equiview.data.vectors import TokenVectors, Vectors, taken
+from equiview.data.vectors import TokenVectors, Vectors, taken, values_of
+from equiview.engine import Engine, Local, current
 from equiview.errors import InputError, NotApplicableError
 from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import Column, schemas
 from equiview.search import comparable, score_blocks
+from equiview.search.sharded import SHARED_FROM
 from equiview.subjects import Encoder
 
 GROUPED = (*JUDGED, "group")
@@ -200,26 +202,55 @@ def _match(
     place = np.full(len(texts), -1, dtype=np.int64)
     place[used] = np.arange(len(used))
     values, members = _membership(benchmark.images, groups)
+    rounds = [
+        (language, turn, images, rows)
+        for column, language in enumerate(captions.languages)
+        for turn, (images, rows) in enumerate(_rounds(captions, column, common=settings.common), start=1)
+    ]
+    asked = (
+        (
+            images,
+            taken(text_vectors, place[rows]),
+            blind_order(benchmark.images.ids[images]),
+            blind_order(texts.ids[rows]),
+        )
+        for _, _, images, rows in rounds
+    )
+    engine = _engine_for(image_vectors, len(used))
+    found = engine.map(
+        _matched, asked, shared=(image_vectors, members), size=lambda part: values_of(part[1]).nbytes
+    )
     parts, parts_ahead = [], [SCHEMAS["ahead"].table()]
-    for column, language in enumerate(captions.languages):
-        for turn, (images, rows) in enumerate(_rounds(captions, column, common=settings.common), start=1):
-            image_ids = benchmark.images.ids[images]
-            where = (pl.lit(language).alias("language"), pl.lit(turn, dtype=pl.Int32).alias("round"))
-            *ranks, ahead = _ranks_both_ways(
-                taken(image_vectors, images),
-                taken(text_vectors, place[rows]),
-                blind_order(image_ids),
-                blind_order(texts.ids[rows]),
-                members[images],
-            )
-            parts += _ranked(image_ids, where, ranks)
-            image, value = np.nonzero(ahead)
-            counts = pl.DataFrame({"query_id": image_ids[image], "ahead": ahead[image, value]})
-            of_value = values[value].select("attribute", "value")
-            both = pl.concat([counts, of_value], how="horizontal")
-            parts_ahead.append(both.select("query_id", *where, "attribute", "value", "ahead"))
-        progress("matching", column + 1, len(captions.languages))
+    for done, ((language, turn, images, _), (*ranks, ahead)) in enumerate(
+        zip(rounds, found, strict=True), start=1
+    ):
+        image_ids = benchmark.images.ids[images]
+        where = (pl.lit(language).alias("language"), pl.lit(turn, dtype=pl.Int32).alias("round"))
+        parts += _ranked(image_ids, where, ranks)
+        image, value = np.nonzero(ahead)
+        counts = pl.DataFrame({"query_id": image_ids[image], "ahead": ahead[image, value]})
+        of_value = values[value].select("attribute", "value")
+        both = pl.concat([counts, of_value], how="horizontal")
+        parts_ahead.append(both.select("query_id", *where, "attribute", "value", "ahead"))
+        progress("matching", done, len(rounds))
     return pl.concat(parts), pl.concat(parts_ahead)
+
+
+def _engine_for(images: Vectors, n_texts: int) -> Engine:
+    """The engine in use if its workers can hold the images and there is enough to do; else this process."""
+    if isinstance(images, TokenVectors) or images.nbytes > current().room:
+        return Local()
+    return current() if images.size * n_texts >= SHARED_FROM else Local()
+
+
+def _matched(
+    part: tuple[NDArray[np.int64], Vectors, NDArray[np.int64], NDArray[np.int64]],
+    image_vectors: Vectors,
+    members: NDArray[np.float32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """`_ranks_both_ways` of one round: its images, the vectors of their texts, and the order of equals."""
+    images, texts, by_image, by_text = part
+    return _ranks_both_ways(taken(image_vectors, images), texts, by_image, by_text, members[images])
 
 
 def _ranked(

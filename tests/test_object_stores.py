@@ -104,15 +104,25 @@ def test_what_a_store_refuses_is_said_in_a_line(bucket, machine, monkeypatch, ch
         assert "\n" not in str(caught.value)
 
 
+def test_what_marks_a_folder_is_no_file(bucket, machine):
+    for name, content in {"": b"", "images.csv": b"id\na\n", "empty/": b""}.items():
+        bucket.call_s3("put_object", Bucket="bucket", Key=f"made/by/hand/{name}", Body=content)
+    copy = local("s3://bucket/made/by/hand")
+    assert [path.name for path in copy.iterdir()] == ["images.csv"]
+
+
 def test_the_command_line_names_the_url(server, machine, tmp_path):
     environment = server | {"EQUIVIEW_CACHE": str(tmp_path / "cache"), "PATH": ""}
     done = fresh(COMMAND, ["report", "s3://bucket/absent"], environment=environment)
     assert done.returncode == 1
     assert done.stderr == "equiview: s3://bucket/absent: holds no run (no manifest.json)\n"
-    done = fresh(COMMAND, ["demo", "--out", "s3://bucket/demo"], environment=environment)
-    assert done.stderr == (
-        "equiview: s3://bucket/demo: this is written to a folder of this machine; name one\n"
-    )
+
+
+def test_what_is_written_to_a_folder_alone_says_so(machine):
+    with pytest.raises(InputError, match="s3://bucket/made: this is written to a folder of this machine"):
+        api.make(
+            "center", {"subject": "pictogram:skewed", "benchmark": "pictograms"}, Path("s3://bucket/made")
+        )
 
 
 # --------------------------------------------------------------------------- who writes, and what is seen
@@ -243,7 +253,7 @@ def test_a_lost_connection_costs_the_run_nothing(machine, tmp_path, caplog):
         work("a", "b")
     assert "not sent now: faulty://runs/a: cannot be written (Forbidden)" in caplog.text
     copy = Mirror("faulty://runs/a").copy
-    assert f"what is done is kept in {copy}" in str(caught.value)
+    assert f"what is done is kept in {copy.parent}" in str(caught.value)
     stages = Run.open(copy).manifest.stages
     assert list(stages) == ["observe.a", "observe.b", "measure", "report"]
     before = (copy / "reported" / "x").stat().st_ino

@@ -54,23 +54,23 @@ def opened(place: str | Path) -> Run:
         return Run.open(Path(place).expanduser())
     mirror = Mirror(url)
     with mirror.alone():
-        _take(mirror)
-    if not (mirror.copy / MANIFEST).is_file():
-        raise InputError(f"{url}: holds no run (no {MANIFEST})")
+        if not _take(mirror):
+            raise InputError(f"{url}: holds no run (no {MANIFEST})")
     return Run.open(mirror.copy)
 
 
-def _take(mirror: Mirror) -> None:
-    """Bring the copy to the run at the store, but for stages that only the copy has."""
+def _take(mirror: Mirror) -> bool:
+    """Bring the copy to the run at the store, but for stages that only the copy has; False: there is none."""
     theirs = _manifest(mirror, mirror.read(MANIFEST))
     if theirs is None:
-        return
+        return False
     ours = _manifest(mirror, _content(mirror))
     if ours is None or not _goes_on(ours.stages, theirs.stages, mirror):
         mirror.fetch(last=MANIFEST)
-        return
+        return True
     ours_of = _files(ours.stages)
     mirror.fetch([name for name, held in _files(theirs.stages).items() if ours_of.get(name) == held])
+    return True
 
 
 def _goes_on(ours: Stages, theirs: Stages, mirror: Mirror) -> bool:
@@ -80,8 +80,8 @@ def _goes_on(ours: Stages, theirs: Stages, mirror: Mirror) -> bool:
         return False
     if not of_theirs.items() <= of_ours.items():
         raise InputError(
-            f"{mirror.url}: the run there and its copy in {mirror.copy} have each observed what the other "
-            "has not; choose another place, or delete the copy to go on from the run there"
+            f"{mirror.url}: the run there and its copy in {mirror.copy.parent} have each observed what the "
+            "other has not; choose another place, or delete that copy to go on from the run there"
         )
     return of_ours != of_theirs or theirs.items() <= ours.items()
 

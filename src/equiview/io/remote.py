@@ -39,9 +39,11 @@ from equiview.io.tables import write_bytes
 
 WRITING = ".writing"
 """The object by which one machine at a time holds a place. It is made only where there is none."""
+ITSELF = "."
+"""The path, from a URL, of the file that it is."""
 AT_A_TIME = 128
 """Files under way at once."""
-WAIT = 600.0
+WAIT = 60.0
 """Seconds to wait for another process of this machine that fetches the same."""
 EXTRAS = {"s3": ("s3fs", "s3"), "s3a": ("s3fs", "s3"), "gs": ("gcsfs", "gcs"), "gcs": ("gcsfs", "gcs")}
 """For a scheme the library that knows it, and the extra that brings that."""
@@ -139,18 +141,17 @@ class Mirror:
             yield
 
     def there(self) -> Files:
-        """What the store has; a single file stands under the copy's own name, `.`."""
+        """What the store has; a URL that is a file holds `ITSELF`."""
         with self.asked("read"):
             self.fs.invalidate_cache()
             listed = self.fs.find(self.root, detail=True)
         objects, tags = {}, {}
         for path, about in listed.items():
-            name = path.removeprefix(self.root).lstrip("/") or "."
-            if about.get("type") == "file" and not any(part.startswith(".") for part in name.split("/")[:-1]):
-                if name != "." and name.rpartition("/")[2].startswith("."):
-                    continue
-                objects[plain_name(name, self.url)] = path
-                tags[name] = _tag(about)
+            name = path.removeprefix(self.root).lstrip("/")
+            marks_a_folder = path.endswith("/") or (not name and len(listed) > 1)
+            if about.get("type") == "file" and not marks_a_folder and "/." not in f"/{name}":
+                objects[plain_name(name, self.url) if name else ITSELF] = path
+                tags[name or ITSELF] = _tag(about)
         return Files(objects, tags)
 
     def here(self) -> list[str]:
@@ -167,7 +168,7 @@ class Mirror:
         wanted = [name for name in there.tags if only is None or name in only]
         self._get(self._unlike(wanted, there), there, last)
         if only is None and there.tags:
-            for name in set(self.here()) - set(there.tags) if "." not in there.tags else ():
+            for name in set(self.here()) - set(there.tags) if ITSELF not in there.tags else ():
                 (self.copy / name).unlink()
 
     def _get(self, names: Collection[str], there: Files, last: str) -> None:
@@ -256,7 +257,7 @@ class Mirror:
         if not holder:
             raise InputError(
                 f"{self.url}: {WRITING} was removed while this run was writing; what was done is kept in "
-                f"{self.copy}, and the same command goes on"
+                f"{self._beside}, and the same command goes on"
             )
         raise InputError(
             f"{self.url}: machine {holder.get('machine', '?')!r} is writing to it since "
@@ -285,7 +286,7 @@ class Mirror:
             said = f"cannot be {what}, there is no such place ({_line(error)})"
             raise InputError(f"{self.url}: {said}") from None
         except Exception as error:  # of many libraries, which raise what they like
-            kept = f"; what is done is kept in {self.copy}" if what == "written" else ""
+            kept = f"; what is done is kept in {self._beside}" if what == "written" else ""
             raise InputError(
                 f"{self.url}: cannot be {what} ({_line(error)}); are address, credentials and network right?"
                 f"{kept}"

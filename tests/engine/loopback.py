@@ -24,7 +24,8 @@ class Loopback:
         os.environ |= {"RAY_usage_stats_enabled": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
         from ray.cluster_utils import Cluster
 
-        config = {"automatic_object_spilling_enabled": False}
+        # A machine that is dead is found so in five short periods; one that is slow may still take its time.
+        config = {"automatic_object_spilling_enabled": False, "health_check_period_ms": 300}
         head = {"num_cpus": 0, "include_dashboard": False, "_system_config": config}
         self.cores, self.store = cores, store
         self.cluster: Any = Cluster(

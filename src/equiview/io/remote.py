@@ -6,7 +6,7 @@ when they are whole. Copies are in `cache_folder()`:
 
     remote/HASH/NAME/           the files below the URL; hidden ones are nobody's but this machine's
     remote/HASH/files.json      what each file was on both sides when they last were the same
-    remote/HASH/owner           who this copy is to other machines
+    remote/HASH/owner           who this copy is to other machines; HASH is of the URL and an S3's address
 
 A file is fetched or sent when its size or tag (ETag, time) at the store is another than then, or the copy's
 is. It has its name in the copy once it is whole, and an object store shows no part of an object. fsspec
@@ -16,6 +16,7 @@ speaks to the stores.
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import tempfile
@@ -127,7 +128,8 @@ class Mirror:
         self._noting = self.copy == Path()
         if self._noting:
             name = plain_name(self.url.rpartition("/")[2], self.url)
-            self.copy = cache_folder() / "remote" / fingerprint(self.url)[:16] / name
+            server = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+            self.copy = cache_folder() / "remote" / fingerprint(self.url, server) / name
             _KNOWN[self.copy] = self
 
     @property
@@ -280,7 +282,7 @@ class Mirror:
         """Within, only the store is asked: whatever its library raises becomes an InputError in one line."""
         try:
             yield
-        except (InputError, KeyboardInterrupt):
+        except InputError:
             raise
         except FileNotFoundError as error:
             said = f"cannot be {what}, there is no such place ({_line(error)})"

@@ -340,6 +340,20 @@ def test_machines_share_the_vectors_that_one_of_them_computed(machine, monkeypat
     read = len(Faulty.reads)
     StoredEncoder(second).embed(items)
     assert len(Faulty.reads) == read
+    machine("third")
+    third = Counting()
+    np.testing.assert_array_equal(StoredEncoder(third).embed(many(5)), vectors[:5])
+    assert third.encoded == 0
+    assert 1 <= len(Faulty.reads) - read < read, "only the files that hold what is missed"
+
+
+def test_machines_share_vectors_on_s3(bucket, machine, monkeypatch):
+    monkeypatch.setenv("EQUIVIEW_STORE", "s3://bucket/vectors")
+    vectors = StoredEncoder(Counting()).embed(many(20))
+    machine("second")
+    second = Counting()
+    np.testing.assert_array_equal(StoredEncoder(second).embed(many(20)), vectors)
+    assert second.encoded == 0
 
 
 def test_vectors_that_could_not_be_shared_are_sent_with_the_next_ones(machine, monkeypatch, caplog):

@@ -105,8 +105,8 @@ class StoredEncoder(Encoder):
 
         key_of = {rows[0]: key for key, rows in places.items()}
         shelf = self.store.shelf(self.inner.fingerprint, self.precision, self.name)
-        if shelf.missing(places):
-            shelf.share()
+        if missing := shelf.missing(places):
+            shelf.share(missing)
         if missing := shelf.missing(places):
             rows = np.asarray([places[key][0] for key in missing], dtype=np.int64)
             with shelf.writing():

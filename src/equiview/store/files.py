@@ -8,6 +8,7 @@ takes a tenth of the time; the checksums of the items tell which ones are damage
 
 from __future__ import annotations
 
+import io
 import os
 import zlib
 from collections.abc import Sequence
@@ -106,6 +107,15 @@ def write(
         np.save(stream, items)
         np.save(stream, np.array([_checksum(items, values)], dtype="<u4"))
         np.save(stream, values)
+
+
+def keys_of_beginning(content: bytes) -> set[bytes] | None:
+    """The keys of the items of a file that begins so; None where that is cut off before their end."""
+    try:
+        items = npy.read_array(io.BytesIO(content), allow_pickle=False)
+        return {key.tobytes() for key in items["key"]}
+    except (ValueError, IndexError):
+        return None
 
 
 def read(path: Path) -> VectorFile:

@@ -24,7 +24,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,6 +46,8 @@ from equiview.store.files import VectorFile
 Precision = Literal["float32", "float16"]
 PRECISIONS = (".float32", ".float16")
 ROWS_TOGETHER = 4096
+BEGINNING = 2**16
+"""Bytes of a file that hold the keys of a batch of usual size."""
 HOUR, DAY = 3600, 86_400
 WHEN = "%Y-%m-%d %H:%M"
 BATCH = r"[0-9a-f]{12}-[0-9]{6,}\.vectors"
@@ -94,8 +96,8 @@ class Shelf:
         """The distinct keys that are not stored, in the order given."""
         return [key for key in dict.fromkeys(keys) if key not in self.rows]
 
-    def share(self) -> None:
-        """Fetch the files that other machines sent to the shared store, and send those that it lacks.
+    def share(self, keys: Collection[bytes]) -> None:
+        """Fetch from the shared store the files that hold one of `keys`, and send those that it lacks.
 
         A file is never changed and has its writer's name, so no machine waits for another.
         """
@@ -103,7 +105,12 @@ class Shelf:
             return
         there = self.mirror.there().tags
         here = [path.name for path in vector_files(self.folder)]
-        self.mirror.fetch([name for name in there if re.fullmatch(BATCH, name) and name not in here])
+        others = [name for name in there if re.fullmatch(BATCH, name) and name not in here]
+        held = map(files.keys_of_beginning, self.mirror.beginnings(others, BEGINNING))
+        wanted = set(keys)
+        self.mirror.fetch(
+            [name for name, of in zip(others, held, strict=True) if of is None or not wanted.isdisjoint(of)]
+        )
         self.mirror.send([name for name in (*here, "encoder.json") if name not in there])
         self.refresh()
 

@@ -119,11 +119,11 @@ def test_what_pytrec_eval_finds_where_nothing_ties() -> None:
     rng = np.random.default_rng(4)
     run = {
         f"q{query}": dict(
-            zip(map(str, rng.permutation(200)[:depth]), map(float, rng.permutation(depth)), strict=True)
+            zip(map(str, rng.permutation(500)[:depth]), map(float, rng.permutation(depth)), strict=True)
         )
-        for query, depth in enumerate(rng.integers(1, 150, 60).tolist())
+        for query, depth in enumerate(rng.integers(1, 400, 60).tolist())
     }
-    qrels = {query: {str(item): 1 for item in rng.integers(0, 200, 9)} for query in run}
+    qrels = {query: {str(item): 1 for item in rng.integers(0, 500, 9)} for query in run}
     theirs = pytrec_eval.RelevanceEvaluator(
         qrels, {"ndcg_cut_10", "map", "map_cut_100", "success_5"}
     ).evaluate(run)

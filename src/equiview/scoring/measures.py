@@ -144,11 +144,18 @@ def _ranks(lists: Lists, hits: Hits, block: slice, scores: Values) -> tuple[Numb
     low, high = np.searchsorted(hits.rows, [block.start, block.stop])
     rows, own = hits.rows[low:high] - block.start, hits.scores[low:high, None]
     of_list = scores[rows]
-    ranks = np.count_nonzero(of_list > own, axis=1)
-    for hit in np.flatnonzero(np.count_nonzero(of_list >= own, axis=1) > ranks + 1).tolist():
+    ranks = _counted(of_list > own)
+    for hit in np.flatnonzero(_counted(of_list >= own) > ranks + 1).tolist():
         place = lists.documents(int(hits.rows[low + hit])).index(hits.documents[low + hit])
         ranks[hit] += np.count_nonzero(of_list[hit, :place] == own[hit])
     return rows, ranks
+
+
+def _counted(flags: NDArray[np.bool_]) -> Numbers:
+    """How many of each row are true; where a byte holds the number, added up as bytes, which is faster."""
+    if flags.shape[1] < 256:
+        return np.asarray(np.einsum("ij->i", flags.view(np.uint8)), dtype=np.int64)
+    return np.asarray(np.count_nonzero(flags, axis=1), dtype=np.int64)
 
 
 def _grouped(

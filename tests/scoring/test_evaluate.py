@@ -135,6 +135,13 @@ def test_what_pytrec_eval_finds_where_nothing_ties() -> None:
         )
 
 
+def test_a_cutoff_beyond_the_lists_is_that_of_the_lists() -> None:
+    far, near = (evaluate(RUN, [f"ndcg@{k}", f"ap@{k}"], qrels=QRELS).drop("query_id") for k in (10**9, 3))
+    assert far.rows() == near.rows()
+    numbered = evaluate(RUN, "lbkl@2", groups={"a": 1, "b": 1, "c": 2})  # groups need not be words
+    assert numbered["lbkl@2"].to_list() == lbkl([[0, 0], [0, 1]], 2).tolist()
+
+
 def test_queries_that_lack_something_are_left_out_when_asked() -> None:
     run = RUN | {"q3": {"a": 1.0}, "q4": {}}
     qrels = QRELS | {"q3": {"a": 0}, "q4": {"a": 1}, "q5": {"a": 1}}
@@ -168,6 +175,9 @@ def test_queries_that_lack_something_are_left_out_when_asked() -> None:
         ({"q1": {"a": 1.0, "b": "x"}}, "ap", {"qrels": {"q1": {"a": 1}}}, "score of document 'b' is 'x'"),
         (RUN, "lbkl@4", {"groups": GROUPS}, "query 'q1': 3 results, and 4 are needed"),
         (RUN, "lbkl@3", {"groups": {"a": "en", "b": "sw"}}, "query 'q1': document 'c' is of no group"),
+        (RUN, "lbkl@3", {"groups": {"a": 1, "b": 2, "c": None}}, "query 'q1': document 'c' is of no group"),
+        (RUN, "ap", {"qrels": {"q1": {"a": "1"}, "q2": {"a": 1}}}, "the grades of qrels must be numbers"),
+        (RUN, "ap", {"qrels": {"q1": ["a"], "q2": ["a"]}}, "the table of qrels has no column query_id"),
         (RUN, "lbkl@1", {"groups": dict.fromkeys("abc", "en")}, "comparing groups takes at least 2"),
         ({"query_id": ["q"], "item_id": ["a"]}, "ap", {"qrels": QRELS}, "run has no column rank or score"),
         (

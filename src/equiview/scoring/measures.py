@@ -128,13 +128,13 @@ def _judged(
     """What gives the columns that take judgements for a block of lists and their table of scores."""
     hits = lists.hits(relevant)
     counts = np.fromiter(map(len, relevant), np.int64, len(relevant))
-    deepest = max(k or 1 for _, k in wanted.values())
 
     def columns(block: slice, scores: Values) -> Iterator[tuple[str, Values]]:
-        table = np.zeros((len(scores), max(deepest, scores.shape[1])), dtype=np.bool_)
+        reach = max(scores.shape[1], int(counts[block].max()))  # a cutoff beyond it changes nothing
+        table = np.zeros((len(scores), reach), dtype=np.bool_)
         table[_ranks(lists, hits, block, scores)] = True
         for name, (measure, k) in wanted.items():
-            yield name, JUDGED[measure](table, k or table.shape[1], counts[block])
+            yield name, JUDGED[measure](table, min(k or reach, reach), counts[block])
 
     return columns
 
@@ -162,7 +162,7 @@ def _grouped(
     lists: Lists, wanted: Wanted, groups: Mapping[Any, Any]
 ) -> Callable[[slice, Values], Iterator[tuple[str, Values]]]:
     """What gives the columns that take groups for a block of lists and their table of scores."""
-    code_of = {name: code for code, name in enumerate(sorted(set(groups.values())))}
+    code_of = {name: code for code, name in enumerate(sorted(set(groups.values()) - {None}, key=str))}
     deepest = max(k or 1 for _, k in wanted.values())
     if (short := np.flatnonzero(lists.lengths < deepest)).size:
         query, length = lists.queries[short[0]], lists.lengths[short[0]]
@@ -172,11 +172,11 @@ def _grouped(
         items = lists.best(block, _order(scores, deepest), deepest)
         try:
             names = itemgetter(*items, items[0])(groups)[:-1]  # one more, so that one alone is a tuple too
+            codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names)).reshape(-1, deepest)
         except KeyError:
-            place = next(place for place, item in enumerate(items) if item not in groups)
+            place = next(place for place, item in enumerate(items) if groups.get(item) is None)
             query = lists.queries[block.start + place // deepest]
             raise InputError(f"query {query!r}: document {items[place]!r} is of no group") from None
-        codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names)).reshape(-1, deepest)
         for name, (measure, k) in wanted.items():
             yield name, GROUPED[measure](codes[:, :k], len(code_of))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import chain, repeat
 from operator import lt, methodcaller
 from pathlib import Path
@@ -19,9 +19,14 @@ def relevant_of(qrels: Any) -> Mapping[Any, Any]:
     """The documents of each query that are judged above 0, as something to go through that has a length."""
     if of_mappings(qrels):
         grades = chain.from_iterable(map(methodcaller("values"), qrels.values()))
-        if all(map(lt, repeat(0), grades)):
-            return dict(qrels)
-        return {query: [item for item, grade in of.items() if grade > 0] for query, of in qrels.items()}
+        try:
+            if all(map(lt, repeat(0), grades)):
+                return dict(qrels)
+            return {query: [item for item, grade in of.items() if grade > 0] for query, of in qrels.items()}
+        except TypeError:
+            raise InputError(
+                "the grades of qrels must be numbers, as in {'query': {'document': 1}}"
+            ) from None
     if isinstance(qrels, str | Path):
         table = read_qrels(Path(qrels).expanduser()).with_columns(relevance=pl.lit(1))
     else:
@@ -36,7 +41,7 @@ def relevant_of(qrels: Any) -> Mapping[Any, Any]:
 
 def groups_of(groups: Any) -> Mapping[Any, Any]:
     """The group of each document."""
-    if isinstance(groups, Mapping) and all(issubclass(kind, str) for kind in set(map(type, groups.values()))):
+    if isinstance(groups, Mapping) and isinstance(groups.get("group"), Hashable):  # else a table's columns
         return groups
     table = columns_of(groups, "groups", ("item_id", "doc_id"), ("group",))
     return dict(zip(table["item_id"].to_list(), table["group"].to_list(), strict=True))

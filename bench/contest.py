@@ -133,7 +133,7 @@ def cost_of(call: Callable[[], Any], times: int = 3) -> tuple[float, float | Non
 def machine() -> dict[str, Any]:
     """What was measured on."""
     names = ("numpy", "scipy", "polars", "torch", "faiss-cpu", "scikit-learn", "pytrec-eval-terrier", "ranx",
-             "sentence-transformers", "mteb", "transformers")  # fmt: skip
+             "sentence-transformers", "mteb", "colpali-engine", "numba", "transformers")  # fmt: skip
     return {
         "processors": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "kernel": _kernel(),

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import scipy.stats
 
 from bench.contest import OURS, Contest, Way, as_it_is, cost_of, largest_difference
 from equiview.metrics import average_precision_at_k, divergences_at, ndcg_at_k, silhouette_samples
+from equiview.scoring import evaluate
 from equiview.stats import bootstrap_interval, matched_floor
 
 Array = np.ndarray[Any, Any]
@@ -21,14 +23,15 @@ CUTOFFS = (1, 5, 10, 25, 50, 99)
 
 
 def metrics(size: str) -> Contest:
-    """NDCG@10 and average precision of lists of depth 100."""
+    """NDCG@10 and average precision of lists of depth 100, of arrays and of dictionaries."""
     n_queries = {"small": 300, "medium": 20_000}.get(size, 100_000)
     rng = np.random.default_rng(0)
     relevant = rng.random((n_queries, 100)) < 0.05
     relevant[np.arange(n_queries), rng.integers(100, size=n_queries)] = True
     counts = relevant.sum(axis=1) + rng.integers(0, 3, n_queries)
+    run, judged, language_of = _dictionaries(relevant, counts)
 
-    def ours() -> Array:
+    def of_arrays() -> Array:
         return np.stack(
             [
                 ndcg_at_k(relevant, 10, ideal="pool", n_relevant=counts),
@@ -36,26 +39,59 @@ def metrics(size: str) -> Contest:
             ]
         )
 
-    ways, missing = [Way(OURS, ours, as_it_is)], []
+    def ours(*more: str) -> Array:
+        found = evaluate(run, ["ndcg@10", "ap", *more], qrels=judged, groups=language_of)
+        return found.select("ndcg@10", "ap").to_numpy().T
+
+    def read() -> None:
+        np.fromiter(chain.from_iterable(map(dict.values, run.values())), np.float64, relevant.size)
+
+    ways = [
+        Way("the numbers read from the dictionaries", read),
+        Way(OURS, ours, as_it_is),
+        Way("equiview, LBKL@10 and DLBKL@10 as well", partial(ours, "lbkl@10", "dlbkl@10"), as_it_is),
+        Way("equiview, of arrays", of_arrays, as_it_is),
+    ]
+    missing = []
     if importlib.util.find_spec("pytrec_eval"):
         pytrec = importlib.import_module("pytrec_eval")
-        run = {str(q): {str(i): float(100 - i) for i in range(100)} for q in range(n_queries)}
-        judged = {
-            str(q): {str(i): 1 for i in np.flatnonzero(relevant[q]).tolist()}
-            | {f"missed {i}": 1 for i in range(int(counts[q] - relevant[q].sum()))}
-            for q in range(n_queries)
-        }
 
-        def theirs() -> Array:
+        def by_pytrec() -> Array:
             found = pytrec.RelevanceEvaluator(judged, {"ndcg_cut_10", "map"}).evaluate(run)
-            rows = [found[str(q)] for q in range(n_queries)]
+            rows = [found[query] for query in run]
             return np.array([[row[name] for row in rows] for name in ("ndcg_cut_10", "map")])
 
-        ways.append(Way("pytrec_eval, of dictionaries", theirs, as_it_is))
+        ways.append(Way("pytrec_eval", by_pytrec, as_it_is))
     else:
         missing.append("pytrec_eval")
-    work = f"NDCG@10 and average precision of {n_queries:,} lists of 100"
+    if importlib.util.find_spec("ranx"):
+        ranx = importlib.import_module("ranx")
+
+        def by_ranx() -> Array:
+            both = ranx.Qrels(judged), ranx.Run(run)
+            found = ranx.evaluate(*both, ["ndcg@10", "map"], return_mean=False)
+            return np.stack([found["ndcg@10"], found["map"]])[:, np.argsort(np.argsort(list(run)))]
+
+        ways.append(Way("ranx", by_ranx, as_it_is))
+    else:
+        missing.append("ranx")
+    work = f"NDCG@10 and average precision of {n_queries:,} lists of 100, as dictionaries"
     return Contest(work, ways, largest_difference, 1e-6, "largest difference of a number", missing)
+
+
+def _dictionaries(relevant: Array, counts: Array) -> tuple[Any, Any, dict[str, str]]:
+    """Lists and judgements as dictionaries, of documents of a pool, and the documents' languages."""
+    rng = np.random.default_rng(1)
+    names = [f"doc{item}" for item in range(20 * len(relevant))]
+    run, judged = {}, {}
+    for query, (hits, count) in enumerate(zip(relevant, counts.tolist(), strict=True)):
+        items = [names[item] for item in (rng.integers(len(names)) + 7 * np.arange(110)) % len(names)]
+        shown, others = items[:100], items[100:]
+        order = rng.permutation(100)  # those who make a dictionary seldom do so from best to worst
+        run[f"q{query}"] = {shown[rank]: float(100 - rank) for rank in order.tolist()}
+        missed = others[: count - int(hits.sum())]
+        judged[f"q{query}"] = dict.fromkeys([*(shown[rank] for rank in np.flatnonzero(hits)), *missed], 1)
+    return run, judged, {name: f"l{item % LANGUAGES}" for item, name in enumerate(names)}
 
 
 def bootstrap(size: str) -> Contest:

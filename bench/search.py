@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from bench.contest import OURS, Contest, Way, as_it_is, cost_of, largest_difference
 from equiview.data.vectors import TokenVectors
 from equiview.search import Targets, ranked_within, score_blocks, top_k
+from equiview.search.workers import one_thread_each
 
 Array = np.ndarray[Any, Any]
 SHAPES = {"small": (64, 9000, 96), "medium": (1800, 65_000, 768), "full": (3600, 260_000, 768)}
@@ -53,6 +55,20 @@ def exact(size: str) -> Contest:
         Way("NumPy, product and argpartition", plain, as_it_is),
     ]
     missing = []
+    if importlib.util.find_spec("numba"):
+        scan = _scan()
+
+        def scanned() -> Array:
+            found = np.full((n_queries, K), -np.inf, dtype=np.float32)
+            for start in range(0, n_gallery, 16_384):
+                part = gallery[start : start + 16_384]
+                np.matmul(queries, part.T, out=scratch[:, : len(part)])
+                scan(scratch[:, : len(part)], found)
+            return -np.sort(-found, axis=1)
+
+        ways.append(Way("NumPy product, scan by Numba", scanned, as_it_is))
+    else:
+        missing.append("numba")
     if importlib.util.find_spec("faiss"):
         faiss = importlib.import_module("faiss")
         index = faiss.IndexFlatIP(width)
@@ -76,6 +92,33 @@ def exact(size: str) -> Contest:
         missing.append("torch")
     work = f"exact best {K}, {n_queries:,} x {n_gallery:,} x {width}"
     return Contest(work, ways, largest_difference, 1e-5, "largest difference of a score at its rank", missing)
+
+
+def _scan() -> Callable[[Array, Array], None]:
+    """Compiled: puts scores into the heap of the best so far of their row, whose least is first."""
+    numba = importlib.import_module("numba")
+
+    @numba.njit(parallel=True)  # type: ignore[untyped-decorator]
+    def scan(scores: Array, best: Array) -> None:
+        size = best.shape[1]
+        for row in numba.prange(len(scores)):
+            heap = best[row]
+            for score in scores[row]:
+                if score > heap[0]:
+                    place = 0
+                    while True:
+                        child = 2 * place + 1
+                        if child >= size:
+                            break
+                        if child + 1 < size and heap[child + 1] < heap[child]:
+                            child += 1
+                        if heap[child] >= score:
+                            break
+                        heap[place] = heap[child]
+                        place = child
+                    heap[place] = score
+
+    return scan  # type: ignore[no-any-return]
 
 
 def ranked(size: str) -> Contest:
@@ -122,6 +165,16 @@ def late(size: str) -> Contest:
     def ours() -> Array:
         return np.concatenate([scores for _, scores in score_blocks(queries, gallery)])
 
+    scratch = np.ones((2048, min(len(queries.values), 1024)), dtype=np.float32)
+
+    def product() -> None:
+        with one_thread_each():
+            for start in range(0, len(gallery.values), len(scratch)):
+                part = gallery.values[start : start + len(scratch)]
+                for first in range(0, len(queries.values), scratch.shape[1]):
+                    some = queries.values[first : first + scratch.shape[1]]
+                    np.matmul(part, some.T, out=scratch[: len(part), : len(some)])
+
     def plain() -> Array:
         tokens = np.asarray(queries.values)
         columns = []
@@ -130,23 +183,41 @@ def late(size: str) -> Contest:
             columns.append(np.add.reduceat(near.max(axis=1), queries.offsets[:-1]))
         return np.stack(columns, axis=1)
 
-    ways = [Way("NumPy, item by item", plain, as_it_is), Way(OURS, ours, as_it_is)]
+    ways = [
+        Way("sgemm of the shape", product),
+        Way(OURS, ours, as_it_is),
+        Way("NumPy, item by item", plain, as_it_is),
+    ]
     missing = []
-    if importlib.util.find_spec("sentence_transformers"):
-        torch = importlib.import_module("torch")
-        maxsim = importlib.import_module("sentence_transformers.util").maxsim
-        asked = [torch.from_numpy(np.array(queries[row])) for row in range(n_queries)]
-        offered = [torch.from_numpy(np.array(gallery[row])) for row in range(n_items)]
-
-        def theirs() -> Array:
-            with torch.inference_mode():
-                return np.asarray(maxsim(asked, offered).numpy())
-
-        ways.append(Way("sentence-transformers", theirs, as_it_is))
-    else:
-        missing.append("sentence-transformers")
+    asked, offered = list(queries), list(gallery)
+    for name, module, call in (
+        ("sentence-transformers", "sentence_transformers.util", lambda of: of.maxsim),
+        ("mteb", "mteb.similarity_functions", lambda of: of.max_sim),
+        ("colpali-engine", "colpali_engine.utils.processing_utils", _of_colpali),
+    ):
+        try:
+            theirs = call(importlib.import_module(module))
+        except (ImportError, RuntimeError):  # torchvision raises the latter beside a torch of another build
+            missing.append(name)
+            continue
+        ways.append(Way(name, partial(_by_torch, theirs, asked, offered), as_it_is))
     work = f"MaxSim, {n_queries} x {n_items:,} of 32 x {most // 2} to {most} tokens, {width} wide"
     return Contest(work, ways, largest_difference, 1e-3, "largest difference of a score", missing)
+
+
+def _of_colpali(module: Any) -> Callable[..., Any]:
+    """Its MaxSim, which is a method of what makes its pictures ready."""
+    return partial(module.BaseVisualRetrieverProcessor.score_multi_vector, device="cpu")
+
+
+def _by_torch(maxsim: Callable[..., Any], asked: list[Array], offered: list[Array]) -> Array:
+    import torch
+
+    with torch.inference_mode():
+        found = maxsim(
+            [torch.from_numpy(item) for item in asked], [torch.from_numpy(item) for item in offered]
+        )
+    return np.asarray(found.numpy())
 
 
 def growth(size: str) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ __all__ = [
     "catalogue",
     "check",
     "compare",
+    "evaluate",
     "metrics",
     "open",
     "stats",

@@ -7,6 +7,7 @@ from equiview.face import audit as audit
 from equiview.face import catalogue as catalogue
 from equiview.face import check as check
 from equiview.face import compare as compare
+from equiview.face import evaluate as evaluate
 from equiview.face import open as open
 from equiview.face import verify as verify
 
@@ -19,6 +20,7 @@ __all__ = [
     "catalogue",
     "check",
     "compare",
+    "evaluate",
     "metrics",
     "open",
     "stats",

@@ -29,10 +29,12 @@ from equiview.errors import InputError, unknown_name
 from equiview.io.files import file_name
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
+from equiview.io.tables import frame_of
 from equiview.report.domains import with_domains
 from equiview.report.examples import examples_of
 from equiview.report.gate import gate_html, gate_text
 from equiview.report.notebook import plotly_figure, run_html, run_text
+from equiview.scoring import evaluate
 from equiview.studies import compare as compare_runs
 from equiview.studies.gate import Gate as Judged
 from equiview.studies.gate import Unclear, rows_of
@@ -40,7 +42,18 @@ from equiview.subjects import Subject, load_subject
 from equiview.subjects.encoders.embeddings import Arrays
 from equiview.subjects.load import as_subject
 
-__all__ = ["Gate", "InputError", "Run", "audit", "catalogue", "check", "compare", "open", "verify"]
+__all__ = [
+    "Gate",
+    "InputError",
+    "Run",
+    "audit",
+    "catalogue",
+    "check",
+    "compare",
+    "evaluate",
+    "open",
+    "verify",
+]
 
 Place: TypeAlias = str | Path
 RUNS = Path("runs")
@@ -280,22 +293,11 @@ def _benchmark(given: Any) -> Benchmark:
     if isinstance(given, Benchmark):
         return given
     if isinstance(given, Sequence) and len(given) == 2:
-        images, texts = (_table(part, what) for part, what in zip(given, ("images", "texts"), strict=True))
+        images, texts = (frame_of(part, what) for part, what in zip(given, ("images", "texts"), strict=True))
         return of_tables(images, texts)
     raise InputError(
         f"{type(given).__name__} is no benchmark: name one, or give two tables, of images and of texts"
     )
-
-
-def _table(given: Any, what: str) -> pl.DataFrame:
-    """A polars frame of anything that exchanges data as Arrow, of columns or of rows."""
-    if isinstance(given, pl.DataFrame):
-        return given
-    try:
-        return pl.DataFrame(given)
-    except Exception as error:  # polars, and whatever library the table is of
-        said = " ".join(str(error).split())[:200]
-        raise InputError(f"the table of {what} cannot be read ({type(error).__name__}: {said})") from None
 
 
 def _subject(given: Any, items: Benchmark) -> Subject:

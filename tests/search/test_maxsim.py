@@ -2,12 +2,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.search import score_blocks, top_k, unit
 from equiview.search.maxsim import blocks_on, maxsim_blocks
 from equiview.search.pairs import pair_scores
+from equiview.search.products import products
 
 
 def tokens(rng, lengths, width=4, dtype=np.float32):
@@ -110,3 +112,61 @@ def test_an_accelerator_is_used_where_torch_has_one(monkeypatch):
     vectors = TokenVectors.of([[[1.0, 0.0]]])
     assert list(maxsim_blocks(vectors, vectors, 64)) == []
     assert used == ["cuda"]
+
+
+def plain(queries, gallery):
+    """The definition, pair by pair, of products that depend on the two vectors alone."""
+    scores = np.empty((len(queries), len(gallery)), dtype=np.float32)
+    for row, query in enumerate(queries):
+        for column, item in enumerate(gallery):
+            near = products(np.asarray(item, np.float32), np.asarray(query, np.float32)).max(axis=0)
+            scores[row, column] = np.add.reduceat(near, [0])[0]
+    return scores
+
+
+@pytest.mark.parametrize("width", [8, 96])
+@pytest.mark.parametrize("kind", ["ragged", "one token", "long", "ties", "zeros", "half", "huge"])
+def test_no_way_of_cutting_changes_a_bit(width: int, kind: str, monkeypatch) -> None:
+    """Narrow vectors are added up exactly, wide ones in tiles; long items lie across several tiles."""
+    rng = np.random.default_rng(5)
+    lengths = {"one token": [1] * 40, "long": [3, 9000, 1, 4096, 200]}.get(kind, [1, 30, 2, 7, 300, 1, 64])
+    queries, gallery = tokens(rng, [3, 1, 40, 2], width), tokens(rng, lengths, width)
+    values = gallery.values
+    if kind == "ties":
+        values[:] = values[0]
+    elif kind == "zeros":
+        values[:] = np.where(rng.random(values.shape) < 0.5, -0.0, 0.0)
+    elif kind == "half":
+        gallery = TokenVectors(values.astype(np.float16), gallery.offsets)
+    elif kind == "huge":
+        values *= np.where(rng.random((len(values), 1)) < 0.5, 1e-40, 1e15)  # denormals among long ones
+    wanted = plain(queries, gallery)
+    for block_bytes in (1, 2**16, 2**26):
+        for most in (1, 3, 1024):
+            monkeypatch.setattr("equiview.search.maxsim.ITEMS", most)
+            found = np.concatenate([scores for _, scores in maxsim_blocks(queries, gallery, block_bytes)])
+            np.testing.assert_array_equal(found, wanted)
+    if kind in {"ties", "zeros"}:
+        assert (top_k(queries, gallery, len(lengths)).items == np.arange(len(lengths))).all()  # in row order
+
+
+@given(lengths, lengths, st.integers(0, 9))
+def test_threads_change_nothing(asked, offered, seed):
+    rng = np.random.default_rng(seed)
+    queries, gallery = tokens(rng, asked, 64), tokens(rng, offered, 64)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads), pytest.MonkeyPatch.context() as patch:
+            patch.setattr("equiview.search.maxsim.ITEMS", 1)  # so that there is work for two
+            found.append(np.concatenate([scores for _, scores in maxsim_blocks(queries, gallery, 4096)]))
+    np.testing.assert_array_equal(*found)
+
+
+def test_an_empty_shard_has_no_scores_and_nan_is_not_lost():
+    query, item = TokenVectors.of([[[1.0, 0.0]]]), TokenVectors.of([[[1.0, 0.0], [np.nan, 0.0]]])
+    empty = TokenVectors(np.empty((0, 2), np.float32), np.zeros(1, np.int64))
+    ((_, scores),) = maxsim_blocks(query, empty, 64)
+    assert scores.shape == (1, 0)
+    assert list(maxsim_blocks(empty, query, 64)) == []
+    ((_, scores),) = maxsim_blocks(query, item, 64)
+    assert np.isnan(scores).all()

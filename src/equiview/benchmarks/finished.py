@@ -109,6 +109,11 @@ def _judgements(run: Path, options: dict[str, str], texts: Items) -> pl.DataFram
     path = local(options["qrels"]) if "qrels" in options else seek(run.parent, *patterns)
     if path is None:
         return _judgements_of_items(run, texts)
+    return read_qrels(path)
+
+
+def read_qrels(path: Path) -> pl.DataFrame:
+    """Relevant pairs of a file of TREC judgements: query_id, item_id, and the source and row that say so."""
     rows = []
     for number, line in enumerate(read_lines(path, saved_anyhow=True), start=1):
         parts = line.split()

@@ -241,6 +241,17 @@ def read_table(path: Path, schema: Schema, *, only: Collection[str] | None = Non
     return schema.check(frame, str(path))
 
 
+def frame_of(given: Any, what: str) -> pl.DataFrame:
+    """A polars frame of anything that exchanges data as Arrow, of columns or of rows."""
+    if isinstance(given, pl.DataFrame):
+        return given
+    try:
+        return pl.DataFrame(given)
+    except Exception as error:  # polars, and whatever library the table is of
+        said = " ".join(str(error).split())[:200]
+        raise InputError(f"the table of {what} cannot be read ({type(error).__name__}: {said})") from None
+
+
 def table_named(place: Path, stem: str) -> Path | None:
     """The table of that name in a folder, whatever it ends in, or None; InputError where there are several.
 

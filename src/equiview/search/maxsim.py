@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,12 @@ from numpy.typing import NDArray
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.extras import accelerator
-from equiview.search.products import BITS, products
+from equiview.search.products import BITS, LARGE, SHARES, height_of, pieces, ready_block, tile
+from equiview.search.workers import at_once, one_thread_each
 
 Floats = NDArray[np.float32]
+TOKENS, ITEMS = 8 * LARGE, 1024
+"""Most tokens, and most items, of the gallery that a thread takes at a time."""
 ROOM = 16
 """How many times the bytes of a block of scores the scratch on an accelerator may take."""
 
@@ -33,8 +35,8 @@ def maxsim_blocks(
 ) -> Iterator[tuple[int, Floats]]:
     """Yield (first query row, MaxSim scores `(block, n_gallery)`) until all queries are done.
 
-    A block holds at most `block_bytes` of scores, and so does the scratch for dot products of tokens, though
-    always at least one query and one item. Exact: every token meets every token.
+    A block holds at most `block_bytes` of scores, though always at least one query. Exact: every token meets
+    every token.
     """
     if queries.width != gallery.width:
         raise InputError(
@@ -43,25 +45,47 @@ def maxsim_blocks(
     if "torch" in sys.modules and accelerator() == "cuda":  # imported by the encoder; never for this alone
         yield from blocks_on("cuda", queries, gallery, block_bytes)
         return
-    # Half of the scratch's tokens are the query's: wide products are fast and the gallery is read seldom.
-    most = max(1, block_bytes // (4 * len(gallery)))
-    for start, stop in _pieces(queries.offsets, int((block_bytes / 8) ** 0.5), most):
-        query_tokens = _floats(queries, start, stop)
-        ends = queries.offsets[start:stop] - queries.offsets[start]
-        scores = np.empty((stop - start, len(gallery)), dtype=np.float32)
-        pieces = list(_pieces(gallery.offsets, max(1, block_bytes // (4 * len(query_tokens)))))
-        longest = max(int(gallery.offsets[last] - gallery.offsets[first]) for first, last in pieces)
-        scratch = np.empty((longest, len(query_tokens)), dtype=np.float32)
-        for first, last in pieces:
-            item_tokens = _floats(gallery, first, last)
-            near = products(item_tokens, query_tokens, out=scratch[: len(item_tokens)])
-            bounds = (gallery.offsets[first : last + 1] - gallery.offsets[first]).tolist()
-            best = np.empty((last - first, len(query_tokens)), dtype=np.float32)
-            # One call an item is ten times as fast as np.maximum.reduceat.
-            for item, (low, high) in enumerate(pairwise(bounds)):
-                near[low:high].max(axis=0, out=best[item])
-            scores[:, first:last] = np.add.reduceat(best, ends, axis=1).T
-        yield start, scores
+    most = max(1, block_bytes // (4 * max(1, len(gallery))))
+    for start, stop in _pieces(queries.offsets, max(1, block_bytes // (4 * LARGE)), most):
+        yield start, _scores(queries, start, stop, gallery)
+
+
+def _scores(queries: TokenVectors, start: int, stop: int, gallery: TokenVectors) -> Floats:
+    """MaxSim of queries `start` to `stop` and every item: a tile is looked at while it lies in a cache."""
+    asked = _floats(queries, start, stop)
+    ends = queries.offsets[start:stop] - queries.offsets[start]
+    scores = np.empty((stop - start, len(gallery)), dtype=np.float32)
+    height = height_of(queries.width, len(asked))
+    with one_thread_each() as threads:
+        places = [slice(at, min(at + height, len(asked))) for at in range(0, len(asked), height)]
+        blocks = [ready_block(asked[place], height) for place in places]
+        share = -(-len(gallery.values) // (SHARES * threads))
+        parts = list(_pieces(gallery.offsets, min(max(share, LARGE), TOKENS), ITEMS))
+
+        def work(mine: Iterator[tuple[int, int]]) -> None:
+            near = np.empty((LARGE, height), dtype=np.float32)
+            for first, last in mine:
+                offered = gallery.values[gallery.offsets[first] : gallery.offsets[last]]
+                bounds = gallery.offsets[first : last + 1] - gallery.offsets[first]
+                best = np.full((last - first, len(asked)), -np.inf, dtype=np.float32)
+                for at in range(0, len(offered), LARGE):
+                    laid = pieces(offered[at : at + LARGE])
+                    inside = np.clip(bounds - at, 0, LARGE)
+                    here = np.flatnonzero(np.diff(inside))
+                    spans = list(
+                        zip(here.tolist(), inside[here].tolist(), inside[here + 1].tolist(), strict=True)
+                    )
+                    for place, block in zip(places, blocks, strict=True):
+                        tile(laid, block, near)
+                        columns = near[:, : place.stop - place.start]
+                        # One call an item is ten times as fast as np.maximum.reduceat.
+                        for item, begin, end in spans:
+                            own = best[item, place]
+                            np.maximum(own, columns[begin:end].max(axis=0), out=own)
+                scores[:, first:last] = np.add.reduceat(best, ends, axis=1).T
+
+        at_once(work, parts, min(threads, len(parts)))
+    return scores
 
 
 def blocks_on(
@@ -76,7 +100,7 @@ def blocks_on(
         return _exact(torch.from_numpy(_floats(vectors, start, stop)).to(device)), counts.to(device)
 
     room = ROOM * block_bytes
-    most = max(1, block_bytes // (4 * len(gallery)))
+    most = max(1, block_bytes // (4 * max(1, len(gallery))))
     with torch.inference_mode():
         for start, stop in _pieces(queries.offsets, int((room / 16) ** 0.5), most):
             query_tokens, query_counts = placed(queries, start, stop)

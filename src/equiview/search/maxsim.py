@@ -10,7 +10,6 @@ of sums rounds (see `equiview.search.products`).
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.extras import accelerator
+from equiview.extras import cuda_in_use
 from equiview.search.products import BITS, LARGE, SHARES, height_of, pieces, ready_block, tile
 from equiview.search.workers import at_once, one_thread_each
 
@@ -42,7 +41,7 @@ def maxsim_blocks(
         raise InputError(
             f"token vectors of queries are {queries.width} wide and of the gallery {gallery.width}"
         )
-    if "torch" in sys.modules and accelerator() == "cuda":  # imported by the encoder; never for this alone
+    if cuda_in_use():
         yield from blocks_on("cuda", queries, gallery, block_bytes)
         return
     most = max(1, block_bytes // (4 * max(1, len(gallery))))

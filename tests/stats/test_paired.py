@@ -104,3 +104,39 @@ def test_bad_input_is_named() -> None:
 
 def test_more_than_twenty_clusters_are_drawn() -> None:
     assert float(sign_flip_test(np.ones(21), replicates=99, seed=0)) >= 1 / 100
+
+
+def answers(kind: str, rng: np.random.Generator) -> np.ndarray:
+    """The values of six systems over 130 queries."""
+    if kind == "hits":
+        return (rng.random((130, 6)) < np.linspace(0.4, 0.7, 6)).astype(float)
+    if kind == "thirds":
+        return rng.integers(0, 4, (130, 6)) / 3
+    if kind == "unlike sizes":
+        return rng.random((130, 6)) * np.geomspace(1e-200, 1e200, 6)
+    if kind == "twins":
+        return np.repeat(rng.normal(size=(130, 1)), 6, axis=1)
+    return rng.normal(size=(130, 6))
+
+
+@pytest.mark.parametrize("kind", ["hits", "thirds", "unlike sizes", "twins", "normal"])
+def test_pairs_made_of_a_few_systems_have_the_same_p(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    systems, clusters = answers(kind, rng), rng.integers(0, 60, 130)
+    pairs = [(a, b) for a in range(6) for b in range(a + 1, 6)]
+    weights = np.zeros((6, len(pairs)))
+    for place, (a, b) in enumerate(pairs):
+        weights[[a, b], place] = -0.7, 0.7
+    apart = np.stack([(systems[:, b] - systems[:, a]) * 0.7 for a, b in pairs], axis=1)
+    for options in ({"clusters": clusters}, {}, {"tail": "saddlepoint"}):
+        alone = sign_flip_test(apart, replicates=2000, seed=1, **options)
+        of_few = sign_flip_test(apart, replicates=2000, seed=1, made_of=(systems, weights), **options)
+        assert of_few.tobytes() == alone.tobytes()
+
+
+def test_what_a_few_columns_leave_open_is_added_up() -> None:
+    # Weights that make nothing of the differences say nothing: every draw is looked at by itself.
+    apart = np.random.default_rng(0).integers(-1, 2, (90, 5)).astype(float)
+    nothing = np.ones((90, 1)), np.zeros((1, 5))
+    alone = sign_flip_test(apart, replicates=500, seed=2)
+    assert sign_flip_test(apart, replicates=500, seed=2, made_of=nothing).tobytes() == alone.tobytes()

@@ -5,7 +5,7 @@ import pytest
 
 from equiview.audits import label_of
 from equiview.audits.execute import execute
-from equiview.audits.parity.spread import SPREADS
+from equiview.audits.parity.spread import SPREADS, spread_headline
 from equiview.benchmarks import load_benchmark
 from equiview.data.comparison import AFTER, BASE, BEFORE, quantity_of
 from equiview.data.headline import Headline, ratio
@@ -14,7 +14,7 @@ from equiview.data.values import ValueColumn, Values
 from equiview.errors import InputError
 from equiview.stats import holm
 from equiview.studies import compare
-from equiview.studies.differences import difference
+from equiview.studies.differences import difference, differences
 from equiview.subjects import load_subject
 from tests.conftest import write_world
 
@@ -73,6 +73,26 @@ def test_a_ratio_is_compared_as_a_ratio():
     assert row["low"] < -0.375 < row["high"] < 0
     assert row["p"] < 0.01
     assert compared(SP, first, first)["p"] == 1
+
+
+@pytest.mark.parametrize("headline", [SP, Headline(quantity("M_cul")), spread_headline("sd", "classify")])
+def test_pairs_of_many_systems_are_those_of_each_pair_alone(headline):
+    rng = np.random.default_rng(5)
+    columns = headline.of or (headline.quantity,)
+    if headline.pick:
+        columns = [quantity("accuracy", task="classify", language=code) for code in ("de", "en", "sw")]
+    systems = []
+    for place in range(9):
+        matrix = (rng.random((90, len(columns))) < 0.3 + 0.05 * place).astype(float)
+        if place == 6:
+            matrix[:20, 0] = np.nan  # its pairs leave these queries out
+        entries = [ValueColumn(wanted, matrix[:, at]) for at, wanted in enumerate(columns)]
+        systems.append(Values.of([f"q{row}" for row in range(90)], entries))
+    pairs = [(a, b) for b in range(9) for a in range(b)]
+    rows = differences(headline, systems, pairs, replicates=400, seed=1)
+    alone = [difference(headline, systems[a], systems[b], replicates=400, seed=1) for a, b in pairs]
+    assert rows == alone
+    assert len({row["p"] for row in rows}) > 5
 
 
 def test_a_ratio_over_nothing_differs_in_nothing():

@@ -6,7 +6,7 @@ interval and its test must vary all of them, so a headline carries the function 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -70,6 +70,15 @@ class Headline:
             )
         wanted = self.of or (self.quantity,)
         return wanted if all(entry in table for entry in wanted for table in tables) else ()
+
+    def columns_of(
+        self, systems: Sequence[Values], pairs: Sequence[tuple[int, int]]
+    ) -> list[tuple[Quantity, ...]]:
+        """`columns` of each pair of `systems`; those of a system alone are found once."""
+        alone = {place: self.columns(systems[place]) for place in dict.fromkeys(a for a, _ in pairs)}
+        if self.pick is None:
+            return [alone[a] if self.columns(systems[b]) else () for a, b in pairs]
+        return [tuple(entry for entry in alone[a] if entry in systems[b]) for a, b in pairs]
 
     def slopes(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """How much it changes with each mean, `(len(of),)`, at `means`; exact to rounding (complex step)."""

@@ -19,12 +19,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from equiview.engine import Local, current
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats._check import add_up, as_columns, as_level, cluster_rows, exact_sums, whole_number
+from equiview.stats._check import (
+    add_up,
+    as_columns,
+    as_level,
+    cluster_rows,
+    exact_product,
+    exact_sums,
+    whole_number,
+)
 
 BLOCK_BYTES = 16 * 2**20
 DRAWS_AT_ONCE = 16_384
-FEW_COLUMNS, AT_ONCE = 12, 16
-"""Columns up to which so many replicates are multiplied at once."""
 SHARED_FROM = 2**32
 """Multiplications from which the workers of an engine take part; with fewer, to ask them takes longer."""
 REMEMBERED_BYTES = 16 * 2**20
@@ -89,7 +95,7 @@ def bootstrap_means(
         parts = engine.map(_totals, _ranges(n_clusters, replicates, seed), shared=(matrix,))
     else:
         counted = _remembered(n_clusters, replicates, seed) if few else _counts(n_clusters, replicates, seed)
-        parts = ((start, _product(counts, matrix)) for start, counts in counted)
+        parts = ((start, exact_product(counts, matrix)) for start, counts in counted)
     for start, totals in parts:
         stop = start + len(totals)
         weights = totals[:, columns.shape[1] :][:, pattern_of]
@@ -207,23 +213,7 @@ def _totals(
     rng.bit_generator.state = state
     _, at_once = _at_once(n_clusters, count)
     drawn = [_draw_counts(rng, n_clusters, at_once) for _ in range(0, count, at_once)]
-    return start, _product(np.concatenate(drawn)[:count], matrix)
-
-
-def _product(counts: NDArray[Any], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`counts` times `matrix`, whose products are exact in any order.
-
-    A few columns take less time than it takes to write the counts out as floats: these stay in the cache.
-    """
-    if matrix.shape[1] > FEW_COLUMNS or counts.dtype == np.float64:
-        return np.asarray(counts.astype(np.float64, copy=False) @ matrix)
-    totals = np.empty((len(counts), matrix.shape[1]))
-    part = np.empty((AT_ONCE, counts.shape[1]))
-    for start in range(0, len(counts), AT_ONCE):
-        rows = counts[start : start + AT_ONCE]
-        np.copyto(part[: len(rows)], rows)
-        np.matmul(part[: len(rows)], matrix, out=totals[start : start + len(rows)])
-    return totals
+    return start, exact_product(np.concatenate(drawn)[:count], matrix)
 
 
 @lru_cache(maxsize=4)

@@ -203,20 +203,20 @@ def _squares_of_pairs(
     n_rows, n_groups = shares.shape
     n_queries, shown = len(items), items[:, : max(cutoffs)]
     discounts = 1 / np.log2(np.arange(2, shown.shape[1] + 2))
-    pairs, pair_of = np.unique(np.arange(n_queries)[:, None] * n_rows + rows[shown], return_inverse=True)
-    pair_of = pair_of.reshape(shown.shape)
-    cells, cell_of = np.unique(pair_of * n_groups + labels[shown], return_inverse=True)
-    cell_of, row_of, pair, label = (
-        cell_of.reshape(shown.shape),
-        pairs % n_rows,
-        cells // n_groups,
-        cells % n_groups,
+    queries = np.arange(n_queries)[:, None]
+    cells, cell_of = np.unique(
+        (queries * n_rows + rows[shown]) * n_groups + labels[shown], return_inverse=True
     )
+    pairs, label = cells // n_groups, cells % n_groups
+    new = np.diff(pairs, prepend=-1) > 0
+    pair, row_of = np.cumsum(new) - 1, pairs[new] % n_rows
+    cell_of = cell_of.reshape(shown.shape)
+    pair_of = pair[cell_of]
     share = shares[row_of[pair], label]
     squares = np.empty((3, len(cutoffs), n_groups))
     for place, k in enumerate(cutoffs):
         spread = np.broadcast_to(discounts[:k] / (n_queries * discounts[:k].sum()), (n_queries, k)).ravel()
-        of_pair = np.bincount(pair_of[:, :k].ravel(), spread, minlength=len(pairs))
+        of_pair = np.bincount(pair_of[:, :k].ravel(), spread, minlength=len(row_of))
         of_cell = np.bincount(cell_of[:, :k].ravel(), spread, minlength=len(cells)) * (share > 0)
         squares[0, place] = np.bincount(label, of_cell**2, minlength=n_groups)
         squares[1, place] = np.bincount(label, of_cell * of_pair[pair] * share, minlength=n_groups)

@@ -8,13 +8,13 @@ Significance Tests for Information Retrieval Evaluation" (CIKM 2007).
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError
-from equiview.stats._check import as_columns, cluster_rows, exact_sums, whole_number
+from equiview.stats._check import SMALL, as_columns, cluster_rows, exact_product, exact_sums, whole_number
 from equiview.stats.signs import sign_tail
 
 EXACT_CLUSTERS = 20
@@ -23,6 +23,8 @@ FEW = 100
 BLOCK_BYTES = 16 * 2**20
 FEW_COLUMNS = 4
 """Columns up to which looking sums up takes less time than writing signs out as floats."""
+ROUNDING = 2.0**-48
+"""Of the terms of a total, more than adding and weighting them can round."""
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)
 """Which of its eight bits each byte has, `(8, 256)`, the highest first."""
 
@@ -34,6 +36,7 @@ def sign_flip_test(
     replicates: int = 10_000,
     seed: int,
     tail: Literal["counted", "saddlepoint"] = "counted",
+    made_of: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> NDArray[np.float64]:
     """Two-sided p value of each column's mean difference being 0, `(n_metrics,)`.
 
@@ -50,6 +53,10 @@ def sign_flip_test(
     hundreds of tests rejects nothing. With `tail="saddlepoint"` a p value that fewer than 100 replicates bear
     out is computed instead (`sign_tail`), down to 2 / 2**clusters. Use it where p values are corrected.
 
+    `made_of` says of what many columns are made, such as the pairs of a few systems: `(n_queries, n_few)`
+    without nan and `(n_few, n_metrics)`, of which `differences` are the product but for rounding. Signs are
+    then given to the few; the p values are the same.
+
     Raises UndefinedStatisticError for no query or a column entirely nan; StatsInputError for infinite values,
     labels that do not fit or another `tail`.
 
@@ -64,7 +71,7 @@ def sign_flip_test(
     rows, n_clusters = cluster_rows(clusters, len(columns))
     replicates = whole_number(replicates, "replicates", 1)
     rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
-    sums, _ = exact_sums(columns, rows, n_clusters)
+    sums, unit = exact_sums(columns, rows, n_clusters)
     observed = sums.sum(axis=0)
     least = np.abs(observed) - len(columns)  # two roundings of at most half a unit a row: ties stay ties
 
@@ -75,16 +82,45 @@ def sign_flip_test(
         counted = np.zeros(len(observed), dtype=np.int64)
         width = 4 * -(-n_clusters // 32)  # bytes of random bits a replicate, in whole 32-bit words
         block = min(replicates, max(1, BLOCK_BYTES // (8 * n_clusters)))
+        few = None if made_of is None else _few(*made_of, sums, unit, rows)
+        if few is not None:
+            block = min(block, max(1, SMALL // few.weights.size))
         for start in range(0, replicates, block):
             size = min(block, replicates - start)
             drawn = np.frombuffer(rng.bytes(size * width), dtype=np.uint8).reshape(size, width)
-            counted += _as_extreme(drawn, sums, observed, least)
+            if few is None:
+                counted += _as_extreme(drawn, sums, observed, least)
+            else:
+                counted += _as_extreme_of_few(drawn, few, sums, observed, least)
         p = (1 + counted) / (1 + replicates)
         if tail == "saddlepoint":
             for column in np.flatnonzero(counted < FEW):
                 p[column] = sign_tail(np.abs(sums[:, column]), abs(float(observed[column])))
     shaped: NDArray[np.float64] = p.reshape(np.shape(differences)[1:])
     return shaped
+
+
+class _Few(NamedTuple):
+    """Sums of a few columns, the weights that make others of them, and how far such a total may be off."""
+
+    sums: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    off: NDArray[np.float64]
+
+
+def _few(
+    columns: ArrayLike,
+    weights: ArrayLike,
+    sums: NDArray[np.float64],
+    unit: NDArray[np.float64],
+    rows: NDArray[np.int64],
+) -> _Few:
+    """Those that make `sums`, the whole numbers of the differences, in their `unit`."""
+    few, unit_of_few = exact_sums(np.asarray(columns, dtype=np.float64), rows, len(sums))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite leaves all totals open
+        scaled = np.asarray(weights, dtype=np.float64) * unit_of_few[:, None] / unit
+        rounding = np.abs(few).sum(axis=0) @ np.abs(scaled) * ROUNDING + 1
+        return _Few(few, scaled, np.abs(sums - few @ scaled).sum(axis=0) + rounding)
 
 
 def _as_extreme(
@@ -111,6 +147,26 @@ def _as_extreme(
         for byte, table in zip(by_byte, of_column.reshape(-1, 8) @ _BITS, strict=True):
             minus += np.take(table, byte, out=found, mode="clip")
         counted[column] = (np.abs(observed[column] - 2 * minus) >= least[column]).sum()
+    return counted
+
+
+def _as_extreme_of_few(
+    drawn: NDArray[np.uint8],
+    few: _Few,
+    sums: NDArray[np.float64],
+    observed: NDArray[np.float64],
+    least: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """As `_as_extreme`: totals are made of the few ones, and where these leave it open, added up."""
+    signs = np.unpackbits(drawn, axis=1, count=len(sums))
+    with np.errstate(invalid="ignore"):
+        far = np.abs(observed - 2 * (exact_product(signs, few.sums) @ few.weights))
+    sure = far >= least + 2 * few.off
+    counted = np.asarray(sure.sum(axis=0))
+    left = ~sure & ~(far < least - 2 * few.off)
+    for column in np.flatnonzero(left.any(axis=0)):
+        totals = signs[left[:, column]].astype(np.float64) @ sums[:, column]
+        counted[column] += np.count_nonzero(np.abs(observed[column] - 2 * totals) >= least[column])
     return counted
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats._check import as_columns, cluster_rows, exact_sums, whole_number
+from equiview.stats._check import as_columns, cluster_rows, exact_product, exact_sums, whole_number
 from equiview.stats.tails import tail_p
 
 Floats = NDArray[np.float64]
@@ -94,7 +95,7 @@ def spread_tests(
             raise UndefinedStatisticError("the tables of a pair share no row without nan")
         names.append(np.packbits(whole).tobytes())
         kept.setdefault(names[-1], (whole, {}))[1].update({a: None, b: None})
-    drawn: dict[tuple[int, bytes], tuple[Floats, Floats]] = {}
+    drawn: dict[tuple[int, bytes], _Drawn] = {}
     for name, (whole, places) in kept.items():
         labels = None if clusters is None else np.asarray(clusters)[whole]
         rows, n_clusters = cluster_rows(labels, whole.sum())
@@ -102,30 +103,50 @@ def spread_tests(
         apart = [columns[place][whole] - mean for place, mean in zip(places, means, strict=True)]
         noises = _noises(apart, rows, n_clusters, replicates, seed)
         for place, mean, noise in zip(places, means, noises, strict=True):
-            drawn[place, name] = mean, noise
-    return [
-        _p_of(drawn[a, name], drawn[b, name], statistic) for (a, b), name in zip(pairs, names, strict=True)
-    ]
+            drawn[place, name] = _Drawn.of(mean, noise, statistic)
+    return [_p_of(drawn[a, name], drawn[b, name]) for (a, b), name in zip(pairs, names, strict=True)]
 
 
-def _p_of(first: tuple[Floats, Floats], second: tuple[Floats, Floats], statistic: Statistic) -> float:
-    """The p value of two tables, each given as its means and the noise of them."""
-    means, noises = zip(first, second, strict=True)
-    spreads = [float(statistic(mean)) for mean in means]
+@dataclass(frozen=True)
+class _Drawn:
+    """A table's means and noise, `(replicates, n_columns)`, its spread, and those where columns are alike."""
 
-    def p_where(spread: float) -> float:
-        """The p value where both have this true spread."""
-        drawn = []
-        for mean, own, moved in zip(means, spreads, noises, strict=True):
-            kept = spread / own if own > 0 else 0.0
-            drawn.append(statistic(mean.mean() + kept * (mean - mean.mean()) + moved))
-        differences = drawn[1] - drawn[0]
+    mean: Floats
+    noise: Floats
+    statistic: Statistic
+    spread: float
+    alike: Floats
+
+    @classmethod
+    def of(cls, mean: Floats, noise: Floats, statistic: Statistic) -> _Drawn:
+        """With what the spreads are."""
+        return cls(mean, noise, statistic, float(statistic(mean)), statistic(mean.mean() + noise))
+
+    @property
+    def beyond(self) -> float:
+        """The square of the spread, less its mean where columns are alike."""
+        return self.spread**2 - float((self.alike**2).mean())
+
+    def where(self, true: float) -> Floats:
+        """The spread in each replicate, where the true one is this."""
+        kept = true / self.spread if self.spread > 0 else 0.0
+        if not kept:
+            return self.alike
+        level = self.mean.mean()
+        return self.statistic(level + kept * (self.mean - level) + self.noise)
+
+
+def _p_of(first: _Drawn, second: _Drawn) -> float:
+    """The p value of two tables."""
+    apart = second.spread - first.spread
+    beyond = [first.beyond, second.beyond]
+    found = []
+    for squared in {max(0.0, squared) for squared in (0.0, sum(beyond) / 2, max(beyond))}:
+        true = math.sqrt(squared)
+        differences = second.where(true) - first.where(true)
         usual = float(differences.mean())
-        return tail_p(abs(spreads[1] - spreads[0] - usual), np.abs(differences - usual))
-
-    alike = [statistic(mean.mean() + moved) for mean, moved in zip(means, noises, strict=True)]
-    beyond = [own**2 - float((null**2).mean()) for own, null in zip(spreads, alike, strict=True)]
-    return max(p_where(math.sqrt(max(0.0, squared))) for squared in (0.0, sum(beyond) / 2, max(beyond)))
+        found.append(tail_p(abs(apart - usual), np.abs(differences - usual)))
+    return max(found)
 
 
 def _noises(
@@ -140,7 +161,7 @@ def _noises(
     parts = []
     for start in range(0, draws, block):
         signs = rng.integers(0, 2, size=(min(block, draws - start), n_clusters), dtype=np.int8)
-        parts.append((2.0 * signs - 1.0) @ matrix)
+        parts.append(exact_product(2 * signs - 1, matrix))
     ends = np.cumsum([table.shape[1] for table in apart])[:-1]
     totals = np.split(np.concatenate(parts), ends, axis=1)
     return [

@@ -136,7 +136,8 @@ def _of_headlines(
     for headline in AUDITS.get(audit).headlines:
         share = getattr(settings_of(first, audit), headline.tested) if headline.tested else 0.0
         for (replicates, seed), places in by_setting.items():
-            able = [place for place in places if headline.columns(*(systems[at] for at in pairs[place]))]
+            columns = headline.columns_of(systems, [pairs[place] for place in places])
+            able = [place for place, found in zip(places, columns, strict=True) if found]
             if not able:
                 continue
             tested = differences(

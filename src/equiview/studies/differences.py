@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -23,11 +23,13 @@ LEARNT = 2.0
 """How much a query moves a classifier's mean confidence in all, beside what it does where it is tested: the
 mean is a product of what is learnt and what is tested, so that both move it alike."""
 
-TOGETHER = 64
-"""Pairs that are tested at once, so that few tables are held."""
+TOGETHER, PAIRS = 64, 256
+"""Columns that are resampled, and pairs that are tested, at once, so that few tables are held."""
 
 Pair = tuple[int, int]
 Row = dict[str, Any]
+Key = tuple[int, bytes]
+"""A system, and what a pair leaves out of it."""
 Floats = NDArray[np.float64]
 
 
@@ -72,8 +74,8 @@ def differences(
     Each row is the same as for its pair alone; what pairs have in common is computed once.
     """
     together: dict[tuple[Quantity, ...], list[Pair]] = {}
-    for a, b in pairs:
-        together.setdefault(headline.columns(systems[a], systems[b]), []).append((a, b))
+    for pair, columns in zip(pairs, headline.columns_of(systems, pairs), strict=True):
+        together.setdefault(columns, []).append(pair)
     rows: dict[Pair, Row] = {}
     options = Options(clusters=systems[0].clusters, replicates=replicates, seed=seed)
     for columns, some in together.items():
@@ -97,39 +99,60 @@ def _smooth(
     masks = [np.isnan(tables[a]) | np.isnan(tables[b]) for a, b in pairs]
     names = [hashlib.blake2b(np.packbits(mask).tobytes()).digest() for mask in masks]
     whole = [not mask.all(axis=0).any() for mask in masks]
-    left: dict[tuple[int, bytes], Floats] = {}  # each system's table, less what a pair leaves out of it
+    left: dict[Key, Floats] = {}  # each system's table, less what a pair leaves out of it
     for pair, mask, name, able in zip(pairs, masks, names, whole, strict=True):
         for place in pair:
             if able and (place, name) not in left:
                 left[place, name] = np.where(mask, np.nan, tables[place])
     drawn = _replicates(headline, left, options)
+    few = {  # clusters, too few to give an interval
+        name: len(np.unique(options["clusters"][~mask.all(axis=1)])) < LEAST
+        for name, mask in dict(zip(names, masks, strict=True)).items()
+    }
     rows: list[Row] = []
-    added = []
+    added, places, weighed = [], [], []
     for (first, second), mask, name, able in zip(pairs, masks, names, whole, strict=True):
         if not able:
             rows.append({"n": 0})
             continue
         a, b = (first, name), (second, name)
-        each, row = _measured(headline, left[a], left[b], ~mask)
+        each, weights, row = _measured(headline, left[a], left[b], ~mask)
         with np.errstate(invalid="ignore"):
             shifts = drawn[b] - drawn[a]
         # Infinity less infinity is undefined: where all replicates are, there is no value and no interval.
-        # Too few clusters give no interval either.
-        few = len(np.unique(options["clusters"][~np.isnan(each)])) < LEAST
-        low, high = (None, None) if few or np.isnan(shifts).all() else map(float, interval(shifts))
+        low, high = (None, None) if few[name] or np.isnan(shifts).all() else map(float, interval(shifts))
         added.append(each)
+        places.append((a, b))
+        weighed.append(weights)
         rows.append(row | {"low": low, "high": high, "p": None, "n": int(np.count_nonzero(~np.isnan(each)))})
     tested = [row for row in rows if row["n"]]
-    for start in range(0, len(tested), TOGETHER):
-        part = slice(start, start + TOGETHER)
-        p = sign_flip_test(np.stack(added[part], axis=1), **options, tail="saddlepoint")
+    for start in range(0, len(tested), PAIRS):
+        part = slice(start, start + PAIRS)
+        made_of = _made_of(left, places[part], weighed[part])
+        p = sign_flip_test(np.stack(added[part], axis=1), **options, tail="saddlepoint", made_of=made_of)
         for row, value in zip(tested[part], p, strict=True):
             row["p"] = float(value)
     return rows
 
 
-def _measured(headline: Headline, a: Floats, b: Floats, asked: NDArray[np.bool_]) -> tuple[Floats, Row]:
-    """What each query adds to the difference, to first order, and the values with the difference itself."""
+def _made_of(
+    tables: Mapping[Key, Floats], pairs: Sequence[tuple[Key, Key]], weighed: Sequence[Floats]
+) -> tuple[Floats, Floats] | None:
+    """What queries add to all pairs, as columns of the systems and weights; None where pairs are few."""
+    keys = {key: place for place, key in enumerate(dict.fromkeys(key for pair in pairs for key in pair))}
+    width = len(weighed[0])
+    if width * len(keys) >= len(pairs):
+        return None
+    weights = np.zeros((len(keys), width, len(pairs)))
+    for place, ((a, b), of_pair) in enumerate(zip(pairs, weighed, strict=True)):
+        weights[keys[a], :, place], weights[keys[b], :, place] = -of_pair, of_pair
+    return np.nan_to_num(np.hstack([tables[key] for key in keys])), weights.reshape(-1, len(pairs))
+
+
+def _measured(
+    headline: Headline, a: Floats, b: Floats, asked: NDArray[np.bool_]
+) -> tuple[Floats, Floats, Row]:
+    """What each query adds to the difference, to first order, by which weights of columns; and the values."""
     slopes = headline.slopes(np.nanmean((a + b) / 2, axis=0))
     if not np.isfinite(slopes).all():  # infinite for both: there is no difference to test
         slopes = np.zeros_like(slopes)
@@ -138,12 +161,10 @@ def _measured(headline: Headline, a: Floats, b: Floats, asked: NDArray[np.bool_]
     each = np.where(asked.any(axis=1), np.where(asked, b - a, 0.0) @ weights, np.nan)
     of_a, of_b = (float(headline.combine(np.nanmean(table, axis=0))) for table in (a, b))
     shift = None if math.isnan(of_b - of_a) else of_b - of_a
-    return each, {"value_a": of_a, "value_b": of_b, "difference": shift}
+    return each, weights, {"value_a": of_a, "value_b": of_b, "difference": shift}
 
 
-def _replicates(
-    headline: Headline, tables: dict[tuple[int, bytes], Floats], options: Options
-) -> dict[tuple[int, bytes], Floats]:
+def _replicates(headline: Headline, tables: dict[Key, Floats], options: Options) -> dict[Key, Floats]:
     """The headline in every replicate, `(replicates,)`, for each table; their draws are the same."""
     drawn = {}
     keys = list(tables)

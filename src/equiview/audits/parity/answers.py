@@ -72,12 +72,15 @@ class Answers(View[ParitySettings]):
 
     def by_image(self, rows: pl.DataFrame, key: str = "language") -> Correct:
         """Mean of the column `correct` by image and `key`."""
-        means = rows.group_by("query_id", key, maintain_order=True).agg("correct")
-        means = means.with_columns(pl.col("correct").list.mean())  # a mean of groups depends on threads
-        names = sorted(means[key].unique())
+        names = sorted(rows[key].unique())
+        row, column = (rows[of].cast(pl.Enum(known)) for of, known in (("query_id", self.ids), (key, names)))
+        cells = row.to_physical().cast(pl.Int64) * len(names) + column.to_physical()
+        means = pl.DataFrame({"cell": cells, "correct": rows["correct"]})
+        if not cells.is_unique().all():
+            means = means.group_by("cell", maintain_order=True).agg("correct")
+            means = means.with_columns(pl.col("correct").list.mean())  # a mean of groups depends on threads
         matrix = np.full((len(self.ids), len(names)), np.nan)
-        row = means["query_id"].cast(pl.Enum(self.ids)).to_physical().to_numpy()
-        matrix[row, means[key].cast(pl.Enum(names)).to_physical().to_numpy()] = means["correct"].to_numpy()
+        matrix.flat[means["cell"].to_numpy()] = means["correct"].to_numpy()
         return Correct(names, matrix)
 
     def recall(self, direction: str, k: int) -> Correct:

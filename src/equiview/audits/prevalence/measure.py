@@ -150,16 +150,21 @@ def _shares(lists: Lists, k: int) -> Iterator[ValueColumn]:
 
 def _recall(lists: Lists) -> Iterator[ValueColumn]:
     """Whether each image finds a caption among those of one language alone, by language and tier."""
-    captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True)
+    captions = lists.targets.group_by("query_id", "language", "tier")
     first = captions.agg(pl.col("language_rank").min())
-    queries = pl.DataFrame({"query_id": lists.query_ids})
+    row = first["query_id"].cast(pl.Enum(lists.query_ids), strict=False).to_physical()
+    first = first.with_columns(row=row.cast(pl.Int64))
     for k in RECALL_CUTOFFS:
-        hits = first.with_columns(hit=(pl.col("language_rank") <= k).cast(pl.Float64))
         for key in ("language", "tier"):
-            wide = hits.drop_nulls(key).pivot(key, index="query_id", values="hit", aggregate_function="mean")
-            wide = queries.join(wide, on="query_id", how="left", maintain_order="left")
-            for name in sorted(wide.columns[1:]):
-                hit = wide[name].fill_null(np.nan).to_numpy()
+            names = sorted(first[key].drop_nulls().unique())
+            known = first.drop_nulls(["row", key])
+            place = known[key].cast(pl.Enum(names)).to_physical().cast(pl.Int64)
+            cells = (known["row"] + len(lists.query_ids) * place).to_numpy()
+            size = len(lists.query_ids) * len(names)
+            hits = np.bincount(cells, known["language_rank"].to_numpy() <= k, minlength=size)
+            with np.errstate(invalid="ignore"):  # 0 / 0: the image has no caption of that kind
+                found = hits / np.bincount(cells, minlength=size)
+            for name, hit in zip(names, found.reshape(len(names), -1) if names else (), strict=True):
                 yield ValueColumn(quantity("R", k, **{key: name}), hit)
 
 

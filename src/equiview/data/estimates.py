@@ -219,17 +219,31 @@ class Estimates:
         wanted = named.keys() | set(broken_down)
         return [
             place
-            for place, about in self._places.get((metric, k), [])
+            for place, about in self._about(metric, k)
             if about.keys() == wanted and named.items() <= about.items()
         ]
 
+    def _about(self, metric: str, k: int | None) -> list[tuple[int, dict[str, str]]]:
+        """The rows of a metric and cutoff, with their keys; found when they are first asked for."""
+        if (metric, k) not in self._abouts:
+            places, names = self._places.get((metric, k), []), self.keys
+            rows = self.table.select("metric", *names)[places].rows() if places else []
+            self._abouts[metric, k] = [
+                (place, {name: value for name, value in zip(names, values, strict=True) if value is not None})
+                for place, (_, *values) in zip(places, rows, strict=True)
+            ]
+        return self._abouts[metric, k]
+
     @cached_property
-    def _places(self) -> dict[tuple[str, int | None], list[tuple[int, dict[str, str]]]]:
-        """The rows of each metric and cutoff, with their keys."""
-        places: dict[tuple[str, int | None], list[tuple[int, dict[str, str]]]] = {}
-        for place, (metric, k, *values) in enumerate(self.table.select("metric", "k", *self.keys).rows()):
-            about = {name: value for name, value in zip(self.keys, values, strict=True) if value is not None}
-            places.setdefault((metric, k), []).append((place, about))
+    def _abouts(self) -> dict[tuple[str, int | None], list[tuple[int, dict[str, str]]]]:
+        return {}
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, int | None], list[int]]:
+        """The rows of each metric and cutoff."""
+        places: dict[tuple[str, int | None], list[int]] = {}
+        for place, about in enumerate(self.table.select("metric", "k").rows()):
+            places.setdefault(about, []).append(place)
         return places
 
     @classmethod

@@ -6,6 +6,7 @@ Colours of ground, grid and letters are not here: the page sets them, and again 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from equiview.report.words import number
 FEW = 40  # labelled points up to which labels are drawn beside them, where there is room
 MANY = 12  # categories beyond which a narrow screen lays a chart on its side
 
+MARKUP = re.compile("[&<>]")
 LEGEND_PLACE = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
 
 Spec = dict[str, Any]
@@ -139,7 +141,8 @@ def title_of(column: str) -> str:
 
 def _safe(text: object) -> str:
     """Plotly reads some markup in its texts; captions are never markup."""
-    return html.escape("" if text is None else str(text), quote=False)
+    said = "" if text is None else str(text)
+    return html.escape(said, quote=False) if MARKUP.search(said) else said
 
 
 def _values(column: pl.Series) -> list[Any]:

@@ -12,14 +12,15 @@ import gzip
 import hashlib
 import io
 import json
-import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from equiview.io.pictures import data_uri
 
@@ -29,6 +30,10 @@ LEAST = 600
 """Bytes up to which a picture is not encoded again."""
 DIGITS = 6
 """Significant digits of numbers on a page: more than is shown, and far fewer bytes."""
+TENS = np.array([10.0**power for power in range(23)])
+"""The powers of ten that are exact."""
+HANGS = 1e-6
+"""Of the last digit, more than scaling can round."""
 
 
 def packed(content: bytes) -> str:
@@ -105,15 +110,35 @@ def columns(table: pl.DataFrame) -> dict[str, Any]:
 
 def _finite(column: pl.Series) -> list[Any]:
     if column.dtype.is_float():
-        return [None if value is None or math.isnan(value) else _bounded(value) for value in column]
+        values = column.cast(pl.Float64).to_numpy()
+        shown = bounded(np.nan_to_num(values, posinf=0.0, neginf=0.0)).astype(object)
+        for odd, word in ((np.isnan, None), (np.isposinf, "∞"), (np.isneginf, "−∞")):
+            shown[odd(values)] = word
+        return list(shown)
     plain = column.dtype.is_numeric() or column.dtype == pl.Boolean
     return (column if plain else column.cast(pl.String)).to_list()
 
 
-def _bounded(value: float) -> float | str:
-    if value in {float("inf"), float("-inf")}:
-        return "∞" if value > 0 else "−∞"
-    return float(f"{value:.{DIGITS}g}")
+def bounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Finite numbers `(n,)` in `DIGITS` significant digits, each the float that this decimal number reads as.
+
+    >>> bounded(np.array([1 / 3, -123456789.0, 0.0])).tolist()
+    [0.333333, -123457000.0, 0.0]
+    """
+    size = np.abs(np.where(values == 0, 1.0, values))
+    power = DIGITS - 1 - np.floor(np.log10(size)).astype(np.int64)
+    unit = TENS[np.minimum(np.abs(power), len(TENS) - 1)]
+    with np.errstate(over="ignore"):
+        digits = np.where(power < 0, values / unit, values * unit)
+        whole = np.rint(digits)
+        # Whole numbers and powers of ten are exact here, so that the last step rounds once, as reading does.
+        rounded = np.where(power < 0, whole * unit, whole / unit)
+    # Where a digit hangs on how `digits` was rounded, or the power is not exact, Python's writing decides.
+    sure = (np.abs(np.abs(digits - whole) - 0.5) > HANGS) & (np.abs(power) < len(TENS))
+    sure &= (np.abs(digits) >= TENS[DIGITS - 1]) & (np.abs(digits) < TENS[DIGITS]) | (values == 0)
+    for place in np.flatnonzero(~sure).tolist():
+        rounded[place] = float(f"{values[place]:.{DIGITS}g}")
+    return np.asarray(rounded)
 
 
 def asset(name: str) -> str:

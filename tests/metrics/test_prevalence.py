@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from equiview.errors import MetricInputError, UndefinedMetricError
-from equiview.metrics import divergences_at, dlbkl, group_exposure, lbkl, single_group_share
+from equiview.metrics import divergences_at, dlbkl, group_exposure, lbkl, prevalence, single_group_share
 
 N_GROUPS = 4
 lists = arrays(
@@ -154,6 +154,17 @@ def test_divergences_at_cutoffs_are_to_the_bit_those_of_lists_cut(one, discount)
     apart = np.array([one(lists[:, :k], 5) for k in cutoffs])
     assert together.tobytes() == apart.tobytes()
     assert divergences_at(lists.astype(np.uint8), 5, cutoffs, discount=discount).tobytes() == apart.tobytes()
+
+
+@pytest.mark.parametrize("discount", [None, "log2"])
+def test_the_same_bytes_however_many_ranks_are_added_at_once(monkeypatch, discount) -> None:
+    groups = np.random.default_rng(0).integers(0, 5, (70, 20)).astype(np.uint8)
+    shown = divergences_at(groups, 5, [3, 20], discount=discount).tobytes()
+    for at_once in (1, 100, 10_000):
+        monkeypatch.setattr(prevalence, "AT_ONCE", at_once)
+        assert divergences_at(groups, 5, [3, 20], discount=discount).tobytes() == shown
+    held = group_exposure(groups, 5, discount=discount)
+    assert held.flags.c_contiguous and np.allclose(held.sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("cutoffs", [[], [0], [2, 1], [1, 1], [4]])

@@ -265,7 +265,8 @@ def _clusters_behind(matrix: Floats, clusters: NDArray[np.int64] | None) -> NDAr
     asked = ~np.isnan(matrix)
     if clusters is None:
         return np.asarray(asked.sum(axis=0), dtype=np.int64)
-    return np.array([len(np.unique(clusters[column])) for column in asked.T], dtype=np.int64)
+    _, rows = np.unique(clusters, return_inverse=True)
+    return np.array([np.count_nonzero(np.bincount(rows[column])) for column in asked.T], dtype=np.int64)
 
 
 def joined(parts: Iterable[Estimates | None]) -> Estimates:

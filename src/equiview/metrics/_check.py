@@ -59,6 +59,11 @@ def as_n_relevant(n_relevant: ArrayLike | None, hits: NDArray[np.int64], why: st
 
 def as_groups(groups: ArrayLike, n_groups: int | None = None) -> NDArray[np.int64]:
     """Return `groups` as an `(n_queries, k)` array of group indices, from 0 to `n_groups` - 1."""
+    return checked_groups(groups, n_groups).astype(np.int64, copy=False)
+
+
+def checked_groups(groups: ArrayLike, n_groups: int | None = None) -> NDArray[np.integer[Any]]:
+    """The same in the type in which they come."""
     array = as_table(groups, "groups", "k")
     if not np.issubdtype(array.dtype, np.integer):
         raise MetricInputError(f"groups must hold whole numbers, the group of each rank; got {array.dtype}")
@@ -72,7 +77,7 @@ def as_groups(groups: ArrayLike, n_groups: int | None = None) -> NDArray[np.int6
         row, rank = np.argwhere((array < 0) | (array > top))[0]
         allowed = "0 or more" if n_groups is None else f"0 to {top}"
         raise MetricInputError(f"query {row}, rank {rank + 1}: group {array[row, rank]} is not {allowed}")
-    return array.astype(np.int64, copy=False)
+    return array
 
 
 def as_shares(shares: ArrayLike, n_groups: int, name: str) -> NDArray[np.float64]:

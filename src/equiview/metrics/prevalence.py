@@ -13,16 +13,18 @@ The divergences are not 0 for a fair retriever, since k draws cannot match P exa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import MetricInputError
-from equiview.metrics._check import as_groups, as_shares, one_of
+from equiview.metrics._check import as_groups, as_shares, checked_groups, one_of
 
 Prior = Literal["uniform", "pool"] | ArrayLike
 Pool = ArrayLike | None
+AT_ONCE = 2**15
+"""Ranks of queries that are added up at once: they stay in a cache."""
 
 
 def lbkl(
@@ -81,9 +83,9 @@ def group_exposure(
     >>> group_exposure([[0, 2]], n_groups=3, discount="log2").round(4).tolist()
     [[0.6131, 0.0, 0.3869]]
     """
-    table = as_groups(groups, n_groups)
+    table = checked_groups(groups, n_groups)
     (exposure,) = _exposures(table, n_groups, (table.shape[1],), discount)
-    return exposure
+    return np.ascontiguousarray(exposure)
 
 
 def divergences_at(
@@ -104,7 +106,7 @@ def divergences_at(
     >>> divergences_at([[0, 0, 0, 0, 1]], 2, [1, 5]).round(4).tolist()
     [[9.6685], [0.2231]]
     """
-    table = as_groups(groups, n_groups)
+    table = checked_groups(groups, n_groups)
     if not len(cutoffs) or list(cutoffs) != sorted(set(cutoffs)) or not 1 <= cutoffs[0] <= cutoffs[-1]:
         raise MetricInputError(f"cutoffs must be whole numbers from 1, ascending; got {list(cutoffs)}")
     if cutoffs[-1] > table.shape[1]:
@@ -115,24 +117,24 @@ def divergences_at(
 
 
 def _exposures(
-    table: NDArray[np.int64], n_groups: int, cutoffs: Sequence[int], discount: Literal["log2"] | None
+    table: NDArray[np.integer[Any]], n_groups: int, cutoffs: Sequence[int], discount: Literal["log2"] | None
 ) -> Iterator[NDArray[np.float64]]:
-    """The exposure `(n_queries, n_groups)` of the first k ranks for each k of `cutoffs`, ascending."""
+    """The exposure `(n_queries, n_groups)` of the first k ranks for each k of `cutoffs`, then overwritten."""
     if discount is not None:
         one_of(discount, "discount", ("log2",))
     n_queries = len(table)
-    firsts = np.arange(n_queries)[:, None] * n_groups
-    held, start = np.zeros(n_queries * n_groups), 0
+    by_rank = np.ascontiguousarray(table[:, : cutoffs[-1]].T)
+    weights = 1 / np.log2(np.arange(2, cutoffs[-1] + 2)) if discount else np.ones(cutoffs[-1])
+    held, exposure = np.zeros((2, n_groups * n_queries))
+    start, step = 0, max(1, AT_ONCE // n_queries)
     for k in cutoffs:
-        cells = (table[:, start:k] + firsts).ravel()
-        if discount is None:
-            held += np.bincount(cells, minlength=len(held))
-            total = float(k)
-        else:
-            weights = 1 / np.log2(np.arange(2, k + 2))
-            np.add.at(held, cells, np.tile(weights[start:], n_queries))  # rank by rank, however it is cut
-            total = float(weights.sum())
-        yield (held / total).reshape(n_queries, n_groups)
+        for first in range(start, k, step):
+            some = slice(first, min(first + step, k))
+            cells = (by_rank[some].astype(np.int64) * n_queries + np.arange(n_queries)).ravel()
+            # Rank by rank, however they are cut.
+            np.add.at(held, cells, np.repeat(weights[some], n_queries))
+        np.divide(held, weights[:k].sum(), out=exposure)
+        yield exposure.reshape(n_groups, n_queries).T
         start = k
 
 
@@ -156,10 +158,12 @@ def _divergence(exposure: NDArray[np.float64], fair: NDArray[np.float64], eps: f
     """KL divergence between P, `fair`, and each row Q of `exposure`, `(n_queries,)`."""
     if not 0 < eps < 1:
         raise MetricInputError(f"eps must lie between 0 and 1; got {eps}")
-    wanted = fair > 0
-    fair, exposure = fair[wanted], exposure[:, wanted]
-    exposure[exposure == 0] = eps
-    divergence: NDArray[np.float64] = fair @ np.log(fair) - np.log(exposure) @ fair
+    if not (wanted := fair > 0).all():
+        fair, exposure = fair[wanted], exposure[:, wanted]
+    # A group after the other, in which all exposures come: the product rounds by how they lie.
+    exposure = np.asfortranarray(exposure)
+    np.copyto(exposure, eps, where=exposure == 0)
+    divergence: NDArray[np.float64] = fair @ np.log(fair) - np.log(exposure, out=exposure) @ fair
     return divergence
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,14 +50,19 @@ class MatchedExposure:
     mean_share: Floats
     """Share of a group among the items of a cluster, by weight."""
 
-    @property
+    @cached_property
+    def _totals(self) -> Floats:
+        """Observed and expected weight, `(2, n_cutoffs, n_groups)`."""
+        return np.asarray(self.by_cluster.sum(axis=2))
+
+    @cached_property
     def value(self) -> Floats:
         """Observed weight over the expected one."""
-        observed, expected = self.by_cluster.sum(axis=2)
+        observed, expected = self._totals
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(observed / expected)
 
-    @property
+    @cached_property
     def df(self) -> Floats:
         """Degrees of freedom: clusters, as many as if all had the same weight in the variance."""
         parts = (self.by_cluster[0] - self.by_cluster[1]) ** 2
@@ -106,7 +112,7 @@ class MatchedExposure:
 
     def _z(self, ratio: Floats) -> Floats:
         """How many standard errors the observed weight lies above that of a ratio."""
-        observed, expected = self.by_cluster.sum(axis=2)
+        observed, expected = self._totals
         by_query, by_cluster, both = (at[0] - 2 * ratio * at[1] + ratio**2 * at[2] for at in self.squares)
         binomial = ratio * (1 - ratio * self.mean_share) / (1 - self.mean_share)
         variance = np.maximum(by_cluster, self.exchanged * np.maximum(binomial, 0))

@@ -42,6 +42,7 @@ COSTS = {
     "removal": "removal:costs",
     "growth of search": "search:growth",
     "growth of numbers": "numbers:growth",
+    "growth of comparisons": "comparing:growth",
 }
 """What is measured alone."""
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")

@@ -12,6 +12,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "performance.md"
 FIGURE = "images/performance-growth.svg"
 TABLE = re.compile(r"<!-- measured: (.+?) -->\n.*?<!-- end -->", re.DOTALL)
+LEAST = (1e-4, 8.0)
+"""Seconds, and megabytes, below which a cost is noise."""
 COLUMNS = (
     "| | seconds | of the processor | ratio | memory, MB | apart |",
     "|---|---:|---:|---:|---:|---:|",
@@ -40,10 +42,15 @@ def with_tables(page: str, found: dict[str, Any]) -> str:
     return TABLE.sub(table, page)
 
 
-def exponent(curve: dict[str, Any]) -> float:
-    """The power of the size that processor time grows with: the slope of a line on logarithmic scales."""
-    sizes, seconds = np.array(curve["sizes"]), np.array([cost[0] for cost in curve["costs"]])
-    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+def exponent(curve: dict[str, Any], of: int = 0) -> float | None:
+    """The power of the size that processor time, or memory (1), grows with: a slope on logarithmic scales.
+
+    None where any of it is less than `LEAST`, of which nothing can be said.
+    """
+    costs = [cost[of] for cost in curve["costs"]]
+    if any(cost is None or cost < LEAST[of] for cost in costs):
+        return None
+    return float(np.polyfit(np.log(curve["sizes"]), np.log(costs), 1)[0])
 
 
 def draw(curves: list[dict[str, Any]], path: Path) -> None:
@@ -61,7 +68,7 @@ def draw(curves: list[dict[str, Any]], path: Path) -> None:
             axis.set_visible(False)
         for axis, curve in zip(axes.flat, curves, strict=False):
             axis.loglog(curve["sizes"], [cost[0] for cost in curve["costs"]], marker="o", color="#3b5bdb")
-            axis.set_title(f"{curve['of']}\n{curve['by']} to the {exponent(curve):.2f}", fontsize=8)
+            axis.set_title(f"{curve['of']}\n{curve['by']} to the {_power(exponent(curve))}", fontsize=8)
             seconds = [cost[0] for cost in curve["costs"]]
             axis.set_xticks(curve["sizes"], [f"{size:,}" for size in curve["sizes"]])
             axis.set_yticks(seconds, [f"{second:.2g}" for second in seconds])
@@ -73,6 +80,10 @@ def draw(curves: list[dict[str, Any]], path: Path) -> None:
         plt.close(figure)
 
 
+def _power(found: float | None) -> str:
+    return "–" if found is None else f"{found:.2f}"
+
+
 def _table(what: dict[str, Any]) -> str:
     found, machine = what["found"], what["machine"]
     about = (
@@ -81,14 +92,15 @@ def _table(what: dict[str, Any]) -> str:
         f"NumPy {machine['versions']['numpy']}."
     )
     if isinstance(found, list):
-        lines = ["| | grows with | sizes | seconds of the processor | memory, MB | exponent |",
-                 "|---|---|---|---|---|---:|"]  # fmt: skip
+        lines = ["| | grows with | sizes | seconds of the processor | memory, MB | exponent | of memory |",
+                 "|---|---|---|---|---|---:|---:|"]  # fmt: skip
         for curve in found:
             sizes = ", ".join(f"{size:,}" for size in curve["sizes"])
             seconds = ", ".join(f"{cost[0]:.2f}" for cost in curve["costs"])
             memory = ", ".join("?" if cost[1] is None else f"{cost[1]:.0f}" for cost in curve["costs"])
             lines.append(
-                f"| {curve['of']} | {curve['by']} | {sizes} | {seconds} | {memory} | {exponent(curve):.2f} |"
+                f"| {curve['of']} | {curve['by']} | {sizes} | {seconds} | {memory} "
+                f"| {_power(exponent(curve))} | {_power(exponent(curve, 1))} |"
             )
         return "\n".join([*lines, "", about])
     if "rows" in found:

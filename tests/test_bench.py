@@ -67,3 +67,10 @@ def test_the_page_says_what_was_found() -> None:
 def test_an_exponent_is_the_slope_on_logarithmic_scales() -> None:
     curve = {"sizes": [1, 2, 4], "costs": [[3.0, None], [12.0, None], [48.0, None]]}
     assert exponent(curve) == pytest.approx(2)
+
+
+def test_memory_has_an_exponent_where_there_is_enough_of_it() -> None:
+    curve = {"sizes": [1, 2, 4], "costs": [[1.0, 10.0], [1.0, 20.0], [1.0, 40.0]]}
+    assert (exponent(curve), exponent(curve, 1)) == pytest.approx((0, 1))
+    assert exponent({"sizes": [1, 2], "costs": [[1.0, 0.0], [1.0, 50.0]]}, 1) is None
+    assert exponent({"sizes": [1, 2], "costs": [[1.0, None], [1.0, None]]}, 1) is None

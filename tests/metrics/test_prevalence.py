@@ -164,7 +164,8 @@ def test_the_same_bytes_however_many_ranks_are_added_at_once(monkeypatch, discou
         monkeypatch.setattr(prevalence, "AT_ONCE", at_once)
         assert divergences_at(groups, 5, [3, 20], discount=discount).tobytes() == shown
     held = group_exposure(groups, 5, discount=discount)
-    assert held.flags.c_contiguous and np.allclose(held.sum(axis=1), 1)
+    assert held.flags.c_contiguous
+    assert np.allclose(held.sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("cutoffs", [[], [0], [2, 1], [1, 1], [4]])

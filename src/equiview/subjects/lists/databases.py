@@ -154,7 +154,7 @@ class Database(ResultLists):
         images, texts = (self.queries.embed(items) for items in (benchmark.images, benchmark.need_texts()))
         if images.shape[1] != texts.shape[1]:
             raise InputError(
-                f"{self.queries.folder}: images.npy is {images.shape[1]} wide and texts.npy {texts.shape[1]}; "
+                f"{self.queries.folder}: images.npy is {images.shape[1]} wide, texts.npy {texts.shape[1]}; "
                 "both must come from one model, or leave out texts.npy"
             )
         if self.metric == "euclidean":

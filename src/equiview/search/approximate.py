@@ -60,17 +60,23 @@ class Index:
 
 
 def approximate_top_k(
-    queries: NDArray[np.float32], gallery: Gallery, k: int, index: Index, progress: Progress = silent
+    queries: NDArray[np.float32],
+    gallery: Gallery,
+    k: int,
+    index: Index,
+    progress: Progress = silent,
+    built: Any = None,
 ) -> Rankings:
     """The best `k` of those gallery rows that the index finds for each query, by dot product.
 
-    `queries` is `(n_queries, width)`, `gallery` `(n_gallery, width)`, which is copied into the index. Scores
-    are those of `top_k`. InputError where faiss is missing, and where fewer than `k` are found for a query.
+    `queries` is `(n_queries, width)`, `gallery` `(n_gallery, width)`, which is copied into the index, unless
+    that was `built` before (`built_of`). Scores are those of `top_k`. InputError where faiss is missing, and
+    where fewer than `k` are found for a query.
     """
     check_depth(k, len(gallery))
     check_widths(queries, gallery)
     found = np.empty((len(queries), k), dtype=np.int64)
-    built = _built(gallery, index, progress)
+    built = built_of(gallery, index, progress) if built is None else built
     for start in range(0, len(queries), TOGETHER):
         part = np.ascontiguousarray(queries[start : start + TOGETHER], dtype=np.float32)
         with _threads(blas_alone=True):
@@ -92,8 +98,8 @@ def approximate_top_k(
     return Rankings(items, np.take_along_axis(scores, order, axis=1))
 
 
-def _built(gallery: Gallery, index: Index, progress: Progress) -> Any:
-    """The index of all rows, built by one thread."""
+def built_of(gallery: Gallery, index: Index, progress: Progress = silent) -> Any:
+    """The index of all rows, of faiss, built by one thread."""
     faiss, (count, width) = require("faiss", EXTRA), gallery.shape
     with _threads():
         if index.kind == "hnsw":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from equiview.audits.judging import ALPHA, excludes_bias
+from equiview.audits.judging import ALPHA, excludes_bias, shows_bias
 from equiview.audits.prevalence.exposure import ALIKE, FARTHEST, FOLLOWS
 from equiview.audits.prevalence.searched import EFFECT, EFFECT_ON_RATIO
 from equiview.audits.prevalence.settings import PrevalenceSettings
@@ -202,11 +202,10 @@ def searched(estimates: Estimates, settings: PrevalenceSettings) -> Iterator[str
         effects.append(f"DLBKL@{k} by {row.keys['grouping']} by {row:.3f}")
     yield filled("It changes {}.", effects)
     if ratios := _effects(estimates):
-        most = max(ratios, key=lambda row: abs(row.value)).of_many()
-        yield (
-            f"It multiplies exposure of {_group(most)} in {_top(most)} by {_factor(most)}"
-            f"{of_many(len(ratios), 'farthest')}."
-        )
+        sure = [row for row in ratios if shows_bias(row, 0.0)]
+        most = max(sure or ratios, key=lambda row: abs(row.value))
+        among = of_many(len(ratios), "farthest that is shown" if sure else "farthest, none being shown")
+        yield f"It multiplies exposure of {_group(most)} in {_top(most)} by {_interval(most)}{among}."
 
 
 def search_decides(estimates: Estimates, settings: PrevalenceSettings, finding: Finding) -> str:
@@ -214,23 +213,19 @@ def search_decides(estimates: Estimates, settings: PrevalenceSettings, finding: 
     again = "search exactly, or wider, or more images exactly as well (search_sample)"
     if not (effects := _effects(estimates)):
         return not_decided(f"what the approximate search changed is not known; {again}")
-    most = max(effects, key=lambda row: max(abs(row.low), abs(row.high))).of_many()
+    sure = [row for row in effects if shows_bias(row, 0.0)]
+    most = max(sure or effects, key=lambda row: max(abs(row.low), abs(row.high)))
     shown = "uneven" if finding == "biased" else "even"
     return not_decided(
         f"lists show {shown} exposure, but the approximate search multiplies that of "
-        f"{_plainly(most, settings)} in {_top(most)} by {_factor(most)}{of_many(len(effects), 'farthest')}, "
-        f"so that exact lists may not; {again}"
+        f"{_plainly(most, settings)} in {_top(most)} by {_interval(most)}"
+        f"{of_many(len(effects), 'farthest')}, so that exact lists may not; {again}"
     )
 
 
 def _effects(estimates: Estimates) -> list[Estimate]:
     """What the search did to each exposure ratio, as far as it is known."""
     return [row for row in estimates if row.quantity.metric == EFFECT_ON_RATIO and row.has_interval]
-
-
-def _factor(row: Estimate) -> str:
-    """A factor, of which the row holds the logarithm, with its interval."""
-    return f"{row.moved(math.exp):.2f}"
 
 
 def read_together(

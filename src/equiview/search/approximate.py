@@ -21,7 +21,7 @@ from equiview.search.kept import check_depth
 from equiview.search.products import LARGE
 from equiview.search.scaling import Gallery
 from equiview.search.topk import check_widths
-from equiview.search.within import Targets, target_scores
+from equiview.search.within import rescored
 
 EXTRA = "approximate"
 TOGETHER = 256
@@ -90,12 +90,7 @@ def approximate_top_k(
             f"asked for by query {query + 1}, and fewer than {k} for {int(missed.any(axis=1).sum())} of "
             f"{len(queries)} queries; raise {wider}, or search exactly"
         )
-    found.sort(axis=1)
-    pairs = Targets(np.repeat(np.arange(len(queries)), k), found.ravel(), np.zeros(1, dtype=np.int64))
-    scores = target_scores(queries, gallery, pairs).reshape(found.shape) + np.float32(0)  # -0.0 equals 0.0
-    order = np.argsort(-scores, axis=1, kind="stable")
-    items = np.take_along_axis(found, order, axis=1).astype(np.int32)
-    return Rankings(items, np.take_along_axis(scores, order, axis=1))
+    return rescored(queries, gallery, found, k)
 
 
 def built_of(gallery: Gallery, index: Index, progress: Progress = silent) -> Any:

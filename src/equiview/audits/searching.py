@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -94,8 +94,8 @@ class SearchSettings(Settings):
 
 
 def recall_columns(
-    found: NDArray[np.int64],
-    exact: NDArray[np.int64],
+    found: NDArray[np.integer[Any]],
+    exact: NDArray[np.integer[Any]],
     cutoffs: Sequence[int],
     groups: Mapping[str, tuple[Sequence[str], NDArray[np.int64]]],
 ) -> list[ValueColumn]:

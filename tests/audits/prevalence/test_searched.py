@@ -9,6 +9,7 @@ from equiview.audits.prevalence import PREVALENCE
 from equiview.audits.prevalence.judge import _judged
 from equiview.audits.prevalence.searched import EFFECT, EFFECT_ON_RATIO, allowing
 from equiview.benchmarks import load_benchmark
+from equiview.data.observations import Observations
 from equiview.errors import InputError
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
@@ -180,6 +181,29 @@ def test_a_run_keeps_how_it_was_searched_and_is_the_same_to_the_byte(cones, tmp_
     page = (tmp_path / "first" / "report.html").read_text()
     assert "Searched by IVF, nlist 12, nprobe 4" in page
     assert "faiss-cpu" in runs[0].manifest.versions
+
+
+def test_a_language_of_no_sampled_image_has_no_row_and_forbids_fair(audited):
+    observed, _, _ = audited(**HIDES, search_sample=40)
+    sampled = observed["exact"]["query_id"].unique()
+    of_te = pl.col("item_id").str.ends_with("-te")
+    tables = {
+        name: observed[name].with_columns(pl.col("relevant") & ~of_te) for name in ("rankings", "exact")
+    }
+    tables["targets"] = observed["targets"].filter(~(of_te & pl.col("query_id").is_in(sampled.implode())))
+    rare = Observations({**observed.tables, **tables})
+    settings = PREVALENCE.configure({**OPTIONS, **HIDES, "search_sample": 40})
+    estimates = steps.measured(PREVALENCE, rare, settings)
+    for metric in ("R", EFFECT.format("Accuracy")):
+        assert {row.keys["language"] for row in estimates.by("language", metric, 1)} == set(CODES) - {"te"}
+    assert PREVALENCE.judge(estimates, settings).finding == "unclear"
+
+
+def test_the_recall_is_printed(audited, caplog):
+    _, estimates, _ = audited(**HIDES, search_sample=41)
+    recall = estimates.one("search recall", 20)
+    assert f"of the first 20 of an exact search it finds {recall.value:.1%}, over 41 images" in caplog.text
+    assert recall.n == 41
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,8 @@ def _shares(lists: Lists, k: int) -> Iterator[ValueColumn]:
 
 def _recall(lists: Lists) -> Iterator[ValueColumn]:
     """Whether each image finds a caption among those of one language alone, by language and tier."""
-    captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True)
+    ranked = lists.targets.drop_nulls("language_rank")
+    captions = ranked.group_by("query_id", "language", "tier", maintain_order=True)
     first = captions.agg(pl.col("language_rank").min())
     row = first["query_id"].cast(pl.Enum(lists.query_ids), strict=False).to_physical()
     first = first.with_columns(row=row.cast(pl.Int64))

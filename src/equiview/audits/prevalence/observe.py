@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.settings import PrevalenceSettings
-from equiview.audits.searching import EXACT
+from equiview.audits.searching import EXACT, recall_columns
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items, blind_order
 from equiview.data.languages import TIERS, tier_by_code, tiers_of
@@ -18,6 +18,7 @@ from equiview.data.rankings import Rankings
 from equiview.data.relevance import Relevance
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
 from equiview.search import (
@@ -165,6 +166,11 @@ def _ranked(
     some = relevance.of(rows)
     exact, theirs = ranked_within(
         queries[rows], gallery, depth, Targets(some.queries, some.items, languages), progress
+    )
+    [recall] = recall_columns(lists.items[rows], exact.items, [depth], {})
+    notice(
+        f"searched approximately ({settings.index.about}): of the first {depth} of an exact search it finds "
+        f"{recall.values.mean():.1%}, over {len(rows):,} images; the report says where it finds less"
     )
     ranks = np.zeros(len(relevance.items), dtype=np.int64)
     ranks[np.isin(relevance.queries, rows)] = theirs

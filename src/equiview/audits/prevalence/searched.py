@@ -110,10 +110,12 @@ def _changes(found: Lists, exact: Lists, columns_of: Columns) -> Iterator[ValueC
     """What each query's quantities are by the lists in use, less what they are by exact ones."""
     ours, theirs = ([*columns_of(lists), *_hits(lists)] for lists in (found, exact))
     for used, best in zip(ours, theirs, strict=True):
-        wanted = used.quantity
+        wanted, change = used.quantity, used.values - best.values
+        if np.isnan(change).all():  # of a language in which no sampled image has a caption
+            continue
         if wanted.metric in COMPARED and wanted.keys.get("ideal") != "retrieved":
             name = EFFECT.format(wanted.metric)
-            yield ValueColumn(replace(wanted, metric=name), used.values - best.values)
+            yield ValueColumn(replace(wanted, metric=name), change)
 
 
 def _hits(lists: Lists) -> Iterator[ValueColumn]:

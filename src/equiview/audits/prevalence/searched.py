@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
-from equiview.audits.prevalence.exposure import LOG_RATIO, logarithm
+from equiview.audits.prevalence.exposure import FARTHEST, LOG_RATIO
 from equiview.audits.prevalence.lists import Integers, Lists
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.searching import EXACT, recall_columns
@@ -158,5 +158,5 @@ def _shift(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """The difference of log ratios, `(n, cutoffs, groups)`, of mean exposures by both searches."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ours, theirs = (means[:, side, 0] / means[:, side, 1] for side in (0, 1))
-    change = np.vectorize(logarithm, otypes=[float])
-    return np.asarray(change(ours) - change(theirs))
+    ours, theirs = (np.log(np.clip(ratio, 1 / FARTHEST, FARTHEST)) for ratio in (ours, theirs))
+    return np.asarray(ours - theirs)

@@ -29,6 +29,8 @@ SIZES = ("small", "medium", "full")
 CONTESTS = {
     "top-k": "search:exact",
     "ranks": "search:ranked",
+    "approximate": "approximate:contest",
+    "on disk": "disk:contest",
     "maxsim": "search:late",
     "metrics": "numbers:metrics",
     "bootstrap": "numbers:bootstrap",

@@ -228,6 +228,17 @@ def constant(seed: int, size: int, shown: tuple[str, ...] = LANGUAGES) -> Observ
     return observed(np.tile(top, (size, 1)), image, language, names, tiers)
 
 
+def searched(
+    seed: int, size: int, found: Callable[..., Observations], exact: Callable[..., Observations]
+) -> Observations:
+    """Lists as an approximate search found them, and exact ones of half of the images, of one pool."""
+    used, best = found(seed, size), exact(seed + 1000, size)
+    ids = used["queries"]["query_id"]
+    drawn = np.random.default_rng(seed).permutation(size)[: size // 2]
+    some = best["rankings"].filter(pl.col("query_id").is_in(ids[drawn].implode()))
+    return Observations({**used.tables, "exact": some})
+
+
 def few(make: Callable[..., Observations], **options: float) -> Callable[[int, int], Observations]:
     """A system of ten images, whatever the size."""
     return lambda seed, size: make(seed, FEW, **options)
@@ -334,6 +345,27 @@ SYSTEMS: dict[str, System] = {
             "one of each tier is never shown",
         ),
         _system("one weaker", "planted", weakened, "a low-tier language has less, another one more"),
+        System(
+            "hidden by the search",
+            "none",
+            partial(searched, found=erased, exact=partial(everywhere, effect=0.0)),
+            "blind, but the approximate search does not reach one language",
+            SETTINGS | {"search": "hnsw"},
+        ),
+        System(
+            "found by the search",
+            "planted",
+            partial(searched, found=partial(everywhere, effect=0.0), exact=everywhere),
+            "low tier has less at every rank, which the approximate search makes even",
+            SETTINGS | {"search": "hnsw"},
+        ),
+        System(
+            "searched well",
+            "planted",
+            partial(searched, found=everywhere, exact=everywhere),
+            "low tier has less at every rank, by both searches",
+            SETTINGS | {"search": "hnsw"},
+        ),
         _system("everywhere", "planted", everywhere, "low tier has less at every rank"),
         _system("favoured", "planted", partial(everywhere, sign=1), "low tier has more at every rank"),
         _system("first rank", "planted", first_rank, "low tier has less at rank 1 alone"),

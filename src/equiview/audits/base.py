@@ -77,6 +77,11 @@ class Settings(BaseModel):
             for name, value in given.items()
         }
 
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Installed packages whose version can change what is observed, by what is chosen."""
+        return ()
+
     def seed_of(self, purpose: str) -> int:
         """A seed of its own for one purpose of this audit."""
         return seed_for(self.seed, f"{self._space}.{purpose}")

@@ -72,7 +72,7 @@ def execute(
         run = Run.start(
             folder,
             _manifest(name or "", subject, benchmark, ready, seed, progress),
-            {key: set(audit.packages) - set(subject.versions) for key, audit, _ in ready},
+            {key: _packages(audit, chosen) - set(subject.versions) for key, audit, chosen in ready},
         )
         failed: dict[str, Exception] = {}
         for key, audit, given in ready:
@@ -266,11 +266,16 @@ def _write_records(records: Sequence[Frozen], path: Path) -> None:
     write_bytes(json.dumps(content, indent=1, ensure_ascii=False).encode(), path)
 
 
+def _packages(audit: AnyAudit, chosen: Settings) -> set[str]:
+    """Installed packages whose version can change what an audit observes, as it is set."""
+    return {*audit.packages, *chosen.packages}
+
+
 def _manifest(
     name: str, subject: Subject, benchmark: Benchmark, ready: Ready, seed: int, progress: Progress
 ) -> Manifest:
     benchmark.images.hash_pictures(progress)
-    packages = sorted({package for _, audit, _ in ready for package in audit.packages})
+    packages = sorted({package for _, audit, chosen in ready for package in _packages(audit, chosen)})
     return Manifest(
         name=name,
         subject=SubjectCard(

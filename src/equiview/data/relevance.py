@@ -56,6 +56,17 @@ class Relevance:
         nearest = np.minimum(np.searchsorted(keys, ranked_keys), keys.size - 1)
         return np.asarray(keys[nearest] == ranked_keys)
 
+    def of(self, rows: NDArray[np.int64]) -> Relevance:
+        """That of some queries, whose `rows` are in order; query i is then that of row `rows[i]`.
+
+        >>> both = Relevance.from_pairs([0, 1, 1], [0, 1, 2], n_queries=2, n_items=3)
+        >>> both.of(np.array([1])).items.tolist()
+        [1, 2]
+        """
+        kept = np.isin(self.queries, rows)
+        queries = np.searchsorted(rows, self.queries[kept])
+        return Relevance(queries, self.items[kept], len(rows), self.n_items)
+
     def reversed(self) -> Relevance:
         """The same pairs seen from the items: text to image from image to text."""
         return Relevance.from_pairs(self.items, self.queries, n_queries=self.n_items, n_items=self.n_queries)

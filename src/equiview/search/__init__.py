@@ -1,6 +1,7 @@
 """Search: the best items of a gallery for each query. It knows vectors, and no model."""
 
-from equiview.search.candidates import top_k_among
+from equiview.search.approximate import Index, approximate_top_k
+from equiview.search.candidates import by_distance, top_k_among
 from equiview.search.pairs import pair_scores
 from equiview.search.scaling import comparable, comparable_parts, ready, unit
 from equiview.search.sharded import per_block, ranked_within, top_k
@@ -8,9 +9,12 @@ from equiview.search.topk import ahead_within, best, ranks_within, score_blocks
 from equiview.search.within import Targets
 
 __all__ = [
+    "Index",
     "Targets",
     "ahead_within",
+    "approximate_top_k",
     "best",
+    "by_distance",
     "comparable",
     "comparable_parts",
     "pair_scores",

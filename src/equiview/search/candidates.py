@@ -16,6 +16,8 @@ from equiview.errors import InputError
 from equiview.search.pairs import pair_scores
 from equiview.search.topk import best, top_k
 
+Floats = NDArray[np.float32]
+
 
 def nearest_means(queries: TokenVectors, gallery: TokenVectors, count: int) -> NDArray[np.int64]:
     """Rows of the `count` items of least Euclidean distance between mean tokens, `(n_queries, count)`.
@@ -26,12 +28,20 @@ def nearest_means(queries: TokenVectors, gallery: TokenVectors, count: int) -> N
     >>> nearest_means(TokenVectors.of([[[0, 0], [2, 2]]]), near, 2).tolist()
     [[2, 0]]
     """
-    asked, offered = one_each(queries), one_each(gallery)
+    return top_k(*by_distance(one_each(queries), one_each(gallery)), count).items.astype(np.int64)
+
+
+def by_distance(queries: Floats, gallery: Floats) -> tuple[Floats, Floats]:
+    """Queries and gallery, one number wider, whose dot products are the greater the less their distance is.
+
+    >>> asked, offered = by_distance(np.array([[1.0]]), np.array([[3.0], [2.0]]))
+    >>> (asked @ offered.T).tolist()
+    [[-1.5, 0.0]]
+    """
     # Least |q - g| is greatest q.g - |g|^2 / 2, a dot product with one number more.
-    half = -np.square(offered.astype(np.float64)).sum(axis=1, keepdims=True) / 2
-    ones = np.ones((len(asked), 1), dtype=np.float32)
-    wider = np.hstack([offered, half.astype(np.float32)])
-    return top_k(np.hstack([asked, ones]), wider, count).items.astype(np.int64)
+    half = -np.square(gallery.astype(np.float64)).sum(axis=1, keepdims=True) / 2
+    ones = np.ones((len(queries), 1), dtype=np.float32)
+    return np.hstack([queries, ones]), np.hstack([gallery, half.astype(np.float32)])
 
 
 def top_k_among(queries: Vectors, gallery: Vectors, k: int, count: int) -> Rankings:

@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from equiview.search.halves import as_float32
 from equiview.search.workers import at_once, one_thread_each
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -38,6 +39,8 @@ TALL = 1024
 """Most rows of a block in a search: a library packs the columns anew for each block."""
 UNIT = 48
 """Heights are multiples of it, and so of the 12 and 16 rows that kernels take at a time."""
+NEAR = 16
+"""Multiples of it are tried first, as they leave less of a block empty; kernels of 12 rows refuse them."""
 LARGE, SMALL = 4096, 256
 ENOUGH = 0.6
 """The least share of columns that must be alike, or sums are made exact."""
@@ -108,8 +111,11 @@ def height_of(width: int, n_rows: int) -> int:
     found = tiles(width)
     least = HEIGHTS[0] if found is None else found[0].height
     blocks = max(1, -(-n_rows // TALL))
-    height = -(-n_rows // (UNIT * blocks)) * UNIT
-    return height if height > least and (found is None or _works(width, height)) else least
+    for unit in (NEAR, UNIT):
+        height = -(-n_rows // (unit * blocks)) * unit
+        if height > least and (found is None or _works(width, height)):
+            return height
+    return least
 
 
 def ready_block(part: Rows, height: int) -> Rows:
@@ -123,8 +129,11 @@ def ready_block(part: Rows, height: int) -> Rows:
     return block if found else _rounded(block)
 
 
-def pieces(part: Rows) -> list[Piece]:
-    """Columns `(m, width)`, at most `LARGE`, laid out so that each is in a place that is alike."""
+def pieces(part: Rows, room: Floats | None = None) -> list[Piece]:
+    """Columns `(m, width)`, at most `LARGE`, laid out so that each is in a place that is alike.
+
+    `room` `(LARGE, width)` may be used for them, and then holds them until it is used again.
+    """
     found, count = tiles(part.shape[1]), len(part)
     if found is None:
         return [Piece(_rounded(part), slice(0, count), slice(0, count))]
@@ -133,7 +142,7 @@ def pieces(part: Rows) -> list[Piece]:
     if (
         -(-count // len(small.places)) * small.length > large.length * 7 // 8
     ):  # fewer are cheaper in small ones
-        values = np.ascontiguousarray(part, dtype=np.float32)
+        values = as_float32(part, room)
         good = large.places[large.places < count]
         if count < large.length:
             values = ready_block(part, large.length)

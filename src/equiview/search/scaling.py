@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from equiview.data.items import Items
 from equiview.data.vectors import CHUNK, TokenVectors, Vectors, values_of
 from equiview.io.progress import Progress, silent
+from equiview.search.halves import as_float32
 
 SAFE = (1e-10, 1e10)
 """Sizes of the largest entry at which a sum of squares neither overflows nor loses what is small."""
@@ -79,7 +80,10 @@ class Scaled:
         return len(self.vectors)
 
     def __getitem__(self, rows: Any, /) -> NDArray[np.float32]:
-        taken = self.vectors[rows]
+        return self.scaled(self.vectors[rows])
+
+    def scaled(self, taken: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+        """Vectors as read, at length 1; written over if they are of float32 and are not the stored ones."""
         copied = taken.dtype == np.float32 and not np.may_share_memory(taken, self.vectors)
         return _unit(taken, out=taken if copied else None)
 
@@ -118,7 +122,7 @@ def unit(vectors: V) -> V:
 def _unit(vectors: NDArray[np.floating[Any]], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
     scaled = np.empty(vectors.shape, dtype=np.float32) if out is None else out
     for start, vectors_there in _pieces(vectors, IN_CACHE):
-        part = np.asarray(_near_one(vectors_there), dtype=np.float32)
+        part = as_float32(_near_one(vectors_there))
         np.divide(part, np.linalg.norm(part, axis=1, keepdims=True), out=scaled[start : start + len(part)])
     return scaled
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from equiview.io.progress import Progress, silent
 from equiview.search.products import LARGE, height_of, pieces, ready_block, tile
-from equiview.search.scaling import Gallery
+from equiview.search.reading import Part, parts_in_order
+from equiview.search.scaling import Gallery, Scaled
 from equiview.search.workers import at_once, one_thread_each
 
 Floats = NDArray[np.float32]
@@ -60,30 +61,34 @@ def sweep(
         firsts = range(0, len(gallery), LARGE)
         step = BLOCKS if len(firsts) >= BLOCKS * threads else 1
         together = [blocks[at : at + step] for at in range(0, len(blocks), step)]
-        parts = range(len(together) * len(firsts))
         results = _Results(queries, height, together, len(firsts), done)
 
-        def work(mine: Iterator[int]) -> None:
+        def work(mine: Iterator[Part]) -> None:
             scores = np.empty((LARGE, height), dtype=np.float32)
+            room = np.empty((LARGE, queries.shape[1]), dtype=np.float32)
             current, own, count = -1, list[Kind](), 0
-            for number in mine:
-                group, first = number // len(firsts), firsts[number % len(firsts)]
+            for part in mine:
+                group, first, stored = part.number, part.first, part.rows
                 if group != current:
                     results.add(current, own, count)
                     current, own, count = group, [taker(block) for block in together[group]], 0
-                rows = np.arange(first, min(first + LARGE, len(gallery)))
+                rows = np.arange(first, first + len(stored))
                 if groups is not None:
-                    rows = rows[np.argsort(groups[first : first + LARGE], kind="stable")]
-                laid = pieces(gallery[first : first + LARGE] if groups is None else gallery[rows])
+                    order = np.argsort(groups[first : first + LARGE], kind="stable")
+                    rows, stored = rows[order], stored[order]
+                laid = pieces(gallery.scaled(stored) if isinstance(gallery, Scaled) else stored, room)
                 for block, values, keeps in zip(together[group], results.values(group), own, strict=True):
                     tile(laid, values, scores)
                     keeps.take(scores[: len(rows), : block.stop - block.start], first, rows)
+                part.give_back()
                 count += 1
                 if threading.current_thread() is threading.main_thread():
-                    progress("ranking", number * len(queries) // len(parts), len(queries))
+                    done_of_all = (group + first / len(gallery)) / len(together)
+                    progress("ranking", int(done_of_all * len(queries)), len(queries))
             results.add(current, own, count)
 
-        at_once(work, parts, min(threads, len(parts)))
+        with parts_in_order(gallery, firsts, LARGE, len(together)) as parts:
+            at_once(work, parts, min(threads, len(together) * len(firsts)))
     progress("ranking", len(queries), len(queries))
 
 

@@ -215,9 +215,13 @@ def test_a_database_gives_the_lists_of_exact_search(filled):
     items, settings = load_benchmark(f"folder:{filled.world}"), PrevalenceSettings(depth=DEPTH)
     exact = observe(load_subject(f"embeddings:{filled.world}"), items, settings, silent)["rankings"]
     live = filled.subject()
-    found = observe(live, items, settings, silent)["rankings"]
+    observed = observe(live, items, settings, silent)
+    found, beside = observed["rankings"], observed["exact"]
     key = ["query_id", "rank", "item_id", "relevant"]
     assert found.select(key).equals(exact.select(key))
+    assert beside.select(key).equals(exact.select(key))  # its search beside an exact one, of vectors at hand
+    (filled.world / "texts.npy").rename(filled.world / "elsewhere.npy")
+    assert observe(live, items, settings, silent)["exact"].is_empty()
     np.testing.assert_allclose(found["score"], exact["score"], atol=1e-5)
     assert live.about.endswith(f" {filled.holder} 'captions': 160 items, 8 wide, ranked by cosine")
     assert len(live.lists(items)) == 40 * 160
@@ -242,6 +246,8 @@ def test_lists_are_by_the_metric_of_the_database_and_the_run_says_which(filled, 
     best = np.argsort(-scores, axis=1, kind="stable")[:, :DEPTH]
     found = live.lists(items, DEPTH)
     assert found["item_id"].to_list() == ids[best.ravel()].to_list()
+    beside = observe(live, items, PrevalenceSettings(depth=DEPTH), silent)["exact"]
+    assert beside["item_id"].to_list() == ([] if metric == "manhattan" else found["item_id"].to_list())
     assert (np.diff(found["score"].to_numpy().reshape(-1, DEPTH)) < 1e-5).all()
     assert f"ranked by {metric}" in live.about
     assert live.fingerprint != filled.subject().fingerprint

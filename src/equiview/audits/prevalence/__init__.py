@@ -13,8 +13,10 @@ from equiview.audits.prevalence.judge import judge
 from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.measure import HEADLINES, measure, values
 from equiview.audits.prevalence.observe import SCHEMAS, explore, observe, pool_of
+from equiview.audits.prevalence.searched import EFFECTS
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.prevalence.tables import TABLES
+from equiview.audits.searching import RECALL
 from equiview.data.headline import Headline, ratio
 from equiview.data.metric import SHARE, Metric, nats, quantity, share
 from equiview.subjects import Encoder, ResultLists
@@ -74,6 +76,8 @@ METRICS = (
     Metric("NDCG", "how near the top the right results stand; 1 is the ideal order", "higher", "", SHARE),
     share("share", "share of the first results that a group of languages holds"),
     share("R", "share of queries whose right result is among the first ones", "higher"),
+    RECALL,
+    *EFFECTS,
 )
 
 PREVALENCE = register(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from equiview.audits.judging import decide, excludes_bias, shown, skilled, verdict
 from equiview.audits.prevalence import sentences as say
 from equiview.audits.prevalence.exposure import ALIKE, LEAST_EXCHANGEABLE, LOG_RATIO
 from equiview.audits.prevalence.measure import RECALL_CUTOFFS
+from equiview.audits.prevalence.searched import allowing
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.saying import beside_chance, not_decided
 from equiview.data.estimates import Estimate, Estimates
@@ -21,6 +22,7 @@ OF_TIER = 0.8
 """Part of the error rate that is spent on the tier; the rest is for the languages, one by one."""
 WIDER = 1.7
 """Intervals of the lowest and the highest of many are widened by this factor, as for many tests at once."""
+Judged = Callable[[Estimates, str, PrevalenceSettings], list[Estimate]]
 
 
 def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
@@ -28,10 +30,25 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
 
     Where the tier is judged, languages are tested as well: one that is shown to lie beyond makes it biased,
     and one that is not known to lie within it forbids "fair".
+
+    Of an approximate search, intervals are widened by what it was measured to change; what then is unclear,
+    and would not be so otherwise, is said to be so because of the search.
     """
+    if settings.index is None:
+        return _judge(estimates, settings, _judged)
+    as_found = _judge(estimates, settings, _judged)
+    wider = _judge(estimates, settings, _allowing_for_search)
+    if wider.finding == as_found.finding or wider.finding != "unclear":
+        return wider
+    answer = say.search_decides(estimates, settings, as_found.finding)
+    return wider.model_copy(update={"answer": answer})
+
+
+def _judge(estimates: Estimates, settings: PrevalenceSettings, judged: Judged) -> Verdict:
+    """The verdict over the log ratios that `judged` gives of the groups of a key."""
     tolerance = settings.log_tolerance
-    rows = _judged(estimates, settings.key, settings)
-    languages = _judged(estimates, "language", settings) if settings.by == "tier" else []
+    rows = judged(estimates, settings.key, settings)
+    languages = judged(estimates, "language", settings) if settings.by == "tier" else []
     missing = _missing(estimates, rows, settings)
     effects = rows
     if settings.by == "tier" and rows:
@@ -78,6 +95,11 @@ def _judged(estimates: Estimates, key: str, settings: PrevalenceSettings) -> lis
     deepest = int(str(table["k"].max()))
     cutoffs = sorted({min(k, deepest) for k in settings.judged_at})
     return [row for k in cutoffs for row in estimates.by(key, LOG_RATIO, k)]
+
+
+def _allowing_for_search(estimates: Estimates, key: str, settings: PrevalenceSettings) -> list[Estimate]:
+    """The same, with intervals that hold what an exact search would give as well."""
+    return [allowing(row, estimates) for row in _judged(estimates, key, settings)]
 
 
 def _spent(row: Estimate, part: float) -> Estimate:

@@ -18,6 +18,7 @@ from equiview.audits.prevalence.exposure import (
     shared_columns,
 )
 from equiview.audits.prevalence.lists import Floats, Integers, Lists, divergences_of
+from equiview.audits.prevalence.searched import search_effect
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.data.estimates import Estimates
 from equiview.data.languages import TIERS
@@ -41,7 +42,7 @@ CHANCE_DRAWS = {"tier": 100_000, "language": 20_000}
 @once
 def values(lists: Lists, settings: PrevalenceSettings) -> Values:
     """Every quantity of every image: exposure, divergences and shares, accuracy, NDCG, recall."""
-    by_query = Values.of(lists.query_ids, _columns(lists))
+    by_query = Values.of(lists.query_ids, columns_of(lists))
     return replace(by_query, shared=(_by_image(lists, by_query),))
 
 
@@ -114,10 +115,11 @@ def measure(lists: Lists, settings: PrevalenceSettings) -> Estimates:
     floored = measured.with_chance(lambda q: known[q] if q.metric in own else floors.of(q))
     summary = summarise(floored, settings)
     matched = (matched_floors(lists, grouping, summary) for grouping in lists.groupings)
-    return joined([summary, exposure_ratios(lists), *matched])
+    return joined([summary, exposure_ratios(lists), *matched, search_effect(lists, settings, columns_of)])
 
 
-def _columns(lists: Lists) -> Iterator[ValueColumn]:
+def columns_of(lists: Lists) -> Iterator[ValueColumn]:
+    """Every quantity of every query."""
     yield from exposure_columns(lists)
     for grouping, groups in lists.groupings.items():
         ranked = groups.of_item[lists.ranked]
@@ -133,7 +135,7 @@ def _columns(lists: Lists) -> Iterator[ValueColumn]:
     yield column("NDCG", ndcg_at_k(lists.relevant, k, ideal="retrieved"), k=k, ideal="retrieved")
     if len(lists.codes) > 1:
         yield from _shares(lists, k)
-    if not lists.targets["language_rank"].null_count():
+    if lists.targets["language_rank"].count():
         yield from _recall(lists)
 
 
@@ -150,7 +152,8 @@ def _shares(lists: Lists, k: int) -> Iterator[ValueColumn]:
 
 def _recall(lists: Lists) -> Iterator[ValueColumn]:
     """Whether each image finds a caption among those of one language alone, by language and tier."""
-    captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True)
+    ranked = lists.targets.drop_nulls("language_rank")
+    captions = ranked.group_by("query_id", "language", "tier", maintain_order=True)
     first = captions.agg(pl.col("language_rank").min())
     row = first["query_id"].cast(pl.Enum(lists.query_ids), strict=False).to_physical()
     first = first.with_columns(row=row.cast(pl.Int64))
@@ -189,7 +192,8 @@ class _Floors:
     def __init__(self, lists: Lists) -> None:
         self.lists = lists
         self.sizes: dict[str, int] = dict(zip(lists.codes, lists.language.counts.tolist(), strict=True))
-        self.captions = lists.targets.group_by("query_id", "language", "tier", maintain_order=True).len()
+        ranked = lists.targets.drop_nulls("language_rank")
+        self.captions = ranked.group_by("query_id", "language", "tier", maintain_order=True).len()
         self.divergence: dict[tuple[str, str, int], float] = {}
         for grouping, groups in lists.groupings.items():
             floors = _divergence_floors(

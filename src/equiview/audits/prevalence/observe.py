@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from equiview.audits.prevalence.lists import Lists
 from equiview.audits.prevalence.settings import PrevalenceSettings
+from equiview.audits.searching import EXACT, recall_columns
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items, blind_order
 from equiview.data.languages import TIERS, tier_by_code, tiers_of
@@ -15,10 +16,20 @@ from equiview.data.lists import RankedLists
 from equiview.data.observations import Observations
 from equiview.data.rankings import Rankings
 from equiview.data.relevance import Relevance
+from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
+from equiview.io.notices import notice
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
-from equiview.search import Targets, comparable, comparable_parts, ranked_within, top_k_among
+from equiview.search import (
+    Targets,
+    approximate_top_k,
+    comparable,
+    comparable_parts,
+    ranked_within,
+    top_k,
+    top_k_among,
+)
 from equiview.subjects import Encoder, ResultLists
 
 Rows = NDArray[np.int64]
@@ -50,11 +61,12 @@ SCHEMAS = schemas(
         Column(
             "language_rank",
             pl.Int32,
-            "its place among captions of its language alone, from 1; not known of a finished run",
+            "its place among captions of its language alone, from 1; not known of a finished run, nor of a "
+            "query that was searched approximately alone",
             nullable=True,
         ),
     ),
-)
+) | {EXACT.name: EXACT}
 
 
 def observe(
@@ -66,6 +78,11 @@ def observe(
             raise InputError(
                 f"subject {subject.name!r} is a finished system, whose lists are as they are; leave out the "
                 "setting prevalence.candidates"
+            )
+        if settings.index is not None:
+            raise InputError(
+                f"subject {subject.name!r} is a finished system, which was searched by itself; leave out the "
+                f"setting prevalence.search={settings.search}"
             )
         return _of_lists(subject, benchmark, settings, progress)
     return _of_encoder(subject, benchmark, settings, progress)
@@ -91,6 +108,7 @@ def _of_encoder(
     texts = benchmark.need_texts().take(order)
     relevance = _reordered(benchmark.need_relevance(), order)
     image_ids, text_ids = benchmark.images.ids, texts.ids
+    exact = None
     if settings.candidates:
         image_vectors = comparable(subject, benchmark.images, progress)
         text_vectors = comparable(subject, texts, progress)
@@ -99,17 +117,23 @@ def _of_encoder(
         progress("ranking", len(image_vectors), len(image_vectors))
         targets = _unranked(benchmark)
     else:
-        lists, ranks = _ranked(subject, benchmark.images, texts, relevance, settings, progress)
+        lists, ranks, exact = _ranked(subject, benchmark.images, texts, relevance, settings, progress)
+        known = pl.Series(ranks.astype(np.int32))
         targets = pl.DataFrame(
             {
                 "query_id": image_ids[relevance.queries],
                 "item_id": text_ids[relevance.items],
-                "language_rank": ranks.astype(np.int32),
+                "language_rank": known.replace(0, None),
             }
         )
-    marks = pl.Series("relevant", relevance.mark(lists.items).ravel())
-    rankings = lists.table(image_ids, text_ids).with_columns(marks)
-    return _observed(benchmark, image_ids, texts, settings, rankings, targets)
+
+    def table(found: Rankings, rows: Rows) -> pl.DataFrame:
+        marks = relevance.of(rows).mark(found.items)
+        return found.table(image_ids[rows], text_ids).with_columns(relevant=pl.Series(marks.ravel()))
+
+    rankings = table(lists, np.arange(len(image_ids)))
+    also = None if exact is None else table(*exact)
+    return _observed(benchmark, image_ids, texts, settings, rankings, targets, also)
 
 
 def _ranked(
@@ -119,13 +143,38 @@ def _ranked(
     relevance: Relevance,
     settings: PrevalenceSettings,
     progress: Progress,
-) -> tuple[Rankings, Rows]:
-    """The lists, and the rank of each image's captions; vectors are let go before anything else is read."""
+) -> tuple[Rankings, Rows, tuple[Rankings, Rows] | None]:
+    """The lists, and the rank of each image's captions; vectors are let go before anything else is read.
+
+    Where the search is approximate, also exact lists of some queries, with their rows; ranks of the others'
+    captions, for which all scores would be needed, are 0.
+    """
     queries = comparable(subject, images, progress)
     gallery = comparable_parts(subject, texts, progress)
     languages = (texts.table["language"].rank("dense").to_numpy() - 1).astype(np.int16)
-    targets = Targets(relevance.queries, relevance.items, languages)
-    return ranked_within(queries, gallery, min(settings.depth, len(texts)), targets, progress)
+    depth = min(settings.depth, len(texts))
+    if settings.index is None:
+        targets = Targets(relevance.queries, relevance.items, languages)
+        return *ranked_within(queries, gallery, depth, targets, progress), None
+    if isinstance(queries, TokenVectors) or isinstance(gallery, TokenVectors):
+        raise InputError(
+            f"subject {subject.name!r} has a vector for each token, which search={settings.search} does not "
+            "know; search exactly, or give prevalence.candidates"
+        )
+    lists = approximate_top_k(queries, gallery, depth, settings.index, progress)
+    rows = settings.sampled(len(images))
+    some = relevance.of(rows)
+    exact, theirs = ranked_within(
+        queries[rows], gallery, depth, Targets(some.queries, some.items, languages), progress
+    )
+    [recall] = recall_columns(lists.items[rows], exact.items, [depth], {})
+    notice(
+        f"searched approximately ({settings.index.about}): of the first {depth} of an exact search it finds "
+        f"{recall.values.mean():.1%}, over {len(rows):,} images; the report says where it finds less"
+    )
+    ranks = np.zeros(len(relevance.items), dtype=np.int64)
+    ranks[np.isin(relevance.queries, rows)] = theirs
+    return lists, ranks, (exact, rows)
 
 
 def _unranked(benchmark: Benchmark) -> pl.DataFrame:
@@ -153,7 +202,23 @@ def _of_lists(
         right.with_columns(relevant=True), on=["query_id", "item_id"], how="left", maintain_order="left"
     )
     rankings = rankings.with_columns(pl.col("relevant").fill_null(False))
-    return _observed(benchmark, asked, benchmark.need_texts(), settings, rankings, targets)
+    exact = _exact(subject, benchmark, settings, int(lists["rank"].max()))  # type: ignore[arg-type]
+    return _observed(benchmark, asked, benchmark.need_texts(), settings, rankings, targets, exact)
+
+
+def _exact(
+    subject: ResultLists, benchmark: Benchmark, settings: PrevalenceSettings, depth: int
+) -> pl.DataFrame | None:
+    """Exact lists of a sample of images, where the vectors by which a system ranks are at hand."""
+    if (vectors := subject.vectors(benchmark)) is None:
+        return None
+    images, texts = vectors
+    rows, ids = settings.sampled(len(images)), benchmark.need_texts().ids
+    order = blind_order(ids)
+    lists = top_k(images[rows], texts[order], depth)
+    found = Rankings(order[lists.items].astype(np.int32), lists.scores)
+    marks = benchmark.need_relevance().of(rows).mark(found.items).ravel()
+    return found.table(benchmark.images.ids[rows], ids).with_columns(relevant=pl.Series(marks))
 
 
 def _observed(
@@ -163,9 +228,18 @@ def _observed(
     settings: PrevalenceSettings,
     rankings: pl.DataFrame,
     targets: pl.DataFrame,
+    exact: pl.DataFrame | None = None,
 ) -> Observations:
     queries, items = _queries(benchmark, asked), _items(texts, settings)
-    return Observations({"queries": queries, "items": items, "rankings": rankings, "targets": targets})
+    return Observations(
+        {
+            "queries": queries,
+            "items": items,
+            "rankings": rankings,
+            "targets": targets,
+            EXACT.name: EXACT.table() if exact is None else exact,
+        }
+    )
 
 
 def _reordered(relevance: Relevance, order: Rows) -> Relevance:

@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from equiview.audits.judging import ALPHA, excludes_bias
+from equiview.audits.judging import ALPHA, excludes_bias, shows_bias
 from equiview.audits.prevalence.exposure import ALIKE, FARTHEST, FOLLOWS
+from equiview.audits.prevalence.searched import EFFECT, EFFECT_ON_RATIO
 from equiview.audits.prevalence.settings import PrevalenceSettings
-from equiview.audits.saying import by_side, filled, language_of, levels, listed, not_decided, of_many
+from equiview.audits.saying import (
+    by_side,
+    filled,
+    language_of,
+    levels,
+    listed,
+    not_decided,
+    of_many,
+    with_interval,
+)
+from equiview.audits.searching import RECALL
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.languages import language_name
 from equiview.data.verdict import Finding, Reading
@@ -27,6 +38,10 @@ ADVICE = (
     "its share of the first ranks, and keeps images to judge it by.",
     "With its lists alone: `equiview mitigate exposure SUBJECT --benchmark BENCHMARK --out DIR` shows each "
     "language for its share, at the least loss of score. `equiview study mitigation` shows what it cost.",
+)
+SEARCH_LIMIT = (
+    "The pool was searched approximately: a language whose captions the index does not reach looks like one "
+    "that the encoder does not show. Intervals allow for what a sample says that it changed."
 )
 MORALS = {
     ("biased", True): "Exposure is uneven, and languages are served unequally.",
@@ -61,7 +76,8 @@ def recalls(estimates: Estimates) -> list[Estimate]:
 
 def limits(settings: PrevalenceSettings) -> tuple[str, ...]:
     """What the verdict does not say."""
-    return (*LIMITS, *((TIER_LIMIT,) if settings.by == "tier" else ()), MATCHED_LIMIT)
+    tiers = (TIER_LIMIT,) if settings.by == "tier" else ()
+    return (*LIMITS, *tiers, MATCHED_LIMIT, *((SEARCH_LIMIT,) if settings.index else ()))
 
 
 def one_group(settings: PrevalenceSettings) -> str:
@@ -146,6 +162,7 @@ def evidence(
         parts = listed(f"{row.value:.0%} of {_top(row)}" for row in alike)
         yield f"Captions with an equal of another {settings.by} hold {parts}; only these are compared."
     yield _divergence(estimates, settings)
+    yield from searched(estimates, settings)
     if recalled := recalls(estimates):
         yield f"Lowest R@1 within the language: {levels(recalled[:MOST])}; highest: {levels(recalled[-1:])}."
     single = [row for row in estimates if row.quantity.metric == "single-group share" and row.quantity.k != 1]
@@ -159,6 +176,56 @@ def evidence(
     if known and known.value != 1:
         count = round((1 - known.value) * known.n)
         yield f"{count:,} of {known.n:,} captions in the pool are of no known image; they take no part."
+
+
+def searched(estimates: Estimates, settings: PrevalenceSettings) -> Iterator[str]:
+    """What the search in use missed of an exact one, in which language most, and what that changed."""
+    cutoffs = sorted(set(estimates.table.filter(metric=RECALL.name)["k"]))
+    if not cutoffs:
+        return
+    overall = [estimates.one(RECALL.name, k) for k in (min(cutoffs, key=lambda k: abs(k - 10)), cutoffs[-1])]
+    n = f"{overall[0].n:,} images that were searched exactly as well"
+    found = listed(f"{row:.1%} of {_top(row)}" for row in dict.fromkeys(overall))
+    by = f"Searched by {settings.index.about}" if settings.index else "Its search"
+    yield f"{by}: of an exact search's results it finds {found}, over {n}."
+    rows = sorted(estimates.by("language", RECALL.name, overall[-1].quantity.k), key=lambda row: row.value)
+    if len(rows) > 1:
+        low, high = rows[0].of_many(), rows[-1].of_many()
+        yield (
+            f"It finds least in {language_of(low)}, {low:.1%}{of_many(len(rows), 'lowest')}, and most in "
+            f"{language_of(high)}, {high:.1%}."
+        )
+    k, effects = overall[0].quantity.k, []
+    if (row := estimates.maybe(EFFECT.format("Accuracy"), k)) is not None:
+        effects.append(f"Accuracy@{k} by {with_interval(row)}")
+    for row in estimates.by("grouping", EFFECT.format("DLBKL"), k):
+        effects.append(f"DLBKL@{k} by {row.keys['grouping']} by {row:.3f}")
+    yield filled("It changes {}.", effects)
+    if ratios := _effects(estimates):
+        sure = [row for row in ratios if shows_bias(row, 0.0)]
+        most = max(sure or ratios, key=lambda row: abs(row.value))
+        among = of_many(len(ratios), "farthest that is shown" if sure else "farthest, none being shown")
+        yield f"It multiplies exposure of {_group(most)} in {_top(most)} by {_interval(most)}{among}."
+
+
+def search_decides(estimates: Estimates, settings: PrevalenceSettings, finding: Finding) -> str:
+    """That lists as they were found show something, and exact ones may not."""
+    again = "search exactly, or wider, or more images exactly as well (search_sample)"
+    if not (effects := _effects(estimates)):
+        return not_decided(f"what the approximate search changed is not known; {again}")
+    sure = [row for row in effects if shows_bias(row, 0.0)]
+    most = max(sure or effects, key=lambda row: max(abs(row.low), abs(row.high)))
+    shown = "uneven" if finding == "biased" else "even"
+    return not_decided(
+        f"lists show {shown} exposure, but the approximate search multiplies that of "
+        f"{_plainly(most, settings)} in {_top(most)} by {_interval(most)}"
+        f"{of_many(len(effects), 'farthest')}, so that exact lists may not; {again}"
+    )
+
+
+def _effects(estimates: Estimates) -> list[Estimate]:
+    """What the search did to each exposure ratio, as far as it is known."""
+    return [row for row in estimates if row.quantity.metric == EFFECT_ON_RATIO and row.has_interval]
 
 
 def read_together(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from equiview.audits.base import Settings
+from equiview.audits.searching import SearchSettings
 
 
-class PrevalenceSettings(Settings):
-    """Cutoffs, the groups that are compared, and the tolerance.
+class PrevalenceSettings(SearchSettings):
+    """Cutoffs, the groups that are compared, the tolerance, and how the pool is searched.
 
     `by` is "tier", "language" or a column of the texts (a seller, a dialect, a source, a script). `judged_at`
     are the cutoffs that the verdict reads; `tolerance` is how much less than its expected exposure a group
@@ -48,3 +48,11 @@ class PrevalenceSettings(Settings):
         if not cutoffs or min(cutoffs) < 1:
             raise ValueError("cutoffs must be whole numbers of 1 or more, and at least one")
         return tuple(sorted(set(cutoffs)))
+
+    @model_validator(mode="after")
+    def _one_way_to_search(self) -> Self:
+        if self.candidates and self.search != "exact":
+            raise ValueError(
+                f"candidates are MaxSim's, which search={self.search} does not know; leave out one"
+            )
+        return self

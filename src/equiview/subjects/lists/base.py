@@ -9,7 +9,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from equiview.benchmarks import Benchmark
 from equiview.data.arguments import count_option
@@ -30,6 +32,10 @@ class ResultLists(Subject):
 
         Equally deep, in order of the benchmark's images. InputError when they do not fit the benchmark.
         """
+
+    def vectors(self, benchmark: Benchmark) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        """Vectors of images and texts by whose dot products it ranks; None where they are not at hand."""
+        return None
 
 
 def depth_option(options: Mapping[str, str], scheme: str) -> int | None:

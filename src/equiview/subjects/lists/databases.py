@@ -8,7 +8,8 @@
 The database holds the items (captions); DIR holds the queries' vectors, `images.npy` beside `images.csv`, as
 for `embeddings:DIR`. `id=FIELD` names the field that holds an item's id in the benchmark (default `id`),
 `vector=NAME` one of several vectors, and `depth=K` cuts the lists. The database searches as it is set up, by
-its own metric, and approximately if it is set up so: that is what its users get.
+its own metric, and approximately if it is set up so: that is what its users get. Where DIR holds the items'
+vectors too, `texts.npy` beside `texts.csv`, an audit can say what an exact search would have given.
 
 A kind of database is a `Database` with one method, `opened`, which yields a `Collection`. Nothing is ever
 written to it.
@@ -16,6 +17,7 @@ written to it.
 
 from __future__ import annotations
 
+import os
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -32,6 +34,7 @@ from equiview.benchmarks import Benchmark
 from equiview.data.arguments import split_argument
 from equiview.errors import InputError, unknown_name
 from equiview.io.fingerprint import fingerprint
+from equiview.search import by_distance, ready
 from equiview.subjects.encoders.embeddings import Embeddings
 from equiview.subjects.lists.base import ResultLists, depth_option, fitting
 
@@ -143,6 +146,20 @@ class Database(ResultLists):
         columns = {"query_id": pl.String, "rank": pl.Int32, "item_id": pl.String, "score": pl.Float64}
         lists = pl.DataFrame(rows, schema=columns, orient="row").with_row_index("row", offset=1)
         return fitting(lists, benchmark, self.source)
+
+    def vectors(self, benchmark: Benchmark) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        """Of the folder of the queries, if it has the texts' vectors too; by the database's metric."""
+        if self.metric == "manhattan" or not os.path.lexists(self.queries.folder / "texts.npy"):
+            return None
+        images, texts = (self.queries.embed(items) for items in (benchmark.images, benchmark.need_texts()))
+        if images.shape[1] != texts.shape[1]:
+            raise InputError(
+                f"{self.queries.folder}: images.npy is {images.shape[1]} wide, texts.npy {texts.shape[1]}; "
+                "both must come from one model, or leave out texts.npy"
+            )
+        if self.metric == "euclidean":
+            return by_distance(images, texts)
+        return ready(images, self.metric), ready(texts, self.metric)
 
     def _names(self, query: str, hits: Hits, depth: int) -> list[str]:
         """The ids of a list, checked."""

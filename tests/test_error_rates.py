@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from equiview.data.observations import Observations
 SEEDS, SIZE = 6, 100
 AT_MOST = 2
 """Of 6 seeds: with 5% in the long run, 3 or more are seen twice in 1,000 times."""
+FIRST = SEEDS - AT_MOST
+"""Where none of so many verdicts is wrong, more than `AT_MOST` of all cannot be: no further are made."""
 WRITTEN = {audit for audit in AUDITS.all() if importlib.util.find_spec(f"{PACKAGE}.{audit}")}
 SYSTEMS = [(audit, system) for audit in sorted(WRITTEN) for system in systems_of(audit).values()]
 
@@ -26,26 +29,34 @@ SYSTEMS = [(audit, system) for audit in sorted(WRITTEN) for system in systems_of
 @pytest.fixture(scope="module")
 def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, int]]:
     """Findings by audit and system; twice the tolerance where something is planted."""
-    table = rates(
-        sorted(WRITTEN),
-        tmp_path_factory.mktemp("rates"),
-        seeds=SEEDS,
-        sizes=(SIZE,),
-        effects=(2.0,),
-        settings={"replicates": 100},
-        jobs=os.cpu_count() or 1,
-    )
-    return {(row["audit"], row["system"]): row for row in table.to_dicts()}
+    out = tmp_path_factory.mktemp("rates")
+
+    def counted(audits: Iterable[str], seeds: int) -> dict[tuple[str, str], dict[str, int]]:
+        table = rates(
+            sorted(audits),
+            out,
+            seeds=seeds,
+            sizes=(SIZE,),
+            effects=(2.0,),
+            settings={"replicates": 100},
+            jobs=os.cpu_count() or 1,
+        )
+        return {(row["audit"], row["system"]): row for row in table.to_dicts()}
+
+    first = counted(WRITTEN, FIRST)
+    return first | counted({audit for (audit, _), row in first.items() if wrong(row)}, SEEDS)
+
+
+def wrong(row: dict[str, int]) -> int:
+    """How many verdicts of a system were wrong."""
+    return row["fair"] if row["truth"] == "planted" else row["biased"]
 
 
 @pytest.mark.parametrize(("audit", "system"), SYSTEMS, ids=lambda part: getattr(part, "name", part))
 def test_a_verdict_is_seldom_wrong(audit: str, system: System, counts: dict) -> None:
     row = counts[audit, system.name]
-    assert row["seeds"] == SEEDS
-    if system.truth == "planted":
-        assert row["fair"] <= AT_MOST
-    else:
-        assert row["biased"] <= AT_MOST
+    assert row["seeds"] == SEEDS or (row["seeds"] == FIRST and not wrong(row))
+    assert wrong(row) <= AT_MOST
     if system.truth in {"useless", "tiny"}:
         assert row["fair"] == 0
     else:

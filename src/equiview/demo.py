@@ -154,7 +154,7 @@ TRIED: Trial | None = Trial(
 )
 """What is tried last, when what it takes is encoded."""
 PROCESSES = 4
-"""At most so many work at once: each takes up to 1 GB."""
+"""At most so many work at once: each takes about 1 GB."""
 AFTER = (
     "The tenth audit takes eight runs or more: equiview study transfer; "
     "docs/getting-started.md has a command for each of the ten"

@@ -1,5 +1,8 @@
 """The pass over a gallery in tiles gives what sorting and counting whole rows of scores gives, to the bit."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -221,3 +224,26 @@ def test_threads_of_the_library_are_given_back_whoever_else_is_within():
         thread.join()
         with one_thread_each() as threads:
             assert threads == 3
+
+
+LATER = """
+from equiview.search.workers import one_thread_each
+from threadpoolctl import threadpool_info
+def counts():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+with one_thread_each():
+    pass
+import scipy.linalg
+before = counts()
+with one_thread_each():
+    assert set(counts()) <= {1}, counts()
+assert counts() == before
+"""
+
+
+def test_a_library_that_was_loaded_later_has_one_thread_too():
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "2")
+    done = subprocess.run(
+        [sys.executable, "-c", LATER], env=os.environ | threads, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from equiview.data.rankings import Rankings
 from equiview.io.progress import Progress, silent
+from equiview.search.halves import as_float32
 from equiview.search.kept import check_depth
 from equiview.search.scaling import Gallery
 from equiview.search.topk import check_widths
@@ -64,7 +65,7 @@ def lists_and_ranks_on(
             search = _Search(torch.device(device), queries, len(gallery), k, targets)
             search.own = target_scores(queries, gallery, targets)
             for first in range(0, len(gallery), ROWS):
-                search.take(np.ascontiguousarray(gallery[first : first + ROWS], dtype=np.float32), first)
+                search.take(as_float32(gallery[first : first + ROWS]), first)
                 done = min(first + ROWS, len(gallery)) * len(queries) // len(gallery)
                 progress("ranking", done, len(queries))
             return search.lists(gallery), search.ranks(gallery)

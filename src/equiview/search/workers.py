@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -85,8 +86,13 @@ def at_once(work: Callable[[Iterator[T]], None], parts: Iterable[T], threads: in
         raise errors[0]
 
 
-@lru_cache(maxsize=1)
 def _libraries() -> Any:
+    return _loaded(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _loaded(_: int) -> Any:
+    """The libraries of products in this process, looked up again when a module has brought others."""
     return ThreadpoolController().select(user_api="blas")
 
 

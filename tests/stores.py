@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
+from urllib.request import Request, urlopen
 
 import fsspec
 from fsspec.implementations.memory import MemoryFileSystem
@@ -27,13 +28,14 @@ def s3() -> Iterator[dict[str, str]]:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
+    address = "http://{}:{}".format(*server.get_host_and_port())
     try:
-        host, port = server.get_host_and_port()
-        address = f"http://{host}:{port}"
         fs = fsspec.filesystem("s3", key="tester", secret="0123456789", endpoint_url=address)
         fs.mkdir("bucket")
         yield KEYS | {"AWS_ENDPOINT_URL": address}
     finally:
+        # The buckets belong to the process, so that the next server would have them too.
+        urlopen(Request(f"{address}/moto-api/reset", method="POST")).close()
         server.stop()
 
 

@@ -15,7 +15,9 @@ from PIL import Image
 from equiview.audits import AUDITS
 from equiview.cli import main
 from equiview.data.requests import Reply
+from equiview.data.run import Run
 from equiview.errors import InputError
+from equiview.io.tables import write_bytes
 from equiview.store import Answers
 from tests.conftest import write_world
 from tests.faults.running import typed
@@ -93,7 +95,13 @@ def test_report_and_compare_work_from_run_folders(tmp_path):
     runs = [tmp_path / "run-even", tmp_path / "run-skewed"]
     (runs[0] / "report.html").unlink()
     assert equiview("report", runs[0])[0] == 0
-    assert (runs[0] / "report.html").is_file()
+    whole = (runs[0] / "report.html").read_bytes()
+    older = Run.open(runs[0])
+    older.stage("draw", lambda work: write_bytes(b"{}", work / "old.json"), again=True)
+    older.stage("report", lambda work: write_bytes(b"old", work / "report.html"))
+    assert equiview("report", runs[0])[0] == 0
+    assert (runs[0] / "report.html").read_bytes() == whole
+    assert not (runs[0] / "old.json").exists()
     # The vectors differ but the items do not, so the two compare.
     code, output, errors = equiview("compare", *runs, "--out", tmp_path / "both", "--json")
     assert code == 0, errors

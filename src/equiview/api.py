@@ -237,9 +237,12 @@ def verify(subject: str | Subject, progress: Progress = silent) -> pl.DataFrame:
     return pl.DataFrame([asdict(check) for check in verify_subject(subject, progress)])
 
 
-def write_report(run: Run, progress: Progress = silent) -> Path:
-    """Make whatever of a run's numbers, figures and page is missing; returns the page's path."""
-    finish(run, progress, page_of)
+def write_report(run: Run, progress: Progress = silent, *, again: bool = False) -> Path:
+    """Make whatever of a run's numbers, figures and page is missing; returns the page's path.
+
+    With `again` figures and page are made whether or not they are there, as after an upgrade.
+    """
+    finish(run, progress, page_of, redraw=again)
     return run.folder / "report.html"
 
 

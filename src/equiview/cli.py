@@ -224,10 +224,10 @@ def verify(
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")], as_json: AsJson = False
 ) -> None:
-    """Write the page of each run again, without running its subject."""
+    """Write figures and page of each run again, by this version, without running its subject."""
     from equiview import api
 
-    _show_paths("reports", written(runs, lambda run: [api.write_report(run)]), as_json)
+    _show_paths("reports", written(runs, lambda run: [api.write_report(run, again=True)]), as_json)
 
 
 @app.command()

@@ -239,7 +239,7 @@ def of_runs() -> Iterator[Case]:
             spoil = partial(spoiled, f"out/{file}", fault)
             yield Case(f"report, {file}: {fault}", "finished", spoil, ("report", "out"), *REPEATED[fault])
         spoil = partial(spoiled, "out/timings.json", fault)
-        yield Case(f"report, timings.json: {fault}", "finished", spoil, ("report", "out"), 0)
+        yield Case(f"report, timings.json: {fault}", "finished", spoil, ("report", "out"), *REPEATED[fault])
         spoil = partial(spoiled, "out/figures/prevalence.01-exposure-by-depth.json", fault)
         yield Case(f"figures, figure: {fault}", "finished", spoil, ("figures", "out"), said="prevalence.01")
 
@@ -402,7 +402,7 @@ def of_places_to_write() -> Iterator[Case]:
     for size in (0, 100, 3000, 10_000, 100_000):
         yield Case(f"audit, files of {size} bytes at most", "vectors", partial(limited, size), VECTORS,
                    said="file too large" if size else "out")  # fmt: skip
-    yield Case("report, no room", "finished", no_room, ("report", "out"), said="report.html")
+    yield Case("report, no room", "finished", no_room, ("report", "out"), said="out/")
     yield Case("compare, no room", "finished", no_room, COMPARED, said="both/")
     yield Case("figures, no room", "finished", partial(limited, 100), ("figures", "out"), said="out/figures/")
     yield Case("compare, --out is a run", "finished", nothing, ("compare", "out", "other", "--out", "out"),

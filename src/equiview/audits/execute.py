@@ -141,12 +141,15 @@ def finish(
     progress: Progress = silent,
     report: Report | None = None,
     unobserved: Sequence[Failure] | None = None,
+    *,
+    redraw: bool = False,
 ) -> None:
     """Measure and draw what is observed, and report it: all of this can be redone without the subject.
 
-    `unobserved` are the audits that could not be observed, as the run says by default. The other audits are
-    kept when one fails; InputError when all of them fail, and when an audit's observing is not finished or
-    its observations were changed since.
+    What is done already is left as it is; figures and page are made again with `redraw`. `unobserved` are the
+    audits that could not be observed, as the run says by default. The other audits are kept when one fails;
+    InputError when all of them fail, and when an audit's observing is not finished or its observations were
+    changed since.
     """
     recorded = run.unobserved
     if unobserved is None:
@@ -195,7 +198,7 @@ def finish(
                 write_figure(figure, work / "figures" / f"{key}.{index:02d}-{figure.name}.json")
 
     run.stage("measure", measure)
-    run.stage("draw", draw)
+    run.stage("draw", draw, again=redraw)
     if report is not None:
         run.stage("report", lambda work: write_bytes(report(run), work / "report.html"))
 

@@ -224,17 +224,17 @@ class Run:
         with refused(lambda first: f"{path}: damaged or of another version ({first})"):
             return cls(folder, Manifest.model_validate_json(content_of(path)))
 
-    def stage(self, name: str, produce: Callable[[Path], None]) -> bool:
-        """Do one stage unless it is done; `produce` writes its files under the folder it is given.
+    def stage(self, name: str, produce: Callable[[Path], None], *, again: bool = False) -> bool:
+        """Do one stage unless it is done, or `again`; `produce` writes its files under the folder given.
 
-        Returns whether anything was done. Stages that rest on it are forgotten, with their files. InputError
-        while another process writes to the folder.
+        Returns whether anything was done. What it left before, and stages that rest on it, are forgotten with
+        their files once `produce` is through. InputError while another process writes to the folder.
         """
-        if self.is_done(name) and not any(left_in(self.folder)):
+        if not again and self.is_done(name) and not any(left_in(self.folder)):
             return False
         with locked(self.folder):
             sweep(self.folder)
-            if self.is_done(name):
+            if not again and self.is_done(name):
                 return False
             self._do(name, produce)
         stage_done(self.folder)

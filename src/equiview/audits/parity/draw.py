@@ -115,8 +115,8 @@ def _pairs(estimates: Estimates, task: str) -> Chart | None:
     return matrix(
         name=f"gap-by-pair-{task}",
         title=f"Gap of every two languages, families together: {title_of(task)}",
-        see="Each cell is the accuracy of the column's language less that of the row's, in points. A column "
-        "that is orange all along is served better than the others, a blue one worse.",
+        see="Each cell is the accuracy of the column's language less that of the row's, in points. A row "
+        "that is orange all along is served worse than the others, a blue one better.",
         table=square(rows, sign=-1),
         x=("language", "language"),
         y=("other", "compared with"),

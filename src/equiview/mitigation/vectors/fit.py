@@ -209,14 +209,18 @@ def _even(tops: Floats) -> Doubles:
     languages, images, depth = tops.shape
     spread = float(tops[..., 0].std(axis=1).mean())
     shifts = -np.median(tops[..., 0], axis=1).astype(np.float64)
-    label = np.repeat(np.arange(languages), depth)
     worth = 1 / np.log2(np.arange(2, max(CUTOFFS) + 2))
+    cut = min(max(CUTOFFS), languages * depth)
+    few = -(-cut // languages)
     for step in range(STEPS):
-        scores = (tops + shifts[:, None, None]).transpose(1, 0, 2).reshape(images, -1)
-        cut = min(max(CUTOFFS), scores.shape[1])
+        shifted = tops + shifts[:, None, None]
+        # The best few of each language say how high a score must be; as they fall, the lowest need no look.
+        least = np.partition(shifted[..., :few].transpose(1, 0, 2).reshape(images, -1), -cut, axis=1)[:, -cut]
+        deep = int((shifted >= least[:, None]).any(axis=(0, 1)).sum())
+        scores = shifted[..., :deep].transpose(1, 0, 2).reshape(images, -1)
         first = np.argpartition(-scores, cut - 1, axis=1)[:, :cut]
         order = np.argsort(-np.take_along_axis(scores, first, axis=1), axis=1, kind="stable")
-        found = label[np.take_along_axis(first, order, axis=1)]
+        found = np.take_along_axis(first, order, axis=1) // deep
         off = np.zeros(languages)
         for k in (min(cutoff, cut) for cutoff in CUTOFFS):
             weights = np.tile(worth[:k], images)

@@ -22,10 +22,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.io.pictures import data_uri
+from equiview.io.pictures import data_uri, on_white
 
 SIDE, QUALITY = 72, 75
 """The longer side, in pixels, and the WebP quality of pictures on a page."""
+EFFORT = 2
+"""Of WebP, from 0 to 6: its usual 4 takes two thirds longer to save 3% of the bytes."""
 LEAST = 600
 """Bytes up to which a picture is not encoded again."""
 DIGITS = 6
@@ -60,11 +62,9 @@ def small(content: bytes) -> bytes:
     stream = io.BytesIO()
     try:
         with Image.open(io.BytesIO(content)) as image:
-            shown = image.convert("RGBA" if image.has_transparency_data else "RGB")
+            shown = on_white(image)
             shown.thumbnail((SIDE, SIDE))
-            if shown.mode == "RGBA":
-                shown = Image.alpha_composite(Image.new("RGBA", shown.size, "white"), shown).convert("RGB")
-            shown.save(stream, "WEBP", quality=QUALITY)
+            shown.save(stream, "WEBP", quality=QUALITY, method=EFFORT)
     except (OSError, ValueError):
         return content
     return min(content, stream.getvalue(), key=len)

@@ -19,6 +19,17 @@ def test_results_come_in_order_and_errors_where_their_result_would():
         next(results)
 
 
+def test_an_error_of_the_items_costs_nothing_that_came_before_it():
+    def items():
+        yield from (1, 2, 3)
+        raise ValueError("no more")
+
+    results = ahead(str, items(), depth=2)
+    assert [next(results), next(results), next(results)] == ["1", "2", "3"]
+    with pytest.raises(ValueError, match="no more"):
+        next(results)
+
+
 def test_one_left_before_its_end_may_be_collected_in_its_own_thread():
     left, go, done = [], threading.Event(), threading.Event()
 

@@ -13,23 +13,36 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def ahead(compute: Callable[[Item], Result], items: Iterable[Item], *, depth: int) -> Iterator[Result]:
+def ahead(
+    compute: Callable[[Item], Result], items: Iterable[Item], *, depth: int, threads: int = 8
+) -> Iterator[Result]:
     """Yield `compute(item)` for each item, in order, with up to `depth` results computed in advance.
 
-    An error of `compute` is raised where its result would have been yielded. Threads help where `compute`
-    reads files, decodes or resizes pictures: such code releases the interpreter lock.
+    An error of `compute`, or of `items`, is raised where the result would have been yielded. At most
+    `threads` compute, and one for each processor. They help where `compute` reads files, decodes or resizes
+    pictures: such code releases the interpreter lock.
 
     >>> list(ahead(len, ["one", "three"], depth=2))
     [3, 5]
     """
-    source = iter(items)
-    workers = min(depth, 8, os.cpu_count() or 1)
+    workers = min(depth, threads, os.cpu_count() or 1)
     pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="equiview-ahead")
+    source, waiting, failed = iter(items), deque[Future[Result]](), list[Exception]()
+
+    def submit(count: int) -> None:
+        try:
+            waiting.extend(pool.submit(compute, item) for item in islice(source, count))
+        except Exception as error:  # what came before it is not lost
+            failed.append(error)
+
     try:
-        waiting: deque[Future[Result]] = deque(pool.submit(compute, item) for item in islice(source, depth))
+        submit(depth)
         while waiting:
-            waiting.extend(pool.submit(compute, item) for item in islice(source, 1))
+            if not failed:
+                submit(1)
             yield waiting.popleft().result()
+        if failed:
+            raise failed[0]
     finally:
         # No waiting: an unfinished generator may be garbage-collected in one of these threads.
         pool.shutdown(wait=False, cancel_futures=True)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -75,6 +76,8 @@ class EmbeddingModel(Encoder):
     """Texts handed to `encode_texts` at a time: distinct ones of like length."""
     accelerator: bool = False
     """Whether it uses an accelerator where there is one; on a cluster each worker is then given one."""
+    readers: int = 8
+    """Threads that decode pictures, at most."""
     one_thread: bool = False
     """Whether one thread of a processor encodes a batch; on a cluster a worker then takes one core."""
     computes: bool = True
@@ -179,19 +182,30 @@ class EmbeddingModel(Encoder):
             except InputError as error:
                 return error
 
-        waiting = ahead(read, chosen.tolist(), depth=self.image_batch)
-        for part in self.batch_rows(items, chosen):
-            images: dict[int, Image] = {}
-            for row, image in zip(part.tolist(), waiting, strict=False):
-                if not isinstance(image, InputError):
-                    images[row] = image
-                elif unreadable is None:
-                    raise image
-                else:
-                    unreadable(row, image)
-            if images:
-                rows = np.fromiter(images, dtype=np.int64)
-                yield rows, self._vectors_of(self.encode_images, list(images.values()), "images")
+        under_way: deque[NDArray[np.int64]] = deque()
+
+        def batches() -> Iterator[list[Image]]:
+            waiting = ahead(read, chosen.tolist(), depth=self.image_batch, threads=self.readers)
+            for part in self.batch_rows(items, chosen):
+                images: dict[int, Image] = {}
+                for row, image in zip(part.tolist(), waiting, strict=False):
+                    if not isinstance(image, InputError):
+                        images[row] = image
+                    elif unreadable is None:
+                        raise image
+                    else:
+                        unreadable(row, image)
+                if images:
+                    under_way.append(np.fromiter(images, dtype=np.int64))
+                    yield list(images.values())
+
+        for vectors in self.encode_batches(batches()):
+            yield under_way.popleft(), vectors
+
+    def encode_batches(self, batches: Iterable[list[Image]]) -> Iterator[Vectors]:
+        """Vectors of each batch of images; a model may take the next batches before it yields these."""
+        for batch in batches:
+            yield self._vectors_of(self.encode_images, batch, "images")
 
     def _text_batches(
         self, items: Items, chosen: NDArray[np.int64], _: Unreadable | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 
 Inputs = dict[str, Any]
 Tokens = Mapping[str, Sequence[int]]
-DEEPEST = 8
-"""Batches of pictures that are prepared ahead of an accelerator at most, a thread each."""
+SAVED_TOGETHER = 8
+"""Batches of pictures whose vectors are handed on, and kept, together where there is an accelerator."""
+IN_FLIGHT = 3
+"""Batches that CUDA is given beyond the one whose vectors are waited for, so that it always has work."""
 LENGTH_LIMIT = 2**20
 """Tokenizers without a limit state a very large number; from here on it counts as no limit."""
 
@@ -58,11 +61,15 @@ class OnTorch:
         """Inputs on the device, floats in the model's precision; CUDA computes while they are copied."""
         cuda = self.device.type == "cuda"
         return {
-            name: (value.pin_memory() if cuda else value).to(
-                self.device, self.dtype if value.is_floating_point() else None, non_blocking=cuda
-            )
-            for name, value in inputs.items()
+            name: value.to(self.device, self.dtype if value.is_floating_point() else None, non_blocking=cuda)
+            for name, value in self.pinned(inputs).items()
         }
+
+    def pinned(self, inputs: Inputs) -> Inputs:
+        """Inputs in memory that CUDA copies from while it computes; for other devices as they are."""
+        if self.device.type != "cuda":
+            return inputs
+        return {name: value.pin_memory() for name, value in inputs.items()}
 
 
 class TorchEncoder(OnTorch, EmbeddingModel):
@@ -132,12 +139,37 @@ class TorchEncoder(OnTorch, EmbeddingModel):
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
         """Unit vectors of RGB images, `(n, width)` float32 or several for each."""
+        (vectors,) = self._encoded([images])
+        return vectors
+
+    def encode_batches(self, batches: Iterable[list[Image]]) -> Iterator[Vectors]:
+        """Vectors of each batch; pictures of the next ones are prepared, and on CUDA computed, meanwhile."""
+        own = type(self).encode_images is not TorchEncoder.encode_images
+        return super().encode_batches(batches) if own else self._encoded(batches)
+
+    def _encoded(self, batches: Iterable[Sequence[Image]]) -> Iterator[NDArray[np.float32] | TokenVectors]:
         self.load()
-        step = self.forward_images
-        batches = [images[start : start + step] for start in range(0, len(images), step)]
+        step, passes = self.forward_images, deque[int]()
+
+        def parts() -> Iterator[Sequence[Image]]:
+            for images in batches:
+                passes.append(-(-len(images) // step))
+                yield from (images[start : start + step] for start in range(0, len(images), step))
+
+        # On a processor all but the next batch would wait for it, and take its time.
         depth = 2 if self.device.type == "cpu" else (os.cpu_count() or 2)
-        prepared = ahead(self.picture_inputs, batches, depth=min(depth, DEEPEST))
-        return self._whole([vector for inputs in prepared for vector in self.run(self.image_vectors, inputs)])
+        prepared = ahead(self._prepared, parts(), depth=depth, threads=depth)
+        done: list[list[NDArray[np.float32]]] = []
+        for vectors in self.run_all(self.image_vectors, prepared):
+            done.append(vectors)
+            if len(done) == passes[0]:
+                passes.popleft()
+                yield self._whole([vector for part in done for vector in part])
+                done = []
+
+    def _prepared(self, images: Sequence[Image]) -> Inputs:
+        """What the model reads of pictures, in memory that CUDA copies from by itself."""
+        return self.pinned(self.picture_inputs(images))
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32] | TokenVectors:
         """Unit vectors of texts, `(n, width)` float32 or several for each, in the order given."""
@@ -150,15 +182,17 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         order = sorted(range(len(rows)), key=lambda row: -lengths[row])
         step = self.forward_texts
         batches = [[rows[row] for row in order[start : start + step]] for start in range(0, len(order), step)]
-        vectors = [vector for batch in batches for vector in self.run(self.text_vectors, self.padded(batch))]
+        done = self.run_all(self.text_vectors, map(self.padded, batches))
+        vectors = [vector for part in done for vector in part]
         return self._whole([vectors[place] for place in np.argsort(order)])
 
     def _image_batches(
         self, items: Items, chosen: NDArray[np.int64], unreadable: Unreadable | None
     ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
-        """Those of any model; on an accelerator more pictures at a time, so that it seldom waits."""
+        """Those of any model; for an accelerator all processors decode, and fewer files are written."""
         if self.device.type != "cpu":
-            self.image_batch = max(self.image_batch, DEEPEST * self.forward_images)
+            self.image_batch = max(self.image_batch, SAVED_TOGETHER * self.forward_images)
+            self.readers = os.cpu_count() or self.readers
         yield from super()._image_batches(items, chosen, unreadable)
 
     def _whole(self, vectors: list[NDArray[np.float32]]) -> NDArray[np.float32] | TokenVectors:
@@ -169,19 +203,46 @@ class TorchEncoder(OnTorch, EmbeddingModel):
         for part in self.parts_used:
             getattr(self, part)
 
+    @property
+    def in_flight(self) -> int:
+        """How many batches are begun before the vectors of the one before them are waited for."""
+        return IN_FLIGHT if self.device.type == "cuda" else 0
+
+    def run_all(self, forward: Any, batches: Iterable[Inputs]) -> Iterator[list[NDArray[np.float32]]]:
+        """What `run` returns of each batch, in order, while the device works on the next ones.
+
+        What was begun before an error is yielded before that is raised.
+        """
+        begun, failed = deque[Callable[[], list[NDArray[np.float32]]]](), None
+        try:
+            for inputs in batches:
+                begun.append(self.begin(forward, inputs))
+                if len(begun) > self.in_flight:
+                    yield begun.popleft()()
+        except Exception as error:
+            failed = error
+        while begun:
+            yield begun.popleft()()
+        if failed:
+            raise failed
+
     def run(self, forward: Any, inputs: Inputs) -> list[NDArray[np.float32]]:
         """Unit vectors of each item on the host: `(width,)`, or `(tokens, width)` without padding.
 
         `forward` returns `(n, width)`, or the pair of `(n, longest, width)` and its mask `(n, longest)`. What
         does not fit into the device's memory is taken in halves; InputError where it cannot be halved.
         """
+        return self.begin(forward, inputs)()
+
+    def begin(self, forward: Any, inputs: Inputs) -> Callable[[], list[NDArray[np.float32]]]:
+        """Let the device compute; returns what waits for the vectors that `run` returns."""
         import torch
 
         try:
             with torch.inference_mode():
                 output = forward(self.placed(inputs))
-                vectors, kept = output if isinstance(output, tuple) else (output, None)
-                unit = torch.nn.functional.normalize(vectors.float(), dim=-1).cpu().numpy()
+                vectors, *kept = output if isinstance(output, tuple) else (output,)
+                copied = on_host(torch.nn.functional.normalize(vectors.float(), dim=-1), *kept)
         except torch.OutOfMemoryError:
             halves = halved(inputs)
             if not halves:
@@ -190,14 +251,38 @@ class TorchEncoder(OnTorch, EmbeddingModel):
                     "the option 'batch', or use another device or dtype"
                 ) from None
         else:
-            halves = ()
-        if halves:  # outside of the handler, which holds on to what was computed
-            if self.device.type == "cuda":
-                torch.cuda.empty_cache()
-            return [vector for half in halves for vector in self.run(forward, half)]
+            return lambda: self._separate(*copied())
+        if self.device.type == "cuda":  # outside of the handler, which holds on to what was computed
+            torch.cuda.empty_cache()
+        done = [vector for half in halves for vector in self.run(forward, half)]
+        return lambda: done
+
+    def _separate(
+        self, unit: NDArray[np.float32], kept: NDArray[np.bool_] | None = None
+    ) -> list[NDArray[np.float32]]:
         if kept is None:
             return list(narrowed(unit, self.dim, self.checkpoint.name))
-        return [row[mask] for row, mask in zip(unit, kept.cpu().numpy(), strict=True)]
+        return [row[mask] for row, mask in zip(unit, kept, strict=True)]
+
+
+def on_host(*tensors: torch.Tensor) -> Callable[[], list[NDArray[Any]]]:
+    """Have tensors copied to the host; returns what waits for the copies.
+
+    CUDA copies them once they are computed, whatever it is given to compute afterwards. Other devices copy
+    when the result is asked for.
+    """
+    import torch
+
+    if tensors[0].device.type != "cuda":
+        return lambda: [tensor.cpu().numpy() for tensor in tensors]
+    copies = [tensor.to("cpu", non_blocking=True) for tensor in tensors]
+    copied = torch.cuda.current_stream(tensors[0].device).record_event()
+
+    def wait() -> list[NDArray[Any]]:
+        copied.synchronize()
+        return [copy.numpy() for copy in copies]
+
+    return wait
 
 
 def halved(inputs: Inputs) -> tuple[Inputs, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -52,26 +52,22 @@ class Part:
 
     def load(self) -> Benchmark:
         """The benchmark, or its first images."""
-        whole = load_benchmark(self.benchmark)
+        whole = _loaded(self.benchmark)
         return whole if self.images is None else without_images(whole, whole.images.ids[self.images :])
 
-    def run(self, out: Path, store: Store, seed: int, progress: Progress) -> list[Run]:
-        """The run of each encoder, in a folder of `out`."""
-        items, runs = self.load(), []
-        for name in self.encoders:
-            short = f"{name.partition(':')[2]}-{self.folder}"
+    def run(self, name: str, out: Path, store: Store, seed: int, progress: Progress) -> Run:
+        """The run of one of the encoders, in a folder of `out`."""
+        short = f"{name.partition(':')[2]}-{self.folder}"
 
-            def named(label: str, done: int, total: int, short: str = short) -> None:
-                progress(f"{short}: {label}", done, total)
+        def named(label: str, done: int, total: int) -> None:
+            progress(f"{short}: {label}", done, total)
 
-            subject = load_subject(self.called.format(name))
-            subject = stored(subject, store) if isinstance(subject, Encoder) else subject
-            run = audit(
-                subject, items, self.audits, out / short,
-                seed=seed, settings=self.settings, cache=False, progress=named,
-            )  # fmt: skip
-            runs.append(run)
-        return runs
+        subject = load_subject(self.called.format(name))
+        subject = stored(subject, store) if isinstance(subject, Encoder) else subject
+        return audit(
+            subject, self.load(), self.audits, out / short,
+            seed=seed, settings=self.settings, cache=False, progress=named,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,7 @@ class Trial:
     def run(self, out: Path, store: Store, seed: int, progress: Progress) -> Tried:
         """What helps: methods fitted on half of the images, judged on the others, in `out`/help."""
         out = out / "help"
-        items, before = load_benchmark(self.benchmark), stored(load_encoder(self.encoder), store)
+        items, before = _loaded(self.benchmark), stored(load_encoder(self.encoder), store)
         systems: dict[str, Subject] = {"as it is": before}
         for method, given in self.methods.items():
             maker = MAKERS.get(method)
@@ -155,6 +151,8 @@ TRIED: Trial | None = Trial(
 """What is tried last, when what it takes is encoded."""
 PROCESSES = 4
 """At most so many work at once: each takes about 1 GB."""
+Place = tuple[int, int]
+"""The number of a part, and of one of its encoders; what is tried comes after all parts."""
 AFTER = (
     "The tenth audit takes eight runs or more: equiview study transfer; "
     "docs/getting-started.md has a command for each of the ten"
@@ -172,10 +170,10 @@ def demo(
     run: its page would be lost.
     """
     check_no_run(out)
-    tasks = tuple(enumerate((*DEMO, *((TRIED,) if TRIED else ()))))
-    found: dict[int, list[Run] | Tried] = {}
+    tasks = _tasks()
+    found: dict[Place, Run | Tried] = {}
     with TemporaryDirectory() as folder:  # audits of one encoder share its vectors; nothing is kept
-        done: Iterable[tuple[int, list[Run] | Tried]]
+        done: Iterable[tuple[Place, Run | Tried]]
         if processes == 1:
             done = map(partial(_run, out, Path(folder), seed, progress), tasks)
         else:
@@ -184,17 +182,40 @@ def demo(
         for place, result in done:
             found[place] = result
             progress("parts", len(found), len(tasks))
-    results = [found[place] for place, _ in tasks]
-    runs = [run for result in results if isinstance(result, list) for run in result]
+    results = [found[place] for place in sorted(found)]
+    runs = [result for result in results if isinstance(result, Run)]
     helps = next((result for result in results if isinstance(result, Tried)), None)
     return write_comparison(runs, out, progress, helps=helps)
 
 
+@lru_cache(maxsize=3)
+def _loaded(benchmark: str) -> Benchmark:
+    """A benchmark, of which several encoders are asked by this process."""
+    return load_benchmark(benchmark)
+
+
+def _tasks() -> list[tuple[Place, Part | Trial]]:
+    """What is to be done, by its place in the result: each part's first encoder, what is tried, the rest.
+
+    So encoders that share an image tower find its vectors of a part's pictures in the store, and what takes
+    long is not begun last.
+    """
+    tasks: list[tuple[Place, Part | Trial]] = [
+        ((number, encoder), part) for number, part in enumerate(DEMO) for encoder in range(len(part.encoders))
+    ]
+    tasks.sort(key=lambda task: task[0][::-1])
+    if TRIED:
+        tasks.insert(len(DEMO), ((len(DEMO), 0), TRIED))
+    return tasks
+
+
 def _run(
-    out: Path, store: Path, seed: int, progress: Progress, task: tuple[int, Part | Trial]
-) -> tuple[int, list[Run] | Tried]:
-    """The place of a part or a trial among all, and its result."""
+    out: Path, store: Path, seed: int, progress: Progress, task: tuple[Place, Part | Trial]
+) -> tuple[Place, Run | Tried]:
+    """A place and its result."""
     place, asked = task
     # Small products: threads of BLAS would wait longer for each other than they work.
     with threadpool_limits(1, user_api="blas"):
-        return place, asked.run(out, Store(store), seed, progress)
+        if isinstance(asked, Trial):
+            return place, asked.run(out, Store(store), seed, progress)
+        return place, asked.run(asked.encoders[place[1]], out, Store(store), seed, progress)

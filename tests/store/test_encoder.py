@@ -4,11 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.store import Store, stored
 from equiview.subjects import EmbeddingModel, load_subject
+from equiview.subjects.encoders.pictogram import Pictogram
 from tests.conftest import write_world
 from tests.store.counting import Counting, Tokens, images, many, picture, texts
 
@@ -140,3 +142,19 @@ def test_encoders_that_cannot_vouch_for_themselves_are_not_stored(store, tmp_pat
 def test_vectors_that_vanish_in_half_precision_are_refused(store):
     with pytest.raises(InputError, match="too small for float16"):
         stored(Counting(scale=1e-12), store, precision="float16").embed(many(3))
+
+
+def test_encoders_that_share_an_image_tower_share_its_pictures_and_no_texts(store):
+    world = load_benchmark("pictograms")
+    pictures, texts = world.images.take(range(5)), world.texts.take(range(5))
+    skewed, english, scenes = (stored(Pictogram(name), store) for name in ("skewed", "english", "scenes"))
+    vectors = skewed.embed(pictures)
+    skewed.embed(texts)
+    assert english.missing(pictures) == []
+    assert english.missing(texts) == scenes.missing(pictures) == list(range(5))
+    np.testing.assert_array_equal(english.embed(pictures), vectors)
+
+    class Own(Pictogram):
+        """May see pictures otherwise."""
+
+    assert stored(Own("skewed"), store).missing(pictures) == list(range(5))

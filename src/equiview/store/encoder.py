@@ -78,8 +78,12 @@ class StoredEncoder(Encoder):
         for row, key in enumerate(keys_of(items, self.inner.by_language)):
             if isinstance(key, bytes):
                 first.setdefault(key, row)
-        kept = Shelf(self.store.folder(self.inner.fingerprint, self.precision))
+        kept = Shelf(self.store.folder(self._maker(items), self.precision))
         return [first[key] for key in kept.missing(first)]
+
+    def _maker(self, items: Items) -> str:
+        """The fingerprint of what makes vectors of these items: of pictures perhaps a part of the encoder."""
+        return self.inner.picture_fingerprint if items.kind == "image" else self.inner.fingerprint
 
     def _filled(
         self, items: Items, keys: list[bytes | InputError], progress: Progress, on_error: OnError
@@ -104,7 +108,7 @@ class StoredEncoder(Encoder):
             progress(label, len(items) - total + done, len(items))
 
         key_of = {rows[0]: key for key, rows in places.items()}
-        shelf = self.store.shelf(self.inner.fingerprint, self.precision, self.name)
+        shelf = self.store.shelf(self._maker(items), self.precision, self.name)
         if missing := shelf.missing(places):
             shelf.share(missing)
         if missing := shelf.missing(places):

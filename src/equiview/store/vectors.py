@@ -6,9 +6,9 @@
         *.writing                       a process is at work here
                                         files of other names, and links, are nobody's to read or remove here
 
-`ENCODER` is the encoder's fingerprint (weights, revision, preprocessing, prompts); an item is known by a hash
-of its content, so a picture under another name, or a text in another benchmark, is the same item. ROOT is
-`cache_folder()`.
+`ENCODER` is the encoder's fingerprint (weights, revision, preprocessing, prompts), for pictures that of its
+image tower where several encoders share one. An item is known by a hash of its content, so a picture under
+another name, or a text in another benchmark, is the same item. ROOT is `cache_folder()`.
 
 Any number of processes may use a shelf at once, without locks: a file appears under its name when it is whole
 and is never changed afterwards. A process that is killed loses the batch it was at. Two processes that encode

@@ -95,6 +95,11 @@ class EmbeddingModel(Encoder):
         return fingerprint(super().fingerprint, self._probed)
 
     @property
+    def picture_fingerprint(self) -> str:
+        """A hash of what decides the vectors of pictures: models with one image tower share those it made."""
+        return self.fingerprint
+
+    @property
     def declares_fingerprint(self) -> bool:
         """Whether it has a fingerprint of its own, so that its vectors may be kept."""
         return type(self).fingerprint is not EmbeddingModel.fingerprint

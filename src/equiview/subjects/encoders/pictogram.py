@@ -84,6 +84,11 @@ class Pictogram(EmbeddingModel):
         """A hash of both towers."""
         return fingerprint(_model(self._image_tower), _model(self.argument))
 
+    @property
+    def picture_fingerprint(self) -> str:
+        """A hash of the image tower, which five encoders share; a subclass may use it otherwise."""
+        return fingerprint(_model(self._image_tower)) if type(self) is Pictogram else self.fingerprint
+
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32]:
         """Unit vectors `(n, 120)`; each picture is fitted on a white square of 64 pixels.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -188,7 +188,7 @@ def demo(
     return write_comparison(runs, out, progress, helps=helps)
 
 
-@lru_cache(maxsize=3)
+@cache
 def _loaded(benchmark: str) -> Benchmark:
     """A benchmark, of which several encoders are asked by this process."""
     return load_benchmark(benchmark)

@@ -116,7 +116,8 @@ def _upright(image: Image) -> Image:
 
     image.load()
     try:
-        return ImageOps.exif_transpose(image)
+        turned = image.getexif().get(ORIENTATION, 1) in range(2, 9)
+        return ImageOps.exif_transpose(image) if turned else image  # which would copy it
     except Exception:  # a damaged tag is no reason to reject the picture
         return image
 

@@ -170,6 +170,7 @@ def demo(
     run: its page would be lost.
     """
     check_no_run(out)
+    _loaded.cache_clear()  # a folder may have changed since an earlier call
     tasks = _tasks()
     found: dict[Place, Run | Tried] = {}
     with TemporaryDirectory() as folder:  # audits of one encoder share its vectors; nothing is kept

@@ -46,6 +46,18 @@ def test_exposure_by_hand() -> None:
     )
 
 
+def test_few_groups_and_many_are_counted_alike() -> None:
+    rows = np.random.default_rng(0).integers(0, 3, (7, 40))  # of groups 3 and above there is nothing
+    for discount in (None, "log2"):
+        weights = 1 / np.log2(np.arange(2, 42)) if discount else np.ones(40)
+        for n_groups in (3, prevalence.FEW, prevalence.FEW + 1):
+            for groups in (rows, rows.astype(np.uint8), np.asfortranarray(rows)):
+                found = divergences_at(groups, n_groups, [1, 2, 40], discount=discount)
+                fair = np.full(n_groups, 1 / n_groups)
+                slow = [[slow_divergence(row[:k], fair, weights[:k]) for row in rows] for k in (1, 2, 40)]
+                np.testing.assert_allclose(found, slow, rtol=1e-12)
+
+
 def test_single_group_by_hand() -> None:
     assert single_group_share([[3, 3], [3, 0]]).tolist() == [1, 0]
     assert single_group_share([[5]]).tolist() == [1]

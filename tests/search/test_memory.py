@@ -20,7 +20,7 @@ queries, gallery = (rng.standard_normal((n, 64), dtype=np.float32) for n in (150
 targets = Targets(np.arange(1500), np.arange(1500), np.arange(50_000) % 36)
 top_k(queries, gallery[:9000], 100)  # libraries, threads and their buffers are there
 (held,) = [line for line in open("/proc/self/status") if line.startswith("VmSize")]
-limit = int(held.split()[1]) * 1024 + 200 * 10**6
+limit = int(held.split()[1]) * 1024 + 100 * 10**6
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 try:
     queries @ gallery.T  # 300 MB

@@ -39,6 +39,13 @@ def test_the_discounted_floor_lies_above_the_plain() -> None:
     assert (ranked.value > plain.value).all()
 
 
+@pytest.mark.parametrize("pool", [[127, 0], [128, 0], [0, 128], [1, 126, 0], [0, 300], [0] * 299 + [4]])
+def test_pools_at_the_ends_of_small_numbers_are_permuted(pool: list[int]) -> None:
+    everything = np.repeat(np.arange(len(pool)), pool)
+    lists = blind_rankings(pool, sum(pool), draws=3, seed=0)
+    assert np.sort(lists, axis=1).tolist() == [everything.tolist()] * 3
+
+
 @given(pools, st.integers(0, 99))
 def test_a_whole_pool_is_permuted(pool: list[int], seed: int) -> None:
     lists = blind_rankings(pool, sum(pool), draws=5, seed=seed)

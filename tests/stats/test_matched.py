@@ -48,6 +48,35 @@ def test_items_of_no_cluster_keep_their_group():
     assert (floor.value[0], floor.sd[0], floor.p[0]) == (0.5, 0.0, 1.0)
 
 
+def test_labels_are_only_exchanged_within_clusters():
+    clusters = np.array([0, 0, 0, 1, 1, 2, -1, -1])
+    groups = np.array([0, 300, 2, 7, 7, 5, 1, 0])  # two bytes wide, one cluster all alike, one of one item
+    seen = []
+
+    def keep(lists, cutoffs):
+        seen.append(lists[0].tolist())
+        return np.zeros((len(cutoffs), 1))
+
+    matched_floor([keep], [np.arange(8)], clusters, groups, [8], draws=40, seed=3)
+    assert seen[0] == groups.tolist()  # the lists as they are come first
+    assert {tuple(labels[3:]) for labels in seen} == {(7, 7, 5, 1, 0)}
+    assert {tuple(sorted(labels[:3])) for labels in seen} == {(0, 2, 300)}
+    assert len({tuple(labels[:3]) for labels in seen}) == 6
+
+
+def test_exchanging_all_items_or_equal_ones_says_what_it_must():
+    first = lambda lists, cutoffs: np.array([(lists[:, 0] == 1) * 1.0] * len(cutoffs))  # noqa: E731
+    share = lambda lists, cutoffs: np.array([(lists[:, :k] == 1).mean(axis=1) for k in cutoffs])  # noqa: E731
+    one, whole = matched_floor(
+        [first, share], [np.arange(50)] * 3, np.zeros(50), np.arange(50) < 10, [50], draws=2000, seed=0
+    )
+    assert one.value[0] == pytest.approx(0.2, abs=0.03)
+    assert (whole.value[0], whole.p[0]) == (pytest.approx(0.2), 1.0)
+    assert whole.sd[0] < 1e-12
+    [alike] = matched_floor([share], [[0, 1, 2]], [0, 0, 1], [1, 1, 1], [1, 3], draws=9, seed=0)
+    assert (alike.value.tolist(), alike.sd.tolist(), alike.p.tolist()) == ([1.0, 1.0], [0.0, 0.0], [1.0, 1.0])
+
+
 def test_wrong_input_is_an_error_in_words():
     with pytest.raises(StatsInputError, match="cutoffs must lie between 1 and 2"):
         rank_weights([[0, 1]], 2, [3])

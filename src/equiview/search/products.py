@@ -35,7 +35,7 @@ Places: TypeAlias = NDArray[np.int64]
 
 HEIGHTS = (96, 64)
 """Rows of a block; the first at which columns are alike is used."""
-TALL = 1024
+TALL = 512
 """Most rows of a block in a search: a library packs the columns anew for each block."""
 UNIT = 48
 """Heights are multiples of it, and so of the 12 and 16 rows that kernels take at a time."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +29,12 @@ class ChanceFloor:
     draws: int
 
 
-def blind_rankings(group_counts: ArrayLike, k: int, *, draws: int = 20_000, seed: int) -> NDArray[np.int64]:
+def blind_rankings(
+    group_counts: ArrayLike, k: int, *, draws: int = 20_000, seed: int
+) -> NDArray[np.integer[Any]]:
     """Groups of the top `k` of random permutations of a pool, `(draws, k)` group indices by rank.
+
+    They are of the smallest type that holds them, and a rank's lie together.
 
     `group_counts`, `(n_groups,)`, says how many items of each group the pool holds. Items are drawn without
     replacement, exactly: at each rank a group comes up in proportion to what is left of it. Only counts are
@@ -49,15 +54,16 @@ def blind_rankings(group_counts: ArrayLike, k: int, *, draws: int = 20_000, seed
         raise StatsInputError(f"k is {k}, but the pool holds {pool} items")
     draws = whole_number(draws, "draws", 1)
     rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
-    # Item numbers below edges[g] belong to groups 0..g: taking one item lowers every edge above it.
-    edges = np.repeat(np.cumsum(counts)[:, None], draws, axis=1)
-    groups = np.empty((draws, k), dtype=np.int64)
+    # Item numbers from edges[g] belong to groups above g: taking one item lowers every edge above it.
+    number = np.min_scalar_type(-pool - 1)
+    edges = np.repeat(np.cumsum(counts, dtype=number)[:-1, None], draws, axis=1)
+    groups = np.empty((k, draws), dtype=np.min_scalar_type(len(counts)))
     for rank in range(k):
-        item = rng.integers(0, pool - rank, size=draws)
-        within = item < edges
-        groups[:, rank] = len(counts) - np.count_nonzero(within, axis=0)
-        edges -= within
-    return groups
+        item = rng.integers(0, pool - rank, size=draws).astype(number)
+        beyond = item >= edges
+        np.add.reduce(beyond, axis=0, dtype=groups.dtype, out=groups[rank])
+        edges -= ~beyond
+    return groups.T
 
 
 def chance_floor(
@@ -89,7 +95,7 @@ def chance_floor(
     rankings = blind_rankings(group_counts, int(depths.max()), draws=draws, seed=seed)
     value, error = np.empty(len(depths)), np.empty(len(depths))
     for i, k in enumerate(depths):
-        scores = np.asarray(metric(rankings[:, :k]), dtype=np.float64)
+        scores = np.asarray(metric(rankings[:, :k].astype(np.int64)), dtype=np.float64)
         if scores.shape != (draws,):
             raise StatsInputError(f"metric must return one value a ranking, {(draws,)}; got {scores.shape}")
         value[i], error[i] = scores.mean(), scores.std(ddof=1) / np.sqrt(draws)

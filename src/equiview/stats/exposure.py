@@ -159,7 +159,7 @@ def matched_exposure(
 
     n_queries, shape = len(items), (n_clusters + 1, n_groups)
     discounts = 1 / np.log2(np.arange(2, max(cutoffs) + 2))
-    by_query = _by_query(items, labels, shares[rows], counted, cutoffs)
+    by_query = _by_query(items, labels, rows, shares, counted, cutoffs)
     by_cluster, exchangeable = np.empty((2, len(cutoffs), *shape)), np.empty(len(cutoffs))
     exchanged = np.empty((len(cutoffs), n_groups))
     for place, k in enumerate(cutoffs):
@@ -187,15 +187,20 @@ def matched_exposure(
 
 
 def _by_query(
-    items: Integers, labels: Integers, shares: Floats, counted: NDArray[np.bool_], cutoffs: Sequence[int]
+    items: Integers,
+    labels: Integers,
+    rows: Integers,
+    shares: Floats,
+    counted: NDArray[np.bool_],
+    cutoffs: Sequence[int],
 ) -> Floats:
-    """Observed and expected share of each list, `(2, n_cutoffs, n_queries, n_groups)`; `shares` by item."""
+    """Observed and expected share of each list, `(2, n_cutoffs, n_queries, n_groups)`."""
     by_query = np.zeros((2, len(cutoffs), len(items), shares.shape[1]))
     queries, so_far, total = np.arange(len(items)), np.zeros((2, len(items), shares.shape[1])), 0.0
     for rank in range(1, max(cutoffs) + 1):
         at, weight = items[:, rank - 1], 1 / np.log2(rank + 1)
         so_far[0, queries, labels[at]] += weight * counted[at]
-        so_far[1] += weight * shares[at]
+        so_far[1] += weight * shares[rows[at]]
         total += weight
         if rank in cutoffs:
             by_query[:, list(cutoffs).index(rank)] = so_far / total

@@ -100,7 +100,7 @@ def _transformed_t(
     size = np.abs(apart).max(axis=1)
     scaled = apart / np.where(size > 0, size, 1.0)[:, None]
     second = (scaled**2).sum(axis=1) / counted
-    third = (scaled**3).sum(axis=1) / counted
+    third = (scaled * scaled * scaled).sum(axis=1) / counted
     skew = np.where(size > 0, third / np.where(size > 0, second, 1.0) ** 1.5, 0.0)
     freedom = np.maximum(counted - 1, 1)
     spread = size * np.sqrt(second * counted / freedom)

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from labs import approximate
 
 from equiview import api
 from equiview.audits.prevalence import PREVALENCE
@@ -228,3 +229,12 @@ def test_lists_of_a_finished_system_are_not_searched_again(cones, tmp_path):
     settings = PREVALENCE.configure({"search": "hnsw"})
     with pytest.raises(InputError, match=r"leave out the setting prevalence\.search=hnsw"):
         PREVALENCE.observe(subject, load_benchmark(f"folder:{cones}"), settings, silent)
+
+
+def test_the_page_has_a_row_of_each_search_that_the_lab_measures():
+    page = approximate.PAGE.read_text("utf-8")
+    table = page.split(approximate.MARKS[0])[1].split(approximate.MARKS[1])[0].strip().splitlines()
+    indexes = [PREVALENCE.configure(search).index for search in approximate.SEARCHES]
+    names = ["exact" if index is None else index.about for index in indexes]
+    assert [line.split("|")[1].strip() for line in table[2:]] == names
+    assert approximate.written(page, table[2:]) == page

@@ -7,7 +7,7 @@ Captions that have no equal of another group take part on neither side.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
@@ -124,14 +124,11 @@ def _add_web(rows: Rows, lists: Lists) -> None:
         rows.add_known(quantity(FOLLOWS, k), ends, found.n, chance=0.0, p=found.p_value, family="web")
 
 
-def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimates | None:
-    """LBKL and DLBKL with their floors when groups are exchanged among each image's captions.
-
-    `measured` holds their values and intervals, which are kept.
-    """
+def matched_floors(lists: Lists, grouping: str) -> dict[str, MatchedFloor]:
+    """The floors of LBKL and DLBKL when groups are exchanged among each image's captions, by name."""
     groups, metrics = lists.groupings[grouping], lists.divergences(grouping)
     names = [name for name in metrics if name.endswith("LBKL")]
-    floors: list[MatchedFloor] = matched_floor(
+    floors = matched_floor(
         [metrics[name] for name in names],
         lists.ranked,
         lists.image,
@@ -140,8 +137,15 @@ def matched_floors(lists: Lists, grouping: str, measured: Estimates) -> Estimate
         draws=FLOOR_DRAWS.get(grouping, FLOOR_DRAWS["language"]),
         seed=lists.settings.seed_of(f"matched.{grouping}"),
     )
+    return dict(zip(names, floors, strict=True))
+
+
+def beside_matched(
+    lists: Lists, grouping: str, floors: Mapping[str, MatchedFloor], measured: Estimates
+) -> Estimates | None:
+    """Divergences beside their matched floors; their values and intervals are those of `measured`."""
     rows = Rows()
-    for name, floor in zip(names, floors, strict=True):
+    for name, floor in floors.items():
         for place, k in enumerate(lists.cutoffs):
             known = measured.one(name, k, grouping=grouping)
             rows.add_known(

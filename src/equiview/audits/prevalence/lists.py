@@ -50,7 +50,8 @@ class Lists(View[PrevalenceSettings]):
     def __init__(self, observations: Observations, settings: PrevalenceSettings) -> None:
         super().__init__(observations, settings)
         # In the order of ids, so that what is drawn does not depend on the order of rows.
-        items = observations["items"].sort("item_id").with_row_index("item")
+        items = observations["items"]
+        items = items[items["item_id"].arg_sort()].with_row_index("item")
         places = items.select("item_id", "item")
         rankings = observations["rankings"].join(places, on="item_id", how="left", maintain_order="left")
         rankings = rankings.with_columns(pl.col("query_id").cast(pl.Categorical)).sort("query_id", "rank")
@@ -73,9 +74,7 @@ class Lists(View[PrevalenceSettings]):
         self.group = Grouping.of(items["group"], sorted(items["group"].unique())) if own else None
         known = observations["targets"].join(places, on="item_id", maintain_order="left")
         self.image = _images(known, self.pool_size)
-        self.targets = observations["targets"].join(
-            items.select("item_id", "language", "tier"), on="item_id", maintain_order="left"
-        )
+        self.targets = known.with_columns(items.select("language", "tier")[known["item"]])
         self.n_relevant = self._counted()
 
     @cached_property
@@ -85,6 +84,13 @@ class Lists(View[PrevalenceSettings]):
             key: matched_exposure(self.ranked, self.image, groups.of_item, len(groups.names), cutoffs)
             for key, (groups, cutoffs) in self.exposed.items()
         }
+
+    @cached_property
+    def captions(self) -> pl.DataFrame:
+        """Captions of an image in a language whose ranks are known: how many (`len`), and the best rank."""
+        known = self.targets.drop_nulls("language_rank")
+        of_one = known.group_by("query_id", "language", "tier", maintain_order=True)
+        return of_one.agg(pl.len(), pl.col("language_rank").min())
 
     def _counted(self) -> Integers:
         """How many captions each image has in the pool, `(n_queries,)`."""
@@ -156,8 +162,11 @@ def _images(known: pl.DataFrame, pool_size: int) -> Integers:
 
     A caption of several images shares its number with the captions of exactly these images.
     """
-    owners = known.group_by("item", maintain_order=True).agg(pl.col("query_id").sort())
-    numbers = owners["query_id"].list.join("\n").rank("dense").to_numpy().astype(np.int64) - 1
+    owners = known.select("item", "query_id")
+    if owners["item"].n_unique() < len(owners):
+        joined = pl.col("query_id").sort().str.join("\n")
+        owners = owners.group_by("item", maintain_order=True).agg(joined)
+    numbers = owners["query_id"].rank("dense").to_numpy().astype(np.int64) - 1
     image = np.full(pool_size, -1, dtype=np.int64)
     image[owners["item"].to_numpy()] = numbers
     return image

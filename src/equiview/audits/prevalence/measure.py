@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from functools import lru_cache
 
@@ -12,6 +14,7 @@ import polars as pl
 from equiview.audits.base import once
 from equiview.audits.estimating import joined, summarise
 from equiview.audits.prevalence.exposure import (
+    beside_matched,
     exposure_columns,
     exposure_ratios,
     matched_floors,
@@ -109,13 +112,17 @@ def _divergence_of_each(
 
 def measure(lists: Lists, settings: PrevalenceSettings) -> Estimates:
     """Means over images with intervals, each with its chance floor; exposure against its expectation."""
-    floors, measured = _Floors(lists), values(lists, settings)
-    own = {"exposure", "expected exposure"}
-    known = dict(zip(measured.quantities, measured.columns["chance"], strict=True))
-    floored = measured.with_chance(lambda q: known[q] if q.metric in own else floors.of(q))
-    summary = summarise(floored, settings)
-    matched = (matched_floors(lists, grouping, summary) for grouping in lists.groupings)
-    return joined([summary, exposure_ratios(lists), *matched, search_effect(lists, settings, columns_of)])
+    with ThreadPoolExecutor(1) as aside:  # groups are exchanged there while all else is measured here
+        engine = copy_context()
+        coming = {name: aside.submit(engine.run, matched_floors, lists, name) for name in lists.groupings}
+        floors, measured = _Floors(lists), values(lists, settings)
+        own = {"exposure", "expected exposure"}
+        known = dict(zip(measured.quantities, measured.columns["chance"], strict=True))
+        floored = measured.with_chance(lambda q: known[q] if q.metric in own else floors.of(q))
+        summary = summarise(floored, settings)
+        ratios, effect = exposure_ratios(lists), search_effect(lists, settings, columns_of)
+    matched = (beside_matched(lists, name, found.result(), summary) for name, found in coming.items())
+    return joined([summary, ratios, *matched, effect])
 
 
 def columns_of(lists: Lists) -> Iterator[ValueColumn]:
@@ -152,9 +159,7 @@ def _shares(lists: Lists, k: int) -> Iterator[ValueColumn]:
 
 def _recall(lists: Lists) -> Iterator[ValueColumn]:
     """Whether each image finds a caption among those of one language alone, by language and tier."""
-    ranked = lists.targets.drop_nulls("language_rank")
-    captions = ranked.group_by("query_id", "language", "tier", maintain_order=True)
-    first = captions.agg(pl.col("language_rank").min())
+    first = lists.captions
     row = first["query_id"].cast(pl.Enum(lists.query_ids), strict=False).to_physical()
     first = first.with_columns(row=row.cast(pl.Int64))
     for k in RECALL_CUTOFFS:
@@ -192,8 +197,11 @@ class _Floors:
     def __init__(self, lists: Lists) -> None:
         self.lists = lists
         self.sizes: dict[str, int] = dict(zip(lists.codes, lists.language.counts.tolist(), strict=True))
-        ranked = lists.targets.drop_nulls("language_rank")
-        self.captions = ranked.group_by("query_id", "language", "tier", maintain_order=True).len()
+        by_language = lists.captions.partition_by("language", maintain_order=True)
+        self.captions = pl.concat([lists.captions.clear(), *by_language]).with_columns(
+            pl.col("language", "tier").cast(pl.Categorical),
+            **{f"R@{k}": self._found(by_language, k) for k in RECALL_CUTOFFS},
+        )
         self.divergence: dict[tuple[str, str, int], float] = {}
         for grouping, groups in lists.groupings.items():
             floors = _divergence_floors(
@@ -219,12 +227,15 @@ class _Floors:
         if wanted.metric == "share":
             within = [c for c in lists.codes if keys in ({"language": c}, {"tier": lists.tier_of[c]})]
             return sum(self.sizes[code] for code in within) / lists.pool_size
-        return self._recall(k, keys) if wanted.metric == "R" else None
+        if wanted.metric != "R":
+            return None
+        return float(self.captions.filter(**keys)[f"R@{k}"].to_numpy().mean())
 
-    def _recall(self, k: int, keys: dict[str, str]) -> float:
-        rows = self.captions.filter(**keys)
-        by_language = [
-            chance_success(part["len"].to_numpy(), self.sizes[str(code)], min(k, self.sizes[str(code)]))
-            for (code,), part in rows.group_by("language", maintain_order=True)
-        ]
-        return float(np.concatenate(by_language).mean())
+    def _found(self, by_language: list[pl.DataFrame], k: int) -> Floats:
+        """The chance that each image finds one of its captions among the first k of their language."""
+        sizes = [self.sizes[part["language"][0]] for part in by_language]
+        found = (
+            chance_success(part["len"].to_numpy(), size, min(k, size))
+            for part, size in zip(by_language, sizes, strict=True)
+        )
+        return np.concatenate([[], *found])

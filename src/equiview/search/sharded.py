@@ -152,10 +152,7 @@ def _shareable(queries: Vectors, gallery: Gallery | TokenVectors) -> bool:
 
 def _part(vectors: Vectors, start: int, stop: int) -> Vectors:
     """Vectors of items `start` to `stop`, not copied."""
-    if not isinstance(vectors, TokenVectors):
-        return vectors[start:stop]
-    offsets = vectors.offsets[start : stop + 1]
-    return TokenVectors(vectors.values[offsets[0] : offsets[-1]], offsets - offsets[0])
+    return vectors.part(start, stop) if isinstance(vectors, TokenVectors) else vectors[start:stop]
 
 
 def _shards_of(queries: Vectors, gallery: Vectors) -> Iterator[Shard]:

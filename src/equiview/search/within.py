@@ -20,7 +20,7 @@ from equiview.search.kept import Best, Kept, check_numbers
 from equiview.search.products import LARGE, height_of, pieces, ready_block, tile
 from equiview.search.scaling import Gallery
 from equiview.search.sweep import sweep
-from equiview.search.topk import BLOCK_BYTES, DEEP, best, check_widths, ranks_within, score_blocks
+from equiview.search.topk import DEEP, best, check_widths, deciding_blocks, ranks_within
 from equiview.search.workers import at_once, one_thread_each
 
 Floats = NDArray[np.float32]
@@ -82,7 +82,7 @@ def lists_and_ranks(
     if k > DEEP or isinstance(queries, TokenVectors) or isinstance(gallery, TokenVectors):
         columns_of = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
         whole = gallery if isinstance(gallery, TokenVectors) else gallery[:]
-        for start, scores in score_blocks(queries, whole, BLOCK_BYTES):
+        for start, scores in deciding_blocks(queries, whole, k, targets):
             block = slice(start, start + len(scores))
             first = best(scores, k)
             kept.items[block], kept.scores[block] = first.items, first.scores

@@ -11,7 +11,6 @@ would be much of it, all is.
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -94,7 +93,8 @@ def _pays(queries: TokenVectors, gallery: TokenVectors, k: int) -> bool:
 @lru_cache(maxsize=1)
 def _works() -> bool:
     """Whether torch finds 8-bit products by instructions for them, and rightly."""
-    torch = importlib.import_module("torch")
+    import torch
+
     vnni = getattr(torch.cpu, "_is_vnni_supported", lambda: False)
     if not (hasattr(torch, "_int_mm") and torch.backends.mkldnn.is_available() and vnni()):
         return False
@@ -107,9 +107,9 @@ def _works() -> bool:
 
 def product(rows: torch.Tensor, columns: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
     """Products of 8-bit numbers `(n, width)` and `(m, width)`, written to `out` `(n, m)` of 32 bits."""
-    torch = importlib.import_module("torch")
-    found: torch.Tensor = torch._int_mm(rows, columns.T, out=out)
-    return found
+    import torch
+
+    return torch._int_mm(rows, columns.T, out=out)
 
 
 def _decided(
@@ -159,7 +159,8 @@ class _Whole:
 
 def _whole(tokens: NDArray[np.floating[Any]], offsets: Integers) -> _Whole:
     """Round the tokens of items; `_UndecidedError` where some are no numbers, or too large."""
-    torch = importlib.import_module("torch")
+    import torch
+
     numbers = torch.empty(tokens.shape, dtype=torch.int8)
     largest, lengths, rests = torch.empty(3, len(tokens))
     parts = [slice(at, min(at + LARGE, len(tokens))) for at in range(0, len(tokens), LARGE)]
@@ -210,7 +211,8 @@ class _Block:
         self.exact = np.zeros(self.scores.shape, dtype=bool)
         self.length, self.rest = (np.add.reduceat(of, ends) for of in (asked.lengths, asked.rests))
         self.item_length, self.item_rest = np.empty((2, len(gallery)))
-        torch = importlib.import_module("torch")
+        import torch
+
         steps = np.repeat(asked.steps, queries.lengths)
 
         def work(mine: Iterator[tuple[int, int]]) -> None:

@@ -13,8 +13,9 @@ from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.search import coarse, top_k
 from equiview.search.maxsim import maxsim_blocks
+from equiview.search.targets import Targets
 from equiview.search.topk import best, ranks_within
-from equiview.search.within import Targets, lists_and_ranks
+from equiview.search.within import lists_and_ranks
 
 BYTES = 2**20
 

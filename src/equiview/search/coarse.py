@@ -26,12 +26,11 @@ from equiview.extras import cuda_in_use
 from equiview.search.halves import as_float32
 from equiview.search.maxsim import maxsim_blocks, nearest, raise_to, ready_blocks, runs, spans
 from equiview.search.products import LARGE, SHARES, SMALL, height_of, rounding
+from equiview.search.targets import Targets
 from equiview.search.workers import at_once, one_thread_each
 
 if TYPE_CHECKING:
     import torch
-
-    from equiview.search.within import Targets
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]

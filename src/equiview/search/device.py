@@ -20,8 +20,9 @@ from equiview.search.halves import as_float32
 from equiview.search.kept import check_depth
 from equiview.search.products import rounding
 from equiview.search.scaling import Gallery
+from equiview.search.targets import Targets
 from equiview.search.topk import check_widths
-from equiview.search.within import Targets, lists_and_ranks, rescored, target_scores
+from equiview.search.within import lists_and_ranks, rescored, target_scores
 
 if TYPE_CHECKING:
     import torch

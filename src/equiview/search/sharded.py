@@ -22,8 +22,9 @@ from equiview.extras import cuda_in_use
 from equiview.io.progress import Progress, silent
 from equiview.search import topk
 from equiview.search.scaling import Gallery
+from equiview.search.targets import Targets
 from equiview.search.topk import BLOCK_BYTES, DEEP, best, score_blocks
-from equiview.search.within import Targets, lists_and_ranks
+from equiview.search.within import lists_and_ranks
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]

@@ -6,7 +6,6 @@ Equal scores are in row order, so that a ranking does not depend on the sorting 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,7 @@ from equiview.search.maxsim import maxsim_blocks
 from equiview.search.products import products
 from equiview.search.scaling import Gallery
 from equiview.search.sweep import sweep
-
-if TYPE_CHECKING:
-    from equiview.search.within import Targets
+from equiview.search.targets import Targets
 
 BLOCK_BYTES = 96 * 2**20
 DEEP = 1024

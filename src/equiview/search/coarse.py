@@ -37,7 +37,7 @@ Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 FROM, IMPORT_FROM = 2**32, 2**40
 """Multiplications from which this pays; from which torch is imported for it where nothing else has."""
-GOOD, MOST = 0.2, 0.5
+GOOD, MOST = 0.3, 0.5
 """Shares of the exact work: more in doubt did not pay; more is not done pair by pair, which is slower."""
 TRIED, SHARED = 64, 3
 """Into how many parts queries are cut, at the least: the first, and further ones."""

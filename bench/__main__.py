@@ -32,6 +32,7 @@ CONTESTS = {
     "approximate": "approximate:contest",
     "on disk": "disk:contest",
     "maxsim": "search:late",
+    "maxsim lists": "search:late_lists",
     "metrics": "numbers:metrics",
     "bootstrap": "numbers:bootstrap",
     "silhouettes": "numbers:silhouettes",

@@ -12,7 +12,7 @@ import numpy as np
 
 from bench.contest import OURS, Contest, Way, as_it_is, cost_of, largest_difference
 from equiview.data.vectors import TokenVectors
-from equiview.search import Targets, ranked_within, score_blocks, top_k
+from equiview.search import Targets, best, ranked_within, score_blocks, top_k
 from equiview.search.workers import one_thread_each
 
 Array = np.ndarray[Any, Any]
@@ -218,6 +218,46 @@ def _by_torch(maxsim: Callable[..., Any], asked: list[Array], offered: list[Arra
             [torch.from_numpy(item) for item in asked], [torch.from_numpy(item) for item in offered]
         )
     return np.asarray(found.numpy())
+
+
+def late_lists(size: str) -> Contest:
+    """The best by MaxSim, of items that have subjects: exact scores of all, and of those in doubt alone."""
+    shapes = {
+        "small": (24, 300, 24, 64, 5),
+        "medium": (64, 500, 350, 128, 10),
+        "full": (100, 1000, 700, 128, 10),
+    }
+    n_queries, n_items, most, width, k = shapes[size]
+    rng = np.random.default_rng(0)
+    words = vectors(3000, width, 1)
+    subjects = rng.integers(len(words), size=(max(1, n_items // 10), most // 4))
+
+    def item(length: int, subject: int) -> Array:
+        """Words of a subject, and others, each said in its own way."""
+        drawn = rng.integers(len(words), size=length)
+        of_subject = subjects[subject, rng.integers(subjects.shape[1], size=length)]
+        tokens = words[np.where(rng.random(length) < 0.6, of_subject, drawn)]
+        tokens = tokens + 0.7 * vectors(length, width, int(rng.integers(2**31)))
+        return np.asarray(tokens / np.linalg.norm(tokens, axis=1, keepdims=True))
+
+    queries = TokenVectors.of([item(32, row % len(subjects)) for row in range(n_queries)])
+    lengths = rng.integers(most // 2, most + 1, n_items)
+    gallery = TokenVectors.of([item(int(n), row % len(subjects)) for row, n in enumerate(lengths)])
+
+    def all_exact() -> Array:
+        return np.concatenate([best(scores, k).scores for _, scores in score_blocks(queries, gallery)])
+
+    ways = [
+        Way("all scores exact", all_exact, as_it_is),
+        Way(OURS, lambda: top_k(queries, gallery, k).scores, as_it_is),
+    ]
+    missing = []
+    if importlib.util.find_spec("torch"):
+        importlib.import_module("torch")  # as whatever makes such vectors has
+    else:
+        missing.append("torch")
+    work = f"best {k} by MaxSim, {n_queries} x {n_items:,} of 32 x {most // 2} to {most} tokens, {width} wide"
+    return Contest(work, ways, largest_difference, 0.0, "largest difference of a score at its rank", missing)
 
 
 def growth(size: str) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from equiview.errors import InputError
 from equiview.search import device, sharded
 from equiview.search.device import lists_and_ranks_on
-from equiview.search.within import Targets, lists_and_ranks
+from equiview.search.targets import Targets
+from equiview.search.within import lists_and_ranks
 
 plain = device.product
 

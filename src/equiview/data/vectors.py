@@ -86,6 +86,11 @@ class TokenVectors:
     def __iter__(self) -> Iterator[NDArray[np.floating[Any]]]:
         return (self[row] for row in range(len(self)))
 
+    def part(self, start: int, stop: int) -> TokenVectors:
+        """The vectors of items `start` to `stop`, not copied."""
+        offsets = self.offsets[start : stop + 1]
+        return TokenVectors(self.values[offsets[0] : offsets[-1]], offsets - offsets[0])
+
     def take(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> TokenVectors:
         """The vectors of these items, in that order, copied."""
         chosen = np.asarray(rows, dtype=np.int64)

@@ -5,8 +5,8 @@ from equiview.search.candidates import by_distance, top_k_among
 from equiview.search.pairs import pair_scores
 from equiview.search.scaling import comparable, comparable_parts, ready, unit
 from equiview.search.sharded import per_block, ranked_within, top_k
+from equiview.search.targets import Targets
 from equiview.search.topk import ahead_within, best, ranks_within, score_blocks
-from equiview.search.within import Targets
 
 __all__ = [
     "Index",

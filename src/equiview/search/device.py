@@ -18,9 +18,11 @@ from equiview.data.rankings import Rankings
 from equiview.io.progress import Progress, silent
 from equiview.search.halves import as_float32
 from equiview.search.kept import check_depth
+from equiview.search.products import rounding
 from equiview.search.scaling import Gallery
+from equiview.search.targets import Targets
 from equiview.search.topk import check_widths
-from equiview.search.within import Targets, lists_and_ranks, rescored, target_scores
+from equiview.search.within import lists_and_ranks, rescored, target_scores
 
 if TYPE_CHECKING:
     import torch
@@ -182,10 +184,7 @@ def product(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
 def error(lengths: NDArray[np.float64], longest: float, width: int) -> NDArray[np.float64]:
     """How far two float32 scores of one pair may be apart, `(n,)`, for queries of these `lengths`.
 
-    Each is within (width + 8) 2**-24 of the product of the two lengths; 8 more than the sum's own terms, for
-    what is rounded before and after it.
-
     >>> error(np.ones(1), 1.0, 768).round(6).tolist()
     [9.3e-05]
     """
-    return 2 * (width + 8) * 2.0**-24 * lengths * longest + width * 2.0**-126
+    return 2 * rounding(width) * lengths * longest + width * 2.0**-126

@@ -11,6 +11,7 @@ of sums rounds (see `equiview.search.products`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,46 +46,74 @@ def maxsim_blocks(
         yield from blocks_on("cuda", queries, gallery, block_bytes)
         return
     most = max(1, block_bytes // (4 * max(1, len(gallery))))
-    for start, stop in _pieces(queries.offsets, max(1, block_bytes // (4 * LARGE)), most):
-        yield start, _scores(queries, start, stop, gallery)
+    for start, stop in runs(queries.offsets, max(1, block_bytes // (4 * LARGE)), most):
+        yield start, scores_of(queries, start, stop, gallery)
 
 
-def _scores(queries: TokenVectors, start: int, stop: int, gallery: TokenVectors) -> Floats:
+def scores_of(queries: TokenVectors, start: int, stop: int, gallery: TokenVectors) -> Floats:
     """MaxSim of queries `start` to `stop` and every item: a tile is looked at while it lies in a cache."""
     asked = _floats(queries, start, stop)
     ends = queries.offsets[start:stop] - queries.offsets[start]
     scores = np.empty((stop - start, len(gallery)), dtype=np.float32)
     height = height_of(queries.width, len(asked))
     with one_thread_each() as threads:
-        places = [slice(at, min(at + height, len(asked))) for at in range(0, len(asked), height)]
-        blocks = [ready_block(asked[place], height) for place in places]
+        blocks = ready_blocks(asked, height)
         share = -(-len(gallery.values) // (SHARES * threads))
-        parts = list(_pieces(gallery.offsets, min(max(share, LARGE), TOKENS), ITEMS))
+        parts = list(runs(gallery.offsets, min(max(share, LARGE), TOKENS), ITEMS))
 
         def work(mine: Iterator[tuple[int, int]]) -> None:
             near = np.empty((LARGE, height), dtype=np.float32)
             for first, last in mine:
-                offered = gallery.values[gallery.offsets[first] : gallery.offsets[last]]
-                bounds = gallery.offsets[first : last + 1] - gallery.offsets[first]
-                best = np.full((last - first, len(asked)), -np.inf, dtype=np.float32)
-                for at in range(0, len(offered), LARGE):
-                    laid = pieces(offered[at : at + LARGE])
-                    inside = np.clip(bounds - at, 0, LARGE)
-                    here = np.flatnonzero(np.diff(inside))
-                    spans = list(
-                        zip(here.tolist(), inside[here].tolist(), inside[here + 1].tolist(), strict=True)
-                    )
-                    for place, block in zip(places, blocks, strict=True):
-                        tile(laid, block, near)
-                        columns = near[:, : place.stop - place.start]
-                        # One call an item is ten times as fast as np.maximum.reduceat.
-                        for item, begin, end in spans:
-                            own = best[item, place]
-                            np.maximum(own, columns[begin:end].max(axis=0), out=own)
+                best = nearest(blocks, len(asked), gallery.part(first, last), near)
                 scores[:, first:last] = np.add.reduceat(best, ends, axis=1).T
 
         at_once(work, parts, min(threads, len(parts)))
     return scores
+
+
+def ready_blocks(asked: Floats, height: int) -> list[NDArray[Any]]:
+    """Tokens of queries in blocks of `height`, the last one filled with zeros."""
+    return [ready_block(asked[at : at + height], height) for at in range(0, len(asked), height)]
+
+
+def nearest(blocks: list[NDArray[Any]], n_asked: int, offered: TokenVectors, near: Floats) -> Floats:
+    """Largest product of each of the `n_asked` tokens in `blocks` with any of an item, `(n_items, n_asked)`.
+
+    `near` `(LARGE, height of a block)` is written over.
+    """
+    best = np.empty((len(offered), n_asked), dtype=np.float32)
+    for at in range(0, len(offered.values), LARGE):
+        laid = pieces(offered.values[at : at + LARGE])
+        within = spans(offered.offsets, at, LARGE)
+        for first, block in zip(range(0, n_asked, len(blocks[0])), blocks, strict=True):
+            tile(laid, block, near)
+            place = slice(first, min(first + len(block), n_asked))
+            raise_to(best[:, place], near[:, : place.stop - first], within)
+    return best
+
+
+def spans(offsets: NDArray[np.int64], at: int, size: int) -> list[tuple[int, int, int, bool]]:
+    """Items with tokens in a tile of `size` that begins at `at`: (item, begin and end there, its first).
+
+    >>> spans(np.array([0, 3, 5, 9]), 4, 4)
+    [(1, 0, 1, False), (2, 1, 4, True)]
+    """
+    first = int(np.searchsorted(offsets, at, side="right")) - 1
+    last = int(np.searchsorted(offsets[:-1], at + size))
+    bounds = (offsets[first : last + 1] - at).tolist()
+    return [
+        (item, max(begin, 0), min(end, size), begin >= 0)
+        for item, (begin, end) in enumerate(pairwise(bounds), first)
+    ]
+
+
+def raise_to(best: NDArray[Any], near: NDArray[Any], within: list[tuple[int, int, int, bool]]) -> None:
+    """Make `best` `(n_items, n)` the largest so far of each item's rows of `near`, which are `within`."""
+    for item, begin, end, new in within:  # one call an item is ten times as fast as np.maximum.reduceat
+        if new:
+            np.maximum.reduce(near[begin:end], axis=0, out=best[item])
+        else:
+            np.maximum(best[item], np.maximum.reduce(near[begin:end], axis=0), out=best[item])
 
 
 def blocks_on(
@@ -101,10 +130,10 @@ def blocks_on(
     room = ROOM * block_bytes
     most = max(1, block_bytes // (4 * max(1, len(gallery))))
     with torch.inference_mode():
-        for start, stop in _pieces(queries.offsets, int((room / 16) ** 0.5), most):
+        for start, stop in runs(queries.offsets, int((room / 16) ** 0.5), most):
             query_tokens, query_counts = placed(queries, start, stop)
             scores = np.empty((stop - start, len(gallery)), dtype=np.float32)
-            for first, last in _pieces(gallery.offsets, max(1, room // (8 * len(query_tokens)))):
+            for first, last in runs(gallery.offsets, max(1, room // (8 * len(query_tokens)))):
                 item_tokens, item_counts = placed(gallery, first, last)
                 near = item_tokens @ query_tokens.T
                 best = torch.segment_reduce(near, "max", lengths=item_counts, axis=0)
@@ -133,7 +162,7 @@ def maxsim_pair(query: NDArray[np.floating], item: NDArray[np.floating]) -> floa
     return float(near.max(axis=1).sum())
 
 
-def _pieces(offsets: NDArray[np.int64], tokens: int, items: int = 2**31) -> Iterator[tuple[int, int]]:
+def runs(offsets: NDArray[np.int64], tokens: int, items: int = 2**31) -> Iterator[tuple[int, int]]:
     """Runs of items with at most `tokens` tokens together, and at most `items` items; at least one each."""
     start, count = 0, len(offsets) - 1
     while start < count:

@@ -106,6 +106,15 @@ def products(rows: Rows, columns: Rows, out: Floats | None = None) -> Floats:
     return scores
 
 
+def rounding(width: int) -> float:
+    """How far a float32 product is from the true one, as a share of the product of the two lengths.
+
+    Whatever the order of its sums (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); 8
+    more than their terms, for what is rounded before and after them.
+    """
+    return (width + 8) * 2.0**-24
+
+
 def height_of(width: int, n_rows: int) -> int:
     """How many rows the blocks have into which `n_rows` are cut: no more than needed, where that works."""
     found = tiles(width)

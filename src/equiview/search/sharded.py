@@ -22,8 +22,9 @@ from equiview.extras import cuda_in_use
 from equiview.io.progress import Progress, silent
 from equiview.search import topk
 from equiview.search.scaling import Gallery
+from equiview.search.targets import Targets
 from equiview.search.topk import BLOCK_BYTES, DEEP, best, score_blocks
-from equiview.search.within import Targets, lists_and_ranks
+from equiview.search.within import lists_and_ranks
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -152,10 +153,7 @@ def _shareable(queries: Vectors, gallery: Gallery | TokenVectors) -> bool:
 
 def _part(vectors: Vectors, start: int, stop: int) -> Vectors:
     """Vectors of items `start` to `stop`, not copied."""
-    if not isinstance(vectors, TokenVectors):
-        return vectors[start:stop]
-    offsets = vectors.offsets[start : stop + 1]
-    return TokenVectors(vectors.values[offsets[0] : offsets[-1]], offsets - offsets[0])
+    return vectors.part(start, stop) if isinstance(vectors, TokenVectors) else vectors[start:stop]
 
 
 def _shards_of(queries: Vectors, gallery: Vectors) -> Iterator[Shard]:

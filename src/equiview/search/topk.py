@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from equiview.data.rankings import Rankings
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError
+from equiview.search.coarse import coarse_to_fine
 from equiview.search.kept import Kept, check_depth
 from equiview.search.maxsim import maxsim_blocks
 from equiview.search.products import products
 from equiview.search.scaling import Gallery
 from equiview.search.sweep import sweep
+from equiview.search.targets import Targets
 
 BLOCK_BYTES = 96 * 2**20
 DEEP = 1024
@@ -43,6 +45,15 @@ def score_blocks(
     rows = max(1, block_bytes // (4 * len(gallery)))
     for start in range(0, len(queries), rows):
         yield start, products(queries[start : start + rows], gallery)
+
+
+def deciding_blocks(
+    queries: Vectors, gallery: Vectors, k: int, targets: Targets | None, block_bytes: int = BLOCK_BYTES
+) -> Iterator[tuple[int, Floats]]:
+    """As `score_blocks`, exact in what the best `k` and the ranks of targets depend on (`search.coarse`)."""
+    if isinstance(queries, TokenVectors) and isinstance(gallery, TokenVectors):
+        return coarse_to_fine(queries, gallery, block_bytes, k, targets)
+    return score_blocks(queries, gallery, block_bytes)
 
 
 def check_widths(queries: Gallery, gallery: Gallery) -> None:
@@ -79,7 +90,7 @@ def top_k(queries: Vectors, gallery: Vectors, k: int, *, block_bytes: int = BLOC
     not grow with the product. A gallery of one vector an item may be mapped from disk, and of float16.
     """
     if k > DEEP or isinstance(queries, TokenVectors) or isinstance(gallery, TokenVectors):
-        parts = [best(scores, k) for _, scores in score_blocks(queries, gallery, block_bytes)]
+        parts = [best(scores, k) for _, scores in deciding_blocks(queries, gallery, k, None, block_bytes)]
         return Rankings(np.concatenate([p.items for p in parts]), np.concatenate([p.scores for p in parts]))
     check_widths(queries, gallery)
     kept = Kept(len(queries), len(gallery), k)

@@ -7,7 +7,7 @@ pair has one score wherever it is computed (`equiview.search.products`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from equiview.search.kept import Best, Kept, check_numbers
 from equiview.search.products import LARGE, height_of, pieces, ready_block, tile
 from equiview.search.scaling import Gallery
 from equiview.search.sweep import sweep
-from equiview.search.topk import BLOCK_BYTES, DEEP, best, check_widths, ranks_within, score_blocks
+from equiview.search.targets import Targets
+from equiview.search.topk import DEEP, best, check_widths, deciding_blocks, ranks_within
 from equiview.search.workers import at_once, one_thread_each
 
 Floats = NDArray[np.float32]
@@ -29,33 +30,6 @@ SLOTS = 4
 """Items of one query and group that are compared with a whole tile at once; further ones query by query."""
 COUNTED = 255
 """Comparisons that are added up in a byte."""
-
-
-@dataclass(frozen=True)
-class Targets:
-    """Pairs of a query and an item by row, queries in order, and the group of every item `(n_gallery,)`.
-
-    Groups are whole numbers from 0.
-    """
-
-    queries: Integers
-    items: Integers
-    groups: NDArray[np.integer[Any]]
-
-    @classmethod
-    def none(cls, n_gallery: int) -> Targets:
-        """No pair, of a gallery of so many items."""
-        empty = np.empty(0, dtype=np.int64)
-        return cls(empty, empty, np.zeros(n_gallery, dtype=np.int64))
-
-    def where(self, start: int, stop: int) -> slice:
-        """Where those of queries `start` to `stop` are."""
-        return slice(*np.searchsorted(self.queries, (start, stop)).tolist())
-
-    def of(self, start: int, stop: int) -> Targets:
-        """Those of queries `start` to `stop`, their queries counted from `start`."""
-        here = self.where(start, stop)
-        return replace(self, queries=self.queries[here] - start, items=self.items[here])
 
 
 def lists_and_ranks(
@@ -82,7 +56,7 @@ def lists_and_ranks(
     if k > DEEP or isinstance(queries, TokenVectors) or isinstance(gallery, TokenVectors):
         columns_of = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
         whole = gallery if isinstance(gallery, TokenVectors) else gallery[:]
-        for start, scores in score_blocks(queries, whole, BLOCK_BYTES):
+        for start, scores in deciding_blocks(queries, whole, k, targets):
             block = slice(start, start + len(scores))
             first = best(scores, k)
             kept.items[block], kept.scores[block] = first.items, first.scores

@@ -243,9 +243,7 @@ class _Block:
         # What sums of as many terms round, here and in the exact score, beside the products themselves.
         terms = 3 * rounding(int(queries.lengths.max())) + 2 * rounding(queries.width)
         self.rest += terms * self.length
-        self.share = self.spent = (
-            0.0  # of the work of exact scores: in doubt, and with what blocks are filled up with
-        )
+        self.share = self.spent = 0.0  # of the exact work: what is in doubt, and with what fills its blocks
         self.least = n_asked * (queries.width + 8) * 2.0**-126
 
     def far(self, row: int) -> NDArray[np.float64]:

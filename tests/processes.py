@@ -1,4 +1,4 @@
-"""Processes that start at once: each is forked from one that has only imported what equiview and its models need."""
+"""Processes that start at once: each is forked from one that has only imported what it will need."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ def fresh(
         output, errors = ((Path(place) / name).read_text("utf-8") for name in SAID)
     assert process.exitcode is not None
     return CompletedProcess(source, process.exitcode, output, errors)
+
+
+def equiview(*words: object, folder: Path | None = None, **environment: str) -> CompletedProcess[str]:
+    """Type `words` after `equiview`, with some of the environment otherwise."""
+    return fresh(COMMAND, [*map(str, words)], folder=folder, environment=os.environ | environment)
 
 
 def start(

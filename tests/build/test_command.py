@@ -21,6 +21,7 @@ from equiview.review.opening import open_review
 from tests.build.test_knowrecall import built, job_of
 from tests.build.world import GOOD, SECOND, THIRD, World, landmarks, picture
 from tests.chat_server import ChatServer, chat_server
+from tests.processes import equiview
 from tests.review.reviews import judge, reviewers
 
 
@@ -186,10 +187,7 @@ def test_english_is_needed(tmp_path: Path) -> None:
 
 def test_a_subject_that_does_not_answer_is_refused(tmp_path: Path) -> None:
     landmarks(tmp_path / "in")
-    words = ["build", "knowrecall", str(tmp_path / "in"), "--out", str(tmp_path / "out")]
-    done = subprocess.run(
-        [sys.executable, "-m", "equiview", *words, "--writer", "pictogram:aligned"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words = ["build", "knowrecall", tmp_path / "in", "--out", tmp_path / "out"]
+    done = equiview(*words, "--writer", "pictogram:aligned")
     assert done.returncode == 1
     assert "'pictogram:aligned' is an encoder; a builder asks a model that answers" in done.stderr

@@ -31,10 +31,11 @@ settings.load_profile("equiview")
 collect_ignore = ["plugin", "error_rates/brevity.py"]  # they register an audit when they are imported
 
 FIRST = (
-    *("test_demo", "test_faults", "test_resume", "test_error_rates", "test_same_bytes", "test_docs"),
-    *("test_page", "test_chat_audits", "test_drawn_colours", "test_databases", "test_cli", "test_train"),
-    *("test_command", "test_processes", "test_open_clip", "test_plugin"),
-)  # fmt: skip
+    *("test_demo", "test_error_rates", "test_docs", "test_same_bytes", "test_faults", "test_resume"),
+    *("test_fuzz", "test_bench", "test_ray", "test_drawn_colours", "test_databases", "test_chat_audits"),
+    *("test_page", "test_kills", "test_cli", "test_train", "test_command", "test_processes", "test_kinds"),
+    *("test_open_clip", "test_plugin"),
+)
 """Files that take longest: begun first, so that workers that are given whole files end together."""
 
 LANGUAGES = ("en", "de", "sw", "mi")

@@ -13,8 +13,9 @@ from subprocess import CompletedProcess
 
 COMMAND = "from equiview.cli import main; main()"
 SAID = ("output", "errors")
-_FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(
+FORKED = multiprocessing.get_context("forkserver")
+# One list for all of them: a process has one server that forks, and it takes the list that was set last.
+FORKED.set_forkserver_preload(
     [
         "equiview.api",
         "equiview.cli",
@@ -26,6 +27,11 @@ _FORKED.set_forkserver_preload(
         "PIL.Image",
         "torch._dynamo",
         "transformers.modeling_utils",
+        "inspect_ai.model",
+        "openai",
+        "uvicorn",
+        "equiview.review.server",
+        "tests.review.reviews",
     ]
 )
 
@@ -66,7 +72,7 @@ def start(
 
     Not for several threads: the end of a process is told once, to the first that asks.
     """
-    process = _FORKED.Process(
+    process = FORKED.Process(
         target=_run,
         args=(
             source,

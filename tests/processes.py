@@ -32,6 +32,7 @@ FORKED.set_forkserver_preload(
         "uvicorn",
         "equiview.review.server",
         "tests.review.reviews",
+        "tests.frozen",
     ]
 )
 

@@ -89,7 +89,7 @@ def start(
 
 def _run(source: str, words: list[str], folder: str, environment: dict[str, str], said: list[str]) -> None:
     for stream, path in zip((1, 2), said, strict=True):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), stream)
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

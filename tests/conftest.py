@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.browser import Page
 
 os.environ["GRPC_VERBOSITY"] = "NONE"  # its threads outlive the test that started them, and log amid another
+os.environ["OMP_NUM_THREADS"] = "1"  # of torch and of processes: models are tiny, and waiting is work
 os.environ["HF_HUB_OFFLINE"] = "1"  # read once, when the library is imported; else it asks again and again
 # A busy machine is slow, not wrong; and the same tests try the same examples everywhere, whichever modules of
 # equiview are loaded: Hypothesis would try their constants too.

@@ -12,19 +12,18 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from PIL import Image
 from tests.benchmarks.layouts import LAYOUTS
 from tests.conftest import write_world
+from tests.processes import COMMAND, SAID, start
 
 from equiview.io.tables import checksum
 
@@ -40,18 +39,18 @@ SMALL_DEMO = (
 
 @dataclass(frozen=True)
 class Case:
-    """What is killed: the arguments of Python, run in the folder of the data, and what is there before.
+    """What is killed: Python and its arguments, run in the folder of the data, and what is there before.
 
     `prepare` is called for each run with the data and the output; `needs` once, with the data.
     """
 
-    command: Callable[[Path], list[str]]
+    command: Callable[[Path], tuple[str, list[str]]]
     prepare: Callable[[Path, Path], object] = lambda data, out: None
     needs: Callable[[Path], object] = lambda data: None
 
 
-def _equiview(*arguments: str) -> list[str]:
-    return ["-m", "equiview", *arguments]
+def _equiview(*arguments: str) -> tuple[str, list[str]]:
+    return COMMAND, list(arguments)
 
 
 def _observed(data: Path, out: Path) -> None:
@@ -175,7 +174,7 @@ CASES = {
                               "--audit", "prevalence", "--out", str(out))
     ),
     "report": Case(lambda out: _equiview("report", str(out)), _observed),
-    "demo": Case(lambda out: ["-c", SMALL_DEMO, str(out)]),
+    "demo": Case(lambda out: (SMALL_DEMO, [str(out)])),
     "ask": Case(
         lambda out: _equiview("audit", "models:Guesser", "--benchmark", "knowrecall:quiz",
                               "--audit", "knowledge", "--out", str(out)),
@@ -274,22 +273,25 @@ def _forget_all_but_observations(run_folder: Path) -> None:
                 (run_folder / file).unlink()
 
 
-def process(case: Case, data: Path, out: Path) -> subprocess.Popen[bytes]:
-    """Start the command with a store of its own beside `out`."""
-    environment = os.environ | {"EQUIVIEW_CACHE": str(out.with_name(f"{out.name}-cache"))}
+def process(case: Case, data: Path, out: Path) -> BaseProcess:
+    """Start the command with a store of its own beside `out`, where what it says is kept too."""
+    place = _beside(out, "said")
+    place.mkdir(exist_ok=True)
+    environment = os.environ | {"EQUIVIEW_CACHE": str(_beside(out, "cache"))}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    return subprocess.Popen(
-        [sys.executable, *case.command(out)],
-        cwd=data, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    return start(*case.command(out), place, folder=data, environment=environment)
 
 
 def run(case: Case, data: Path, out: Path) -> None:
     """Run the command to its end; RuntimeError with what it said if it fails."""
     started = process(case, data, out)
-    _, said = started.communicate()
-    if started.returncode:
-        raise RuntimeError(f"{out}: {said.decode(errors='replace')[-2000:]}")
+    started.join()
+    if started.exitcode:
+        raise RuntimeError(f"{out}: {(_beside(out, 'said') / SAID[1]).read_text('utf-8', 'replace')[-2000:]}")
+
+
+def _beside(out: Path, what: str) -> Path:
+    return out.with_name(f"{out.name}-{what}")
 
 
 def outcome(out: Path) -> dict[str, str]:
@@ -306,7 +308,7 @@ def _stored(out: Path) -> list[str]:
     """What the store holds, item by item, in whichever files: a killed process stored some of it before."""
     from equiview.store import files
 
-    cache = out.with_name(f"{out.name}-cache")
+    cache = _beside(out, "cache")
     vectors = [files.read(path) for path in sorted(cache.rglob("*.vectors"))]
     return sorted({f"{bytes(item['key']).hex()} {item['crc']}" for file in vectors for item in file.items})
 
@@ -315,16 +317,14 @@ def kill(case: Case, data: Path, out: Path, after: float) -> bool:
     """Start the command, kill it after so many seconds, run it to its end; whether it was still running."""
     case.prepare(data, out)
     started = process(case, data, out)
-    timer = threading.Timer(after, os.kill, (started.pid, signal.SIGKILL))
-    timer.start()
-    started.communicate()
-    timer.cancel()
-    timer.join()
+    started.join(after)
+    started.kill()
+    started.join()
     run(case, data, out)
-    return started.returncode == -signal.SIGKILL
+    return started.exitcode == -signal.SIGKILL
 
 
-def kills(name: str, data: Path, folder: Path, wanted: int, seed: int = 0, jobs: int = 1) -> Iterator[float]:
+def kills(name: str, data: Path, folder: Path, wanted: int, seed: int = 0) -> Iterator[float]:
     """Kill a case until `wanted` kills were in time; yields when each was, as a part of an undisturbed run.
 
     AssertionError names what differs after one.
@@ -337,26 +337,19 @@ def kills(name: str, data: Path, folder: Path, wanted: int, seed: int = 0, jobs:
     seconds = time.monotonic() - began
     expected = outcome(folder / "whole")
     dice = random.Random(f"{seed} {name}")
-
-    def attempt(number: int, part: float) -> float | None:
-        out = folder / f"killed-{number}"
+    done = number = 0
+    while done < wanted:
+        out, part = folder / f"killed-{number}", dice.random()
         killed = kill(case, data, out, part * seconds)
         left = outcome(out)
         differs = sorted(file for file in left | expected if left.get(file) != expected.get(file))
         assert not differs, f"{name}, killed at {part:.3f} of {seconds:.1f} s: {differs[:5]} differ"
-        shutil.rmtree(out)
-        shutil.rmtree(out.with_name(f"{out.name}-cache"), ignore_errors=True)
-        return part if killed else None
-
-    done = number = 0
-    with ThreadPoolExecutor(jobs) as pool:
-        while done < wanted:
-            parts = [dice.random() for _ in range(wanted - done)]
-            for part in pool.map(attempt, range(number, number + len(parts)), parts):
-                if part is not None:
-                    done += 1
-                    yield part
-            number += len(parts)
+        for place in (out, _beside(out, "cache"), _beside(out, "said")):
+            shutil.rmtree(place, ignore_errors=True)
+        number += 1
+        if killed:
+            done += 1
+            yield part
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -365,7 +358,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)}; by default all but the last")
     parser.add_argument("--kills", type=int, default=300, help="how many, of all cases together")
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     options = parser.parse_args(arguments)
     names = options.cases or list(SHARES)
     total = sum(SHARES.get(name, 1) for name in names)
@@ -376,7 +368,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             wanted = max(1, round(options.kills * SHARES.get(name, 1) / total))
             place = Path(folder) / name
             place.mkdir()
-            parts = list(kills(name, data, place, wanted, options.seed, options.jobs))
+            parts = list(kills(name, data, place, wanted, options.seed))
             tenths = [sum(int(part * 10) == tenth for part in parts) for tenth in range(10)]
             print(f"{name:14} {len(parts):4} kills, by tenth of a run: {tenths}; all ended alike", flush=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,26 +12,31 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from PIL import Image
 
 if TYPE_CHECKING:
     from tests.browser import Page
 
 os.environ["GRPC_VERBOSITY"] = "NONE"  # its threads outlive the test that started them, and log amid another
+os.environ["OMP_NUM_THREADS"] = "1"  # of torch and of processes: models are tiny, and waiting is work
 os.environ["HF_HUB_OFFLINE"] = "1"  # read once, when the library is imported; else it asks again and again
-# A busy machine is slow, not wrong; and the same tests try the same examples everywhere.
+# A busy machine is slow, not wrong; and the same tests try the same examples everywhere, whichever modules of
+# equiview are loaded: Hypothesis would try their constants too.
+providers.is_local_module_file = lambda _: False
 settings.register_profile(
     "equiview", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("equiview")
 
-collect_ignore = ["plugin", "error_rates/brevity.py"]  # they register an audit when they are imported
+collect_ignore = ["plugin", "error_rates/brevity.py", "frozen.py"]  # to import them changes the process
 
 FIRST = (
-    *("test_demo", "test_faults", "test_resume", "test_error_rates", "test_same_bytes", "test_docs"),
-    *("test_page", "test_chat_audits", "test_drawn_colours", "test_databases", "test_cli", "test_train"),
-    *("test_command", "test_processes", "test_open_clip", "test_plugin"),
-)  # fmt: skip
+    *("test_demo", "test_error_rates", "test_docs", "test_same_bytes", "test_faults", "test_resume"),
+    *("test_fuzz", "test_bench", "test_ray", "test_drawn_colours", "test_databases", "test_chat_audits"),
+    *("test_page", "test_kills", "test_cli", "test_train", "test_command", "test_processes", "test_kinds"),
+    *("test_open_clip", "test_plugin"),
+)
 """Files that take longest: begun first, so that workers that are given whole files end together."""
 
 LANGUAGES = ("en", "de", "sw", "mi")
@@ -40,6 +46,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of `FIRST` before all others."""
     place = {name: number for number, name in enumerate(FIRST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(FIRST)))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was imported and collected out of every later collection of garbage: it stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def write_world(folder: Path, *, images: int = 40, width: int = 8, skew: float = 1.0, seed: int = 0) -> Path:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -25,6 +24,7 @@ from equiview.errors import InputError
 from tests.benchmarks import layouts
 from tests.chat_server import chat_server, environment
 from tests.faults.running import typed
+from tests.processes import COMMAND, start
 
 KNOWN = {  # (landmark, number of the question); the landmarks are local to Arabic, English and French
     "en": {(0, 0), (1, 0), (1, 1), (2, 0)},
@@ -68,20 +68,14 @@ def numbers(run) -> dict[str, float]:
     return accuracies | {"consistency": estimates.one("consistency").value}
 
 
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", *words]
-
-
 def audit_command(subject: str, quiz: str, out: Path, *more: str) -> list[str]:
-    return command(
-        "equiview", "audit", subject, "--benchmark", quiz, "--audit", "knowledge", "--out", str(out), *more
-    )
+    return ["audit", subject, "--benchmark", quiz, "--audit", "knowledge", "--out", str(out), *more]
 
 
 def typed_to(server, words: list[str]) -> str:
     """What a command prints that finds the server; it has to end well."""
     with patch.dict(os.environ, environment(server.url)):
-        code, output, errors = typed(words[3:])
+        code, output, errors = typed(words)
     assert code == 0, errors
     return output
 
@@ -90,8 +84,8 @@ def inspect_eval(server, quiz: str, logs: Path) -> Path:
     """The log of Inspect's own command."""
     data = quiz.partition(":")[2]
     subprocess.run(
-        command("inspect_ai", "eval", "equiview/knowrecall", "-T", f"data={data}", "--display", "none",
-                "--model", "openai-api/loopback/knower", "--log-dir", str(logs)),
+        [sys.executable, "-m", "inspect_ai", "eval", "equiview/knowrecall", "-T", f"data={data}",
+         "--display", "none", "--model", "openai-api/loopback/knower", "--log-dir", str(logs)],
         env=os.environ | environment(server.url), check=True, capture_output=True,
     )  # fmt: skip
     (log,) = logs.glob("*.eval")
@@ -145,10 +139,10 @@ def test_a_run_killed_half_way_and_run_again_asks_nothing_twice(tmp_path, quiz):
         subject = server.subject(options=f"connections={connections}")
         words = audit_command(subject, quiz, tmp_path / "run", "--json")
         environ = os.environ | environment(server.url)
-        process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = start(COMMAND, words, tmp_path, environment=environ)
         server.wait_for(REQUESTS // 2)
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
+        process.kill()
+        process.join()
         killed_at = server.answered
         again = typed_to(server, words)
     assert REQUESTS // 2 <= killed_at < REQUESTS
@@ -165,7 +159,7 @@ def test_a_limit_of_costs_stops_cleanly_and_the_same_command_goes_on(tmp_path, q
         options = "connections=1,price_in=0,price_out=1000000"
         words = audit_command(server.subject(options=options), quiz, tmp_path / "run", "--max-cost", "10")
         with patch.dict(os.environ, environment(server.url)):
-            code, _, errors = typed(words[3:])
+            code, _, errors = typed(words)
         assert code == 1
         assert "$10.0000 of at most $10 are spent; 10 of 18 requests are answered" in errors
         assert "every answer that came is kept" in errors
@@ -213,7 +207,7 @@ def test_a_model_of_this_machine_is_audited_by_one_command(tmp_path, quiz):
     words = audit_command(
         f"chat:equiview-hf/{folder},device=cpu", quiz, tmp_path / "run", "--setting", "knowledge.max_tokens=4"
     )
-    code, output, errors = typed(words[3:])
+    code, output, errors = typed(words)
     assert code == 0, errors
     assert "report.html" in output
     answers = Run.open(tmp_path / "run").folder / "observations" / "knowledge.answers.parquet"

@@ -129,8 +129,8 @@ def test_what_would_help_was_tried_and_what_does_not_is_said(demo, window):
     )
     assert level.low > before.high
     assert center.value < before.value  # the remedy of the literature makes it worse here
-    window.open(out / "report.html")
-    text = window.run("return document.getElementById('helps').innerText")
+    window.open(out / "report.html", unfold=False)
+    text = " ".join(window.run("return document.getElementById('helps').textContent").split())
     assert "What would help?" in text
     assert "level: changed exposure ratio@10, low tier by +0." in text
     assert "center: changed exposure ratio@10, low tier by -0." in text

@@ -1,6 +1,5 @@
 """A hundred damaged copies of what every reader reads; `python -m labs.fuzz` tries two thousand."""
 
-import multiprocessing
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -13,12 +12,13 @@ from labs.fuzz.trial import Trial
 
 from equiview.benchmarks import BENCHMARKS
 from equiview.benchmarks.base import embedded
+from tests.processes import FORKED
 
 
 @pytest.fixture(scope="module")
 def apart() -> Iterator[ProcessPoolExecutor]:
     """A process of its own: threads that other tests leave behind in this one print when they like."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=FORKED) as pool:
         yield pool
 
 

@@ -39,4 +39,4 @@ def test_every_kind_of_run_is_killed():
 
 @pytest.mark.parametrize(("name", "wanted"), KILLS.items())
 def test_killed_at_random_moments_a_run_ends_byte_identical(tmp_path, data, name, wanted):
-    assert len(list(kills(name, data, tmp_path, wanted, seed=1, jobs=2))) == wanted
+    assert len(list(kills(name, data, tmp_path, wanted, seed=1))) == wanted

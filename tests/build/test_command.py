@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -21,16 +18,16 @@ from equiview.review.opening import open_review
 from tests.build.test_knowrecall import built, job_of
 from tests.build.world import GOOD, SECOND, THIRD, World, landmarks, picture
 from tests.chat_server import ChatServer, chat_server
+from tests.processes import COMMAND, equiview, start
 from tests.review.reviews import judge, reviewers
 
 
 def command(server: ChatServer, folder: Path) -> tuple[list[str], dict[str, str]]:
-    """The command that builds, and its environment."""
+    """The words of the command that builds, and what of its environment is not this one's."""
     model = server.subject("world", "connections=1")
     words = ["build", "knowrecall", str(folder / "in"), "--out", str(folder / "out"), "--writer", model]
     options = ["--languages", "en,fr,ja", "--reviewed", "2"]
-    environment = os.environ | {"EQUIVIEW_CACHE": str(folder / "cache")}
-    return [sys.executable, "-m", "equiview", *words, *options], environment
+    return [*words, *options], {"EQUIVIEW_CACHE": str(folder / "cache")}
 
 
 def test_a_build_that_is_killed_asks_nothing_twice_that_was_answered(tmp_path: Path) -> None:
@@ -38,16 +35,14 @@ def test_a_build_that_is_killed_asks_nothing_twice_that_was_answered(tmp_path: P
     world = World([GOOD, SECOND, THIRD])
     with chat_server(lambda prompt, _pictures, _model: world.said(prompt)) as server:
         words, environment = command(server, tmp_path)
-        process = subprocess.Popen(
-            words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        process = start(COMMAND, words, tmp_path, environment=os.environ | environment)
         server.wait_for(answered=12)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
         asked = len(server.requests)
         assert 12 <= asked < 80
         assert not (tmp_path / "out" / "data").exists()
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        done = equiview(*words, **environment)
         assert done.returncode == 0, done.stderr
         repeated = sum(count - 1 for count in Counter(server.prompts).values())
     assert repeated <= 1  # the one that was under way
@@ -60,7 +55,7 @@ def test_pictures_go_to_the_writer_and_the_judge_alone(tmp_path: Path) -> None:
     world = World([GOOD])
     with chat_server(lambda prompt, _pictures, _model: world.said(prompt)) as server:
         words, environment = command(server, tmp_path)
-        subprocess.run(words, env=environment, capture_output=True, check=True)
+        assert equiview(*words, **environment).returncode == 0
         seen = [bool(asked.pictures) for asked in server.requests]
         blind = [asked for asked in server.requests if "You cannot see the picture" in asked.prompt]
     assert sum(seen) == 2
@@ -186,10 +181,7 @@ def test_english_is_needed(tmp_path: Path) -> None:
 
 def test_a_subject_that_does_not_answer_is_refused(tmp_path: Path) -> None:
     landmarks(tmp_path / "in")
-    words = ["build", "knowrecall", str(tmp_path / "in"), "--out", str(tmp_path / "out")]
-    done = subprocess.run(
-        [sys.executable, "-m", "equiview", *words, "--writer", "pictogram:aligned"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words = ["build", "knowrecall", tmp_path / "in", "--out", tmp_path / "out"]
+    done = equiview(*words, "--writer", "pictogram:aligned")
     assert done.returncode == 1
     assert "'pictogram:aligned' is an encoder; a builder asks a model that answers" in done.stderr

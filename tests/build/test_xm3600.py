@@ -5,9 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -26,6 +23,7 @@ from equiview.review.layout import read_items
 from tests.build.pools import WORDS, Speaker, pool
 from tests.build.world import picture
 from tests.chat_server import ChatServer, chat_server
+from tests.processes import COMMAND, equiview, start
 from tests.review.reviews import judge, opened, reviewers
 
 
@@ -213,25 +211,21 @@ def test_captions_of_other_languages_and_images_without_any_are_noted(tmp_path: 
 def test_the_command_says_what_it_costs_and_goes_on_after_a_kill_without_asking_twice(tmp_path: Path) -> None:
     pool(tmp_path)
     with chat_server(Speaker()) as server:
-        environment = os.environ | {"EQUIVIEW_CACHE": str(tmp_path / "cache"), "COLUMNS": "200"}
+        environment = {"EQUIVIEW_CACHE": str(tmp_path / "cache"), "COLUMNS": "200"}
         model = server.subject("m", "connections=1,price_in=1000,price_out=1000")
-        words = [sys.executable, "-m", "equiview", "build", "xm3600", str(tmp_path / "in"), "--out",
-                 str(tmp_path / "out"), "--translator", model, "--languages", "en,fr,de"]  # fmt: skip
-        dry = subprocess.run(
-            [*words, "--dry-run"], env=environment, capture_output=True, text=True, check=False
-        )
+        words = ["build", "xm3600", str(tmp_path / "in"), "--out", str(tmp_path / "out"),
+                 "--translator", model, "--languages", "en,fr,de"]  # fmt: skip
+        dry = equiview(*words, "--dry-run", **environment)
         assert dry.returncode == 0, dry.stderr
         assert not server.requests
         assert re.search(r"translate +│ 5 ", dry.stdout)
         assert re.search(r"pictures +│ 3 ", dry.stdout)
-        process = subprocess.Popen(
-            words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        process = start(COMMAND, words, tmp_path, environment=os.environ | environment)
         server.wait_for(answered=3)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
         assert not (tmp_path / "out" / "captions.jsonl").exists()
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        done = equiview(*words, **environment)
         assert done.returncode == 0, done.stderr
         assert sum(count - 1 for count in Counter(server.prompts).values()) <= 1
     assert f"xm3600:{tmp_path / 'out'}" in done.stdout.replace("\n", "")

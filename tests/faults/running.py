@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 from equiview.cli import main
 from equiview.io.tables import checksum
@@ -119,15 +120,11 @@ def _limit() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _in(folder: Path) -> Iterator[None]:
-    before, given = Path.cwd(), os.environ.get("EQUIVIEW_CACHE")
-    os.chdir(folder)
-    os.environ |= {"EQUIVIEW_CACHE": str(folder / "cache"), "COLUMNS": "200"}
-    try:
+    with (
+        contextlib.chdir(folder),
+        patch.dict(os.environ, EQUIVIEW_CACHE=str(folder / "cache"), COLUMNS="200"),
+    ):
         yield
-    finally:
-        os.chdir(before)
-        if given is not None:
-            os.environ["EQUIVIEW_CACHE"] = given
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -12,6 +11,7 @@ import pytest
 from tests.faults.running import Case, Outcome, outcome
 from tests.faults.surfaces import missing_surfaces
 from tests.faults.table import CASES
+from tests.processes import FORKED
 
 NAMES = [case.name for case in CASES]
 
@@ -22,7 +22,7 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Outcom
     asked = {item.callspec.params["case"].name for item in request.session.items if hasattr(item, "callspec")
              and isinstance(item.callspec.params.get("case"), Case)}  # fmt: skip
     workers = min(8, os.cpu_count() or 2)
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, mp_context=FORKED) as pool:
         yield {case.name: pool.submit(outcome, case) for case in CASES if case.name in asked}
         pool.shutdown(cancel_futures=True)
 

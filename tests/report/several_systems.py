@@ -102,7 +102,8 @@ def of_people(folder: Path) -> list[Run]:
 def of_places(folder: Path) -> list[Run]:
     """Two models that describe places, one of which is cut off in German."""
     place = rules.write(folder / "places", 36)
-    options = {"translator": f"{rules.__name__}:Translator:{place}", "scorer": "pictogram:english"}
+    translator = f"{rules.__name__}:Translator:{place}"
+    options = {"translator": translator, "detector": "names", "scorer": "pictogram:english"}
     ways = {"whole": "", "cut off": "cut"}
     return [
         execute(

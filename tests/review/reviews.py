@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import io
 import json
-import multiprocessing
 import re
 import resource
 import secrets
@@ -27,6 +26,7 @@ from equiview.review.opening import Review, open_review
 from equiview.review.people import Person
 from equiview.review.serving import serve_review
 from equiview.review.votes import record
+from tests.processes import FORKED
 
 QUESTIONS = (
     Question(id="language", text="Is the translation in the right language?"),
@@ -82,11 +82,6 @@ def said(review: Review, item: int) -> dict[str, dict[str, str]]:
     return {opinion.author: dict(opinion.answers) for opinion in opinions}
 
 
-# A forkserver has everything imported already, so that a server that was killed is up again in no time.
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["uvicorn", "equiview.review.server", "tests.review.reviews"])
-
-
 def _serve(folder: Path, port: int, started: Connection) -> None:
     def say(line: str) -> None:
         if address := re.search(r"http://127\.0\.0\.1:(\d+)/coordinator", line):
@@ -108,9 +103,9 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        receiving, sending = PROCESSES.Pipe(duplex=False)
+        receiving, sending = FORKED.Pipe(duplex=False)
         with receiving, sending:
-            self.process = PROCESSES.Process(target=_serve, args=(self.folder, self.port, sending))
+            self.process = FORKED.Process(target=_serve, args=(self.folder, self.port, sending))
             self.process.start()
             sending.close()
             self.port = receiving.recv()  # EOFError when it ended instead of starting

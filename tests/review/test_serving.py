@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import polars as pl
 
+from tests.processes import equiview
 from tests.review.reviews import write
 
 
@@ -35,8 +36,7 @@ def review(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], list[str
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "equiview", "review", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = equiview("review", *arguments)
     return done.returncode, done.stdout, done.stderr
 
 

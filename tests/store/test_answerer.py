@@ -1,9 +1,6 @@
 """A model with a store is asked nothing twice: an error, another order, a kill or a second process."""
 
 import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -20,6 +17,7 @@ from equiview.store import Answers, Store, StoredAnswerer, stored_answers
 from equiview.subjects import Answerer, load_subject
 from equiview.subjects.budget import Budget
 from tests.chat_server import chat_server, environment
+from tests.processes import fresh, start
 
 REQUESTS = [Request(f"{number}:en", f"{number} + 1?", "en") for number in range(6)]
 
@@ -139,15 +137,15 @@ def test_a_killed_process_asks_a_real_service_nothing_twice(tmp_path):
     with chat_server(lambda prompt, pictures, model: prompt.upper()) as server:
         server.delay = 0.01
         subject = server.subject(options=f"connections={connections}")
-        command = [sys.executable, "-c", SCRIPT, subject]
         places = {"EQUIVIEW_CACHE": str(tmp_path), "INSPECT_LOG_DIR": str(tmp_path / "logs")}
         environ = os.environ | environment(server.url) | places
         for wanted in (10, 35):
-            process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE)
+            process = start(SCRIPT, [subject], tmp_path, environment=environ)
             server.wait_for(wanted)
-            os.kill(process.pid, signal.SIGKILL)
-            process.communicate()
-        finished = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+            process.kill()
+            process.join()
+        finished = fresh(SCRIPT, [subject], environment=environ)
+    assert finished.returncode == 0, finished.stderr
     assert finished.stdout.splitlines() == [f"QUESTION {number}?" for number in range(60)]
     times = Counter(server.prompts)
     assert len(times) == 60

@@ -11,7 +11,7 @@ the scripts in labs/ that train the embedded encoders.
 from __future__ import annotations
 
 import io
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -120,25 +120,34 @@ def _badge(country: str, side: int) -> Image:
 
 def flagged(drawing: bytes, country: str) -> bytes:
     """An encoded drawing `with_flag` of a country, by its code, as PNG."""
-    import PIL.Image
-
     buffer = io.BytesIO()
-    opened = PIL.Image.open(io.BytesIO(drawing))
-    picture = _with_badge(opened, _badge(country, opened.width))
-    picture.save(buffer, "PNG", compress_level=1)
+    plain = _decoded(drawing)
+    _with_badge(plain, _badge(country, plain.width)).save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
 
-def _with_badge(drawing: Image, badge: Image) -> Image:
-    """A square drawing with a badge in its lower right corner: RGB on white, of the drawing's size."""
+@lru_cache(maxsize=1)  # one drawing gets many flags
+def _decoded(drawing: bytes) -> Image:
+    import PIL.Image
+
+    return _on_white(PIL.Image.open(io.BytesIO(drawing)))
+
+
+def _on_white(drawing: Image) -> Image:
     import PIL.Image
 
     background = PIL.Image.new("RGBA", drawing.size, "white")
     background.alpha_composite(drawing.convert("RGBA"))
-    background.alpha_composite(badge, (drawing.width - badge.width, drawing.height - badge.height))
     return background.convert("RGB")
+
+
+def _with_badge(plain: Image, badge: Image) -> Image:
+    """A square drawing with a badge in its lower right corner; neither has any transparency."""
+    flagged = plain.copy()
+    flagged.paste(badge, (plain.width - badge.width, plain.height - badge.height))
+    return flagged
 
 
 def with_flag(drawing: Image, flag: Image) -> Image:
     """A square drawing with a flag in its lower right corner: RGB on white, of the drawing's size."""
-    return _with_badge(drawing, flag_badge(flag, drawing.width))
+    return _with_badge(_on_white(drawing), flag_badge(flag, drawing.width))

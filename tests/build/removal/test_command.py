@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -13,13 +11,9 @@ import pytest
 
 from tests.build.removal.world import DOG, PERSON, coco
 from tests.chat_server import chat_server
+from tests.processes import equiview
 
-
-def typed(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "equiview", "build", "removal", *map(str, words)],
-        env=os.environ | {"COLUMNS": "100"} | environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+typed = partial(equiview, "build", "removal", COLUMNS="100")
 
 
 def test_it_says_what_was_made_what_was_rejected_and_what_it_was_filled_with(tmp_path: Path) -> None:

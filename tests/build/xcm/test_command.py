@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -19,6 +16,7 @@ from equiview.io.pictures import decoded
 from tests.build.xcm.web import Answer, host
 from tests.build.xcm.world import CONCEPTS, COUNTRIES, picture
 from tests.chat_server import chat_server
+from tests.processes import equiview
 
 SHOWN = {
     (concept, country): picture(code, country) for code, concept in CONCEPTS.items() for country in COUNTRIES
@@ -60,15 +58,13 @@ def said(prompt: str, pictures: list[bytes], _: str) -> str:
 
 def test_a_model_and_a_wiki_are_asked_once_and_the_rest_is_read(tmp_path: Path) -> None:
     with chat_server(said) as server, host(commons) as wiki:
-        environment = os.environ | {"EQUIVIEW_CACHE": str(tmp_path / "cache")}
         model = server.subject("seer", "connections=2")
         words = ["build", "xcm", "--images", f"commons:url={wiki.url}/w/api.php", "--writer", model]
         words += ["--labeller", model, "--count", "4", "--countries", ",".join(COUNTRIES), "--people", "0"]
         words += ["--text-encoder", "none", "--encoder", "none", "--smallest", "64", "--rate", "0"]
         words += ["--contact", "me@example.org", "--loopback", "--licences", "cc0"]
         words += ["--out", str(tmp_path / "out")]
-        command = [sys.executable, "-m", "equiview", *words]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = equiview(*words, EQUIVIEW_CACHE=str(tmp_path / "cache"))
         assert done.returncode == 0, done.stderr
         asked = Counter(urlsplit(path).path for path in wiki.asked)
         assert asked == {"/w/api.php": 24, "/robots.txt": 1} | {
@@ -91,10 +87,8 @@ def test_a_search_that_fails_ends_the_command_in_one_line(tmp_path: Path) -> Non
     words += ["--contact", "me", "--out", "out"]
     with host(lambda path, _: Answer(status=404)) as wiki:
         images = ["--images", f"commons:url={wiki.url}/w/api.php"]
-        command = [sys.executable, "-m", "equiview", "build", "xcm", *images, *words]
         private, missing = (
-            subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, text=True, check=False)
-            for more in ([], ["--loopback"])
+            equiview("build", "xcm", *images, *words, *more, folder=tmp_path) for more in ([], ["--loopback"])
         )
     assert (private.returncode, missing.returncode) == (1, 1)
     assert "the search failed (its address is not public, 127.0.0.1)" in private.stderr

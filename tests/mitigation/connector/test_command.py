@@ -1,9 +1,5 @@
 """`equiview train connector` as a process: it learns, is killed, goes on, and ends in the same bytes."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,6 +9,7 @@ from equiview.data.requests import Request
 from equiview.subjects import load_subject
 from tests.faults.running import typed
 from tests.mitigation.connector import models
+from tests.processes import COMMAND, start
 
 CONFIG = """
 tokens = 2
@@ -44,7 +41,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     config = place / "config.toml"
     config.write_text(CONFIG)
     return [
-        *(sys.executable, "-m", "equiview", "train", "connector"),
+        *("train", "connector"),
         *("--encoder", f"embeddings:{world}", "--language-model", str(checkpoint)),
         *("--captions", f"folder:{world}", "--questions", str(world / "questions.jsonl")),
         *("--config", str(config), "--device", "cpu", "--out"),
@@ -62,34 +59,29 @@ def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(command: list[str]) -> str:
     """What a command prints in this process, which has imported torch; it has to end well."""
-    code, output, errors = typed(command[3:])
+    code, output, errors = typed(command)
     assert code == 0, errors
     return output
 
 
 def refused(command: list[str]) -> str:
     """The one line in which a command is refused."""
-    code, _, errors = typed(command[3:])
+    code, _, errors = typed(command)
     assert code == 1, errors
     assert len(errors.strip().splitlines()) == 1, errors
     return errors
 
 
-def kill_after(command: list[str], sign: Path) -> None:
-    """Start it, and kill it with SIGKILL as soon as `sign` is there."""
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
+def kill_after(command: list[str], sign: Path, place: Path) -> None:
+    """Start it with one thread, and kill it with SIGKILL once `sign` is there; it speaks into `place`."""
+    process = start(f"import torch; torch.set_num_threads(1); {COMMAND}", command, place)
     end = time.monotonic() + PATIENCE
     while not sign.exists():
-        assert process.poll() is None, "it ended before it could be killed"
+        assert process.is_alive(), "it ended before it could be killed"
         assert time.monotonic() < end, "nothing was written"
         time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
 
 
 @pytest.mark.parametrize(
@@ -98,7 +90,7 @@ def kill_after(command: list[str], sign: Path) -> None:
 )
 def test_a_killed_training_ends_in_the_same_bytes(sign, command, whole, tmp_path):
     killed = tmp_path / "killed"
-    kill_after([*command, str(killed)], killed / sign)
+    kill_after([*command, str(killed)], killed / sign, tmp_path)
     assert not (killed / "connector.safetensors").exists()
     run([*command, str(killed)])
     assert [(killed / name).read_bytes() for name in WRITTEN] == [

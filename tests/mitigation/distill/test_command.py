@@ -1,6 +1,5 @@
 """`equiview mitigate distill` as a process: it is killed, goes on, and ends in the same bytes."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     place = tmp_path_factory.mktemp("teaching")
     (place / "config.toml").write_text(CONFIG)
     return [
-        *(sys.executable, "-m", "equiview", "mitigate", "distill", "pictogram:english"),
+        *("mitigate", "distill", "pictogram:english"),
         *("--student", str(tiny.build(worlds.xlmr, place / "student"))),
         *("--benchmark", worlds.world(place / "world"), "--parallel", worlds.files(place / "files")),
         *("--config", str(place / "config.toml"), "--device", "cpu", "--out"),
@@ -50,7 +49,7 @@ def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_killed_training_ends_in_the_same_bytes(command, whole, tmp_path):
     killed = tmp_path / "killed"
-    kill_after([*command, str(killed)], killed / ".checkpoints" / "checkpoint-4" / "whole")
+    kill_after([*command, str(killed)], killed / ".checkpoints" / "checkpoint-4" / "whole", tmp_path)
     run([*command, str(killed)])
     for name in WRITTEN:
         assert (killed / name).read_bytes() == (whole / name).read_bytes(), name

@@ -26,20 +26,11 @@ WRITTEN = [
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """VSE++, whose dropout draws random numbers, with a last step that is amid an epoch."""
-    import sys
-
     place = tmp_path_factory.mktemp("training")
     config = place / "config.toml"
     config.write_text(CONFIG)
     return [
-        *(
-            sys.executable,
-            "-m",
-            "equiview",
-            "train",
-            "finetune",
-            worlds.checkpoint("vsepp", place / "before"),
-        ),
+        *("train", "finetune", worlds.checkpoint("vsepp", place / "before")),
         *("--data", f"folder:{worlds.world(place / 'd')}"),
         *("--synthetic", str(worlds.removals(place / "made")), "--ratio", "0.5"),
         *("--config", str(config), "--device", "cpu", "--out"),
@@ -58,7 +49,7 @@ def whole(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("sign", [".checkpoints/checkpoint-4/whole", ".checkpoints/checkpoint-8"])
 def test_a_killed_training_ends_in_the_same_bytes(sign, command, whole, tmp_path):
     killed = tmp_path / "killed"
-    kill_after([*command, str(killed)], killed / sign)
+    kill_after([*command, str(killed)], killed / sign, tmp_path)
     run([*command, str(killed)])
     assert [(killed / name).read_bytes() for name in WRITTEN] == [
         (whole / name).read_bytes() for name in WRITTEN

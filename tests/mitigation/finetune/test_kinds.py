@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from equiview.errors import InputError
 from equiview.mitigation.finetune.kinds import KINDS, kind_of
 from equiview.subjects import load_subject
+from tests import processes
 from tests.mitigation.finetune import worlds
 from tests.mitigation.finetune.test_train import tuned
 
@@ -64,13 +66,7 @@ def equiview(tmp_path_factory: pytest.TempPathFactory):
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--target", str(site), str(PACKAGE)], check=True, capture_output=True)
     path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
-    environment = os.environ | {"PYTHONPATH": path, "EQUIVIEW_CACHE": str(site / "cache")}
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "equiview", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-
-    return run
+    return partial(processes.equiview, PYTHONPATH=path, EQUIVIEW_CACHE=str(site / "cache"))
 
 
 def test_a_package_brings_a_kind_of_its_own(equiview, tmp_path):

@@ -32,7 +32,6 @@ def test_vectors_are_those_of_the_library() -> None:
         "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__).with_name("open_clip_checks.py"))
     )
     assert done.returncode == 0, done.stdout
-    assert done.stdout.strip().endswith("[100%]")
 
 
 @pytest.mark.parametrize("scheme", ["hf", "open_clip"])

@@ -138,8 +138,8 @@ def test_several_requests_run_at_once_and_vectors_keep_their_order(service: Serv
 
     def hold(texts: list[str]) -> None:
         if texts == ["a"]:
-            assert others_answered.acquire(timeout=30)
-            assert others_answered.acquire(timeout=30)
+            assert others_answered.acquire(timeout=600)
+            assert others_answered.acquire(timeout=600)
         else:
             others_answered.release()
 

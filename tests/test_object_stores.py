@@ -150,8 +150,9 @@ def work(*audits: str, place: Path = PLACE) -> None:
 
         return produce
 
-    with shared.shared(place) as folder:
+    with shared.shared(place) as (folder, send):
         run = Run.start(folder, manifest(*audits))
+        run.after_stage = send
         for audit in audits:
             run.stage(f"observe.{audit}", write(f"observations/{audit}", audit))
         run.stage("measure", write("measured", " ".join(audits)))
@@ -232,7 +233,7 @@ def test_a_machine_whose_place_was_given_to_another_writes_no_more(machine):
     theirs = {}
 
     def write() -> None:
-        with shared.shared(PLACE) as folder:
+        with shared.shared(PLACE) as (folder, _):
             folder.mkdir()
             (folder / "report.html").write_text("mine")
             Faulty().rm_file("/runs/a/.writing")

@@ -12,11 +12,12 @@ import pytest
 import equiview as ev
 from equiview import api
 from equiview.data import shared
+from equiview.data.requests import Reply
 from equiview.data.run import Manifest, Run
 from equiview.errors import InputError
 from equiview.io.remote import Mirror, local, named
 from equiview.io.stages import is_whole
-from equiview.store import Copies, StoredEncoder
+from equiview.store import Answers, AnswerStore, Copies, StoredEncoder
 from tests.conftest import write_world
 from tests.processes import COMMAND, fresh
 from tests.store.counting import Counting, many
@@ -449,6 +450,59 @@ def test_vectors_that_could_not_be_shared_are_sent_with_the_next_ones(machine, m
     other = Counting()
     StoredEncoder(other).embed(many(30))
     assert other.encoded == 0
+
+
+def answered(*keys: str) -> dict[str, str]:
+    """What the machine has of these answers, those that it lacks being paid for now."""
+    with Answers("f00d", name="chat:one").opened() as answers:
+        for key in set(keys) - set(answers.get(keys)):
+            answers.put(key, Reply(f"{key} paid by {os.environ['EQUIVIEW_CACHE'][-6:]}"))
+        return {key: reply.text for key, reply in answers.get(keys).items()}
+
+
+@pytest.mark.parametrize("url", ["faulty://store", f"{BUCKET}/shared"])
+def test_machines_pay_once_for_an_answer(bucket, machine, monkeypatch, url):
+    answered("a")  # before anything was shared
+    monkeypatch.setenv("EQUIVIEW_STORE", url)
+    answered("a", "b")
+    machine("second")
+    assert answered("a", "b", "c") == {
+        "a": "a paid by /first",
+        "b": "b paid by /first",
+        "c": "c paid by second",
+    }
+    machine("first")
+    assert answered("c") == {"c": "c paid by second"}
+    AnswerStore().prune()
+    assert answered("a", "c") == {"a": "a paid by /first", "c": "c paid by second"}
+
+
+def test_a_paid_answer_is_lost_by_no_refusal_and_no_kill(machine, monkeypatch, caplog):
+    monkeypatch.setenv("EQUIVIEW_STORE", "faulty://store")
+    Faulty.at, Faulty.fault = 0, OSError("network is unreachable")
+    answered("a")
+    assert "answers are not shared now: faulty://store/answers/f00d: cannot be written" in caplog.text
+    Faulty.fault = Killed()
+    with pytest.raises(Killed):
+        answered("a", "b")
+    Faulty.at = -1
+    assert answered("a", "b") == {"a": "a paid by /first", "b": "b paid by /first"}
+    machine("second")
+    assert answered("a", "b") == {"a": "a paid by /first", "b": "b paid by /first"}
+    for name in Faulty().find("/store"):
+        Faulty().pipe_file(name, b"[]")
+    machine("third")
+    assert answered("a") == {"a": "a paid by /third"}
+    assert "is not what was written; delete it" in caplog.text
+
+
+def test_answers_are_sent_a_few_hundred_at_a_time(machine, monkeypatch):
+    monkeypatch.setenv("EQUIVIEW_STORE", "faulty://store")
+    with Answers("f00d").opened() as answers:
+        for number in range(300):
+            answers.put(str(number), Reply("B"))
+        assert len(Faulty.writes) == 1
+    assert len(Faulty.writes) == 2
 
 
 def test_a_shared_store_is_a_url(monkeypatch):

@@ -67,8 +67,8 @@ def ndcg_at_k(
         total = np.maximum(retrieved, 1)  # nothing retrieved: no gain, so 0 whatever it is divided by
     discounts = 1 / np.log2(np.arange(2, k + 2))
     rows, ranks = np.nonzero(table[:, :k])
-    gain: NDArray[np.float64] = _added(discounts[ranks], rows, len(table))
-    return gain / np.cumsum(discounts)[np.minimum(total, k) - 1]
+    ideals: NDArray[np.float64] = np.cumsum(discounts)[np.minimum(total, k) - 1]
+    return _added(discounts[ranks], rows, len(table)) / ideals
 
 
 def average_precision_at_k(
@@ -112,7 +112,7 @@ def average_precision_at_k(
 
 
 def _added(gains: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-    """Sums of the gains of each of `n` rows, rank by rank, so that neither depth nor other rows round them."""
+    """Sums of the gains of each of `n` rows, rank by rank: neither depth nor other rows round them."""
     return np.asarray(np.bincount(rows, gains, n), dtype=np.float64)
 
 

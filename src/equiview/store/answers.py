@@ -146,10 +146,13 @@ class OpenAnswers:
         if self._all("SELECT name FROM objects WHERE name = ?", name):
             return
         content = mirror.read(name) or b""
-        if _name_of(content) != name:
+        try:
+            pairs = [(str(key), str(text)) for key, text in json.loads(content)]
+        except (ValueError, TypeError, RecursionError):
+            pairs = []
+        if not pairs or _name_of(content) != name:
             notice(f"{mirror.url}/{name}: is not what was written; delete it")
             return
-        pairs = [(key, text) for key, text in json.loads(content)]
         with self._answers._refusals(), self._database:
             self._database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?)", pairs)
             self._note(name, pairs)

@@ -358,9 +358,14 @@ def test_an_unreadable_picture_stops_the_audit_or_is_left_out_by_name(monkeypatc
 def test_the_cache_can_be_listed_verified_and_pruned(monkeypatch, tmp_path):
     monkeypatch.setenv("EQUIVIEW_CACHE", str(tmp_path / "cache"))
     vectors, answers = tmp_path / "cache" / "vectors", tmp_path / "cache" / "answers"
-    assert equiview("cache") == (0, f"{vectors}: empty\n{answers}: empty\n", "")
+    copies = tmp_path / "cache" / "remote"
+    assert equiview("cache") == (0, f"{vectors}: empty\n{answers}: empty\n{copies}: empty\n", "")
     assert equiview("cache", "verify", "--kind", "answers") == (0, f"{answers}: no answers are damaged\n", "")
-    assert json.loads(equiview("cache", "verify", "--json")[1]) == {"vectors": [], "answers": []}
+    assert json.loads(equiview("cache", "verify", "--json")[1]) == {
+        "vectors": [],
+        "answers": [],
+        "copies": [],
+    }
     assert json.loads(equiview("cache", "prune", "--json")[1]) == {"freed_bytes": 0}
     code, _, errors = equiview("cache", "purge")
     assert (code, "did you mean 'prune'" in errors) == (1, True)

@@ -52,6 +52,11 @@ def test_every_measure_has_a_value_and_can_be_written_down() -> None:
     assert not any(math.isnan(value) for value in found.values())
 
 
+def test_a_document_twice_in_a_list_is_refused() -> None:
+    with pytest.raises(InputError, match="query 'q1': document 'a' stands there twice"):
+        pipeline(GROUPS).calc_aggregate([LBKL @ 2], QRELS, [*RUN, ScoredDoc("q1", "a", 0.1)])
+
+
 def test_the_pool_is_what_the_groups_say() -> None:
     groups = GROUPS | {f"e{n}": "en" for n in range(4)}
     pool = pipeline(groups).calc_aggregate([LBKL(prior="pool") @ 3], QRELS[:1], RUN)
@@ -63,7 +68,7 @@ def test_the_pool_is_what_the_groups_say() -> None:
 @pytest.mark.parametrize(
     ("measure", "groups", "said"),
     [
-        (LBKL @ 4, GROUPS, "query 'q1': 3 results, and LBKL@4 needs 4"),
+        (LBKL @ 4, GROUPS, "query 'q1': 3 results, and 4 are needed"),
         (LBKL @ 2, {"a": "en", "c": "sw"}, "document 'b' is of no group"),
         (LBKL @ 2, {"a": "en", "b": "en"}, "1 groups of documents"),
         (Exposure(group="fr") @ 2, GROUPS, "no document is of the group 'fr' (en, sw)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import fsspec
@@ -11,23 +12,24 @@ import pytest
 import equiview as ev
 from equiview import api
 from equiview.data import shared
-from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
+from equiview.data.requests import Reply
+from equiview.data.run import Manifest, Run
 from equiview.errors import InputError
 from equiview.io.remote import Mirror, local, named
 from equiview.io.stages import is_whole
-from equiview.store import StoredEncoder
+from equiview.store import Answers, AnswerStore, Copies, StoredEncoder
+from equiview.store.answers import _name_of
 from tests.conftest import write_world
 from tests.processes import COMMAND, fresh
 from tests.store.counting import Counting, many
-from tests.stores import Faulty, Killed, forget_stores, s3
+from tests.stores import BUCKET, PLACE, SCHEME, Faulty, Killed, forget_stores, keys_counting, served, work
 
 FEW = {"prevalence": {"replicates": 100}}
-PLACE = Path("faulty://runs/a")
 
 
 @pytest.fixture(scope="module")
 def server():
-    with s3() as environment:
+    with served() as environment:
         yield environment
 
 
@@ -36,7 +38,7 @@ def bucket(server, monkeypatch):
     for name, value in server.items():
         monkeypatch.setenv(name, value)
     forget_stores()
-    yield fsspec.filesystem("s3")
+    yield fsspec.filesystem(SCHEME)
     forget_stores()
 
 
@@ -64,34 +66,78 @@ def at_store(fs, root: str) -> dict[str, bytes]:
     return {name: content for name, content in found.items() if name != "timings.json"}
 
 
-# ----------------------------------------------------------------------------------------------- on S3
+# ------------------------------------------------------------------------------- at a store on loopback
 
 
 def test_a_run_at_a_url_is_a_run_here_to_the_byte_and_is_compared_elsewhere(bucket, machine, tmp_path):
     bucket.put(str(write_world(tmp_path / "world")), "bucket/", recursive=True)
-    asked = ("embeddings:s3://bucket/world", "folder:s3://bucket/world", ["prevalence"])
-    run = api.audit(*asked, Path("s3://bucket/runs/a"), settings=FEW)
-    assert named(run.folder) == "s3://bucket/runs/a"
+    asked = (f"embeddings:{BUCKET}/world", f"folder:{BUCKET}/world", ["prevalence"])
+    run = api.audit(*asked, Path(f"{BUCKET}/runs/a"), settings=FEW)
+    assert named(run.folder) == f"{BUCKET}/runs/a"
     here = api.audit(*asked, tmp_path / "a", settings=FEW)
     assert at_store(bucket, "bucket/runs/a") == content_of(here.folder)
     machine("second")
-    assert content_of(ev.open("s3://bucket/runs/a").folder) == content_of(here.folder)
-    api.audit(*asked, Path("s3://bucket/runs/b"), name="again", settings=FEW)
-    api.write_comparison([shared.opened(f"s3://bucket/runs/{name}") for name in "ab"], Path("s3://bucket/c"))
+    assert content_of(ev.open(f"{BUCKET}/runs/a").folder) == content_of(here.folder)
+    api.audit(*asked, Path(f"{BUCKET}/runs/b"), name="again", settings=FEW)
+    api.write_comparison([shared.opened(f"{BUCKET}/runs/{name}") for name in "ab"], Path(f"{BUCKET}/c"))
     assert sorted(at_store(bucket, "bucket/c")) == ["comparison.parquet", "report.html"]
     with pytest.raises(InputError, match="holds a run, whose page would be overwritten"):
-        api.write_comparison([run, here], Path("s3://bucket/runs/a"))
+        api.write_comparison([run, here], Path(f"{BUCKET}/runs/a"))
+
+
+def test_of_two_machines_one_writes_to_a_real_store(bucket, machine, tmp_path):
+    place = Path(f"{BUCKET}/two")
+    with shared.shared(place):
+        machine("second")
+        with pytest.raises(InputError, match="is writing to it since"):
+            work("a", place=place)
+    work("a", place=place)
+    assert at_store(bucket, "bucket/two") == finished(tmp_path / "here", "a")
+
+
+def test_after_a_kill_at_a_real_store_the_machine_goes_on_and_another_is_refused(bucket, machine, tmp_path):
+    place = Path(f"{BUCKET}/killed")
+    killed = (
+        "import os; from tests.stores import Path, Run, work\n"
+        "whole = Run.stage\n"
+        "def stage(run, name, produce):\n"
+        "    if name == 'measure': os.kill(os.getpid(), 9)\n"
+        "    return whole(run, name, produce)\n"
+        f"Run.stage = stage; work('a', 'b', place=Path({str(place)!r}))"
+    )
+    assert fresh(killed, [], environment=dict(os.environ)).returncode == -9
+    assert sorted(at_store(bucket, "bucket/killed")) == [
+        ".writing", "manifest.json", "observations/a/x", "observations/b/x",
+    ]  # fmt: skip
+    machine("second")
+    with pytest.raises(InputError, match="is writing to it since"):
+        work("a", "b", place=place)
+    machine("first")
+    work("a", "b", place=place)
+    assert at_store(bucket, "bucket/killed") == finished(tmp_path / "here", "a", "b")
+
+
+REFUSED = {
+    "s3": [
+        ({}, "s3://elsewhere/a", "there is no such place .*bucket does not exist"),
+        ({"AWS_SECRET_ACCESS_KEY": "", "AWS_ACCESS_KEY_ID": ""}, "s3://bucket/a", "locate credentials"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}, "s3://bucket/a", "connect"),
+        ({}, "gs://bucket/a", r"pip install 'equiview\[gcs\]'"),
+    ],
+    "gs": [
+        ({}, "gs://elsewhere/a", "there is no such place"),
+        ({"STORAGE_EMULATOR_HOST": "http://127.0.0.1:9"}, "gs://bucket/a", "Connect call failed"),
+    ],
+    "az": [({}, "az://elsewhere/a", "there is no such place|holds no run")],
+}
 
 
 @pytest.mark.parametrize(
     ("changed", "place", "said"),
     [
-        ({}, "s3://elsewhere/a", "there is no such place .*bucket does not exist"),
-        ({}, "s3://bucket/nothing", "holds no run"),
-        ({"AWS_SECRET_ACCESS_KEY": "", "AWS_ACCESS_KEY_ID": ""}, "s3://bucket/a", "locate credentials"),
-        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"}, "s3://bucket/a", "connect"),
+        ({}, f"{BUCKET}/nothing", "holds no run"),
         ({}, "stone://bucket/a", "Protocol not known: stone"),
-        ({}, "gs://bucket/a", r"pip install 'equiview\[gcs\]'"),
+        *REFUSED[SCHEME],
     ],
 )  # fmt: skip
 def test_what_a_store_refuses_is_said_in_a_line(bucket, machine, monkeypatch, changed, place, said):
@@ -106,16 +152,44 @@ def test_what_a_store_refuses_is_said_in_a_line(bucket, machine, monkeypatch, ch
 
 def test_what_marks_a_folder_is_no_file(bucket, machine):
     for name, content in {"": b"", "images.csv": b"id\na\n", "empty/": b""}.items():
-        bucket.call_s3("put_object", Bucket="bucket", Key=f"made/by/hand/{name}", Body=content)
-    copy = local("s3://bucket/made/by/hand")
+        if SCHEME == "s3":
+            bucket.call_s3("put_object", Bucket="bucket", Key=f"made/by/hand/{name}", Body=content)
+        elif name.rstrip("/") == name != "" or (name and SCHEME == "gs"):  # adlfs takes the slash away
+            bucket.pipe_file(f"bucket/made/by/hand/{name}", content)
+    copy = local(f"{BUCKET}/made/by/hand")
     assert [path.name for path in copy.iterdir()] == ["images.csv"]
 
 
-def test_the_command_line_names_the_url(server, machine, tmp_path):
-    environment = server | {"EQUIVIEW_CACHE": str(tmp_path / "cache"), "PATH": ""}
-    done = fresh(COMMAND, ["report", "s3://bucket/absent"], environment=environment)
-    assert done.returncode == 1
-    assert done.stderr == "equiview: s3://bucket/absent: holds no run (no manifest.json)\n"
+@pytest.mark.skipif(SCHEME != "s3", reason="the simulators of other stores let everybody in")
+def test_whom_a_store_does_not_let_in_is_told_in_a_line(bucket, machine, monkeypatch):
+    import boto3
+
+    iam = boto3.client("iam", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+    iam.create_user(UserName="somebody")
+    key = iam.create_access_key(UserName="somebody")["AccessKey"]
+    right = {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+    cases = (
+        ({}, "The AWS Access Key Id you provided does not exist"),
+        (right | {"AWS_SECRET_ACCESS_KEY": "wrong"}, "The request signature we calculated does not match"),
+        (right, "Access Denied"),
+        (right | {"AWS_SESSION_TOKEN": "expired"}, "The provided token is malformed or otherwise invalid"),
+    )
+    uses = ((shared.opened, "read"), (local, "read"), (lambda place: work("a", place=place), "written"))
+    with keys_counting():
+        for given, said in cases:
+            for name, value in given.items():
+                monkeypatch.setenv(name, value)
+            forget_stores()
+            for use, what in uses:
+                with pytest.raises(InputError) as caught:
+                    use(Path("s3://bucket/a"))
+                assert "\n" not in str(caught.value)
+                assert str(caught.value).startswith(f"s3://bucket/a: cannot be {what} ({said}")
+                assert "check the address, the credentials (AWS_ACCESS_KEY_ID, " in str(caught.value)
+        done = fresh(COMMAND, ["report", "s3://bucket/a"], environment=os.environ | {"PATH": ""})
+        assert done.returncode == 1
+        assert done.stderr.startswith("equiview: s3://bucket/a: cannot be written (The provided token")
+        assert done.stderr.count("\n") == 1
 
 
 def test_what_is_written_to_a_folder_alone_says_so(machine):
@@ -126,36 +200,6 @@ def test_what_is_written_to_a_folder_alone_says_so(machine):
 
 
 # --------------------------------------------------------------------------- who writes, and what is seen
-
-
-def manifest(*audits: str) -> Manifest:
-    return Manifest(
-        subject=SubjectCard(name="one", fingerprint="1"),
-        benchmark=BenchmarkCard(name="two", fingerprint="2", counts={}),
-        audits=audits,
-        settings={audit: {} for audit in audits},
-        seed=0,
-        versions={},
-    )
-
-
-def work(*audits: str, place: Path = PLACE) -> None:
-    """A run of small files, of which the later ones rest on the earlier ones."""
-
-    def write(name: str, content: str):
-        def produce(folder: Path) -> None:
-            for part in "xy" if name == "measured" else "x":
-                (folder / name).mkdir(parents=True, exist_ok=True)
-                (folder / name / part).write_text(content + part)
-
-        return produce
-
-    with shared.shared(place) as folder:
-        run = Run.start(folder, manifest(*audits))
-        for audit in audits:
-            run.stage(f"observe.{audit}", write(f"observations/{audit}", audit))
-        run.stage("measure", write("measured", " ".join(audits)))
-        run.stage("report", write("reported", " ".join(audits)))
 
 
 def seen(scratch: Path) -> Manifest | None:
@@ -232,7 +276,7 @@ def test_a_machine_whose_place_was_given_to_another_writes_no_more(machine):
     theirs = {}
 
     def write() -> None:
-        with shared.shared(PLACE) as folder:
+        with shared.shared(PLACE) as (folder, _):
             folder.mkdir()
             (folder / "report.html").write_text("mine")
             Faulty().rm_file("/runs/a/.writing")
@@ -248,7 +292,7 @@ def test_a_machine_whose_place_was_given_to_another_writes_no_more(machine):
 def test_a_lost_connection_costs_the_run_nothing(machine, tmp_path, caplog):
     Faulty.at, Faulty.fault = 3, PermissionError("Forbidden")
     with pytest.raises(
-        InputError, match=r"cannot be written \(Forbidden\); are address, credentials"
+        InputError, match=r"cannot be written \(Forbidden\); check the address, the credentials"
     ) as caught:
         work("a", "b")
     assert "not sent now: faulty://runs/a: cannot be written (Forbidden)" in caplog.text
@@ -286,6 +330,45 @@ def test_a_file_that_was_lost_or_changed_at_the_store_is_sent_again(machine):
     work("a")
     assert at_store(Faulty(), "/runs/a")["measured/x"] == b"ax"
     assert at_store(Faulty(), "/runs/a")["reported/x"] == b"ax"
+
+
+def test_copies_are_listed_and_what_is_not_sent_is_never_pruned(machine, tmp_path, caplog):
+    here = machine("first")
+    Faulty.at, Faulty.fault = 4, OSError("gone")
+    with pytest.raises(InputError, match="gone"):
+        work("a")
+    Faulty.at = -1
+    fs = Faulty()
+    for path in write_world(tmp_path / "world", images=3).iterdir():
+        fs.put_file(str(path), f"/data/world/{path.name}")
+    copy = local("faulty://data/world")
+    local("faulty://data/world/images.csv")
+    sizes = {path.name: path.stat().st_size for path in copy.iterdir()}
+    listed = {row["url"]: row for row in Copies().contents().to_dicts()}
+    assert {url: (row["files"], row["not_sent"]) for url, row in listed.items()} == {
+        "faulty://data/world": (4, 0),
+        "faulty://data/world/images.csv": (1, 0),
+        "faulty://runs/a": (6, 5),
+    }
+    assert listed["faulty://data/world"]["megabytes"] == sum(sizes.values()) / 1e6
+    assert Copies().prune(unused_days=1) == 0
+    assert Copies().prune("faulty://data/world/i") == sizes["images.csv"]
+    assert Copies().prune("faulty://data") == sum(sizes.values())
+    run = Mirror("faulty://runs/a").copy
+    before = content_of(run)
+    assert Copies().prune() == 0
+    assert "faulty://runs/a: is kept, since 5 of its files may be nowhere else" in caplog.text
+    assert content_of(run) == before
+    work("a")
+    assert Copies().contents().select("url", "not_sent").rows() == [("faulty://runs/a", 0)]
+    at = (run / "measured" / "x").stat()
+    (run / "measured" / "x").write_text("AX")  # as a disk that forgets would
+    os.utime(run / "measured" / "x", ns=(at.st_atime_ns, at.st_mtime_ns))
+    assert Copies().verify()["problem"].str.contains("was changed after the run wrote it").to_list() == [True]
+    assert Copies().prune(damaged=True) > 0
+    assert sorted(path.name for path in here.glob("remote/*/[!.]*")) == ["owner"]
+    work("a")
+    assert at_store(Faulty(), "/runs/a") == finished(tmp_path / "here", "a")
 
 
 # ------------------------------------------------------------------------------------ inputs and vectors
@@ -347,8 +430,8 @@ def test_machines_share_the_vectors_that_one_of_them_computed(machine, monkeypat
     assert 1 <= len(Faulty.reads) - read < read, "only the files that hold what is missed"
 
 
-def test_machines_share_vectors_on_s3(bucket, machine, monkeypatch):
-    monkeypatch.setenv("EQUIVIEW_STORE", "s3://bucket/vectors")
+def test_machines_share_vectors_at_a_real_store(bucket, machine, monkeypatch):
+    monkeypatch.setenv("EQUIVIEW_STORE", f"{BUCKET}/vectors")
     vectors = StoredEncoder(Counting()).embed(many(20))
     machine("second")
     second = Counting()
@@ -368,6 +451,60 @@ def test_vectors_that_could_not_be_shared_are_sent_with_the_next_ones(machine, m
     other = Counting()
     StoredEncoder(other).embed(many(30))
     assert other.encoded == 0
+
+
+def answered(*keys: str) -> dict[str, str]:
+    """What the machine has of these answers, those that it lacks being paid for now."""
+    with Answers("f00d", name="chat:one").opened() as answers:
+        for key in set(keys) - set(answers.get(keys)):
+            answers.put(key, Reply(f"{key} paid by {os.environ['EQUIVIEW_CACHE'][-6:]}"))
+        return {key: reply.text for key, reply in answers.get(keys).items()}
+
+
+@pytest.mark.parametrize("url", ["faulty://store", f"{BUCKET}/shared"])
+def test_machines_pay_once_for_an_answer(bucket, machine, monkeypatch, url):
+    answered("a")  # before anything was shared
+    monkeypatch.setenv("EQUIVIEW_STORE", url)
+    answered("a", "b")
+    machine("second")
+    assert answered("a", "b", "c") == {
+        "a": "a paid by /first",
+        "b": "b paid by /first",
+        "c": "c paid by second",
+    }
+    machine("first")
+    assert answered("c") == {"c": "c paid by second"}
+    AnswerStore().prune()
+    assert answered("a", "c") == {"a": "a paid by /first", "c": "c paid by second"}
+
+
+def test_a_paid_answer_is_lost_by_no_refusal_and_no_kill(machine, monkeypatch, caplog):
+    monkeypatch.setenv("EQUIVIEW_STORE", "faulty://store")
+    Faulty.at, Faulty.fault = 0, OSError("network is unreachable")
+    answered("a")
+    assert "answers are not shared now: faulty://store/answers/f00d: cannot be written" in caplog.text
+    Faulty.fault = Killed()
+    with pytest.raises(Killed):
+        answered("a", "b")
+    Faulty.at = -1
+    assert answered("a", "b") == {"a": "a paid by /first", "b": "b paid by /first"}
+    machine("second")
+    assert answered("a", "b") == {"a": "a paid by /first", "b": "b paid by /first"}
+    for name in Faulty().find("/store"):
+        Faulty().pipe_file(name, b'[["a", "{}"]]')
+    Faulty().pipe_file("/store/answers/f00d/" + _name_of(b"5"), b"5")
+    machine("third")
+    assert answered("a") == {"a": "a paid by /third"}
+    assert caplog.text.count("is not what was written; delete it") == 3
+
+
+def test_answers_are_sent_a_few_hundred_at_a_time(machine, monkeypatch):
+    monkeypatch.setenv("EQUIVIEW_STORE", "faulty://store")
+    with Answers("f00d").opened() as answers:
+        for number in range(300):
+            answers.put(str(number), Reply("B"))
+        assert len(Faulty.writes) == 1
+    assert len(Faulty.writes) == 2
 
 
 def test_a_shared_store_is_a_url(monkeypatch):

@@ -103,7 +103,7 @@ def audit(
     _share(subject, Budget(max_cost))
     items = load_benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     left_out = None
-    with shared(out) as folder:
+    with shared(out) as (folder, send):
         check_usable(folder)
         with opened(engine) as where, using(where), locked(folder):
             if on_error == "skip":
@@ -112,6 +112,7 @@ def audit(
             run = execute(
                 subject, items, names, folder,
                 name=name, seed=seed, settings=of_names, report=page_of, progress=progress,
+                after_stage=send,
             )  # fmt: skip
             if left_out is not None and len(left_out):
                 write_bytes(safe_csv(left_out).encode(), run.folder / "left_out.csv")
@@ -389,7 +390,7 @@ def write_transfer(
     """
     from equiview.studies.transfer import TransferSettings, transfer
 
-    with shared(out) as folder:
+    with shared(out) as (folder, send):
         run = transfer(
             [opened_run(place) for place in before],
             [opened_run(place) for place in after],
@@ -397,6 +398,7 @@ def write_transfer(
             settings=TransferSettings.of(settings or {}),
             images=load_benchmark(images).images if images else None,
             progress=progress,
+            after_stage=send,
         )
         write_report(run)
     return run
@@ -455,7 +457,7 @@ def settings(audit: str = "") -> pl.DataFrame:
 @contextmanager
 def _results(out: Path) -> Iterator[Path]:
     """The folder for what is written to `out`, which is no run."""
-    with shared(out) as folder:
+    with shared(out) as (folder, _):
         check_no_run(folder)
         yield folder
 

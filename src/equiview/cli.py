@@ -305,11 +305,13 @@ def cache(
     kind: Annotated[
         str,
         typer.Option(
-            help="vectors or answers; both by default. prune removes answers only with --kind answers."
+            help="vectors, answers or copies (of what is at URLs); all by default. prune removes answers "
+            "only with --kind answers, and no copy with a file that was not sent."
         ),
     ] = "",
     model: Annotated[
-        str | None, typer.Option(help="prune: only this model, by the start of its fingerprint.")
+        str | None,
+        typer.Option(help="prune: only this model, or URL, by the start of its fingerprint, or of the URL."),
     ] = None,
     unused_days: Annotated[
         float | None, typer.Option(min=0, help="prune: only what was not used for this many days.")
@@ -317,15 +319,20 @@ def cache(
     damaged: Annotated[bool, typer.Option("--damaged", help="prune: only what is damaged.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List, verify or prune the vectors and answers kept from earlier audits."""
-    from equiview.store import AnswerStore, Store
+    """List, verify or prune the vectors, answers and copies kept from earlier audits."""
+    from equiview.store import AnswerStore, Copies, Store
 
     _one_of("action", action, ("list", "verify", "prune"))
-    kinds = (_one_of("--kind", kind, ("vectors", "answers")),) if kind else ("vectors", "answers")
-    stores: dict[str, Store | AnswerStore] = {"vectors": Store(), "answers": AnswerStore()}
+    stores: dict[str, Store | AnswerStore | Copies] = {
+        "vectors": Store(),
+        "answers": AnswerStore(),
+        "copies": Copies(),
+    }
+    kinds = (_one_of("--kind", kind, tuple(stores)),) if kind else tuple(stores)
     if action == "prune":
         # Answers may have cost money: they are removed only if named.
-        freed = stores[kind or "vectors"].prune(model, unused_days=unused_days, damaged=damaged)
+        pruned = (kind,) if kind else ("vectors", "copies")
+        freed = sum(stores[name].prune(model, unused_days=unused_days, damaged=damaged) for name in pruned)
         return _print_json({"freed_bytes": freed}) if as_json else print(f"freed {freed / 1e6:.1f} MB")
     tables = {name: stores[name].contents() if action == "list" else stores[name].verify() for name in kinds}
     if as_json:

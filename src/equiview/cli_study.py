@@ -30,7 +30,7 @@ def written(folders: list[Path], write: Callable[[Run], list[Path]]) -> list[Pat
 
     paths = []
     for place in folders:
-        with shared(place) as folder:
+        with shared(place) as (folder, _):
             paths += write(Run.open(folder))
     return paths
 

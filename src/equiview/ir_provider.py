@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from equiview.errors import InputError
 from equiview.metrics import (
@@ -28,6 +29,8 @@ from equiview.metrics import (
     single_group_share,
     skew,
 )
+from equiview.scoring.lists import lists_of
+from equiview.scoring.measures import blocks, first_groups, group_names
 
 try:
     import ir_measures
@@ -73,7 +76,8 @@ class GroupProvider(providers.Provider):  # type: ignore[misc]
     """Scores lists by the groups of their documents.
 
     `groups` names the group of each document of the pool; shares of the pool are counted in it. InputError
-    for fewer than two groups, a list with a document that has none, and one shorter than the cutoff.
+    for fewer than two groups, a list with a document that has none or stands there twice, and one shorter
+    than the cutoff.
     """
 
     NAME = "equiview"
@@ -83,12 +87,12 @@ class GroupProvider(providers.Provider):  # type: ignore[misc]
 
     def __init__(self, groups: Mapping[str, str]) -> None:
         super().__init__()
-        self.names = sorted(set(groups.values()))
+        self.groups = groups
+        self.names = group_names(groups)
         if len(self.names) < 2:
             raise InputError(f"{len(self.names)} groups of documents: measures of groups need at least two")
         place = {name: at for at, name in enumerate(self.names)}
-        self.places = {document: place[name] for document, name in groups.items()}
-        counts = np.bincount(list(self.places.values()), minlength=len(self.names))
+        counts = np.bincount([place[name] for name in groups.values()], minlength=len(self.names))
         self.pool = counts / counts.sum()
 
     def _evaluator(self, measures: Iterable[Measure], qrels: Any) -> Any:
@@ -111,22 +115,22 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]
 
     def iter_calc(self, run: Any) -> Iterator[Any]:
         """The values of each query that is judged and has a list; one without a list is left out."""
-        lists = ir_measures.util.RunConverter(run).as_sorteddict()
+        given = ir_measures.util.RunConverter(run).as_sorteddict()
+        rows = [
+            (query, entry.doc_id, rank)
+            for query in given
+            if query in self.qrel_qids
+            for rank, entry in enumerate(given[query], start=1)
+        ]
+        if not rows:
+            return
+        lists = lists_of(pl.DataFrame(rows, schema=["query_id", "doc_id", "rank"], orient="row"))
         for measure in self.measures:
-            for query in lists:
-                if query in self.qrel_qids:
-                    value = self._value(measure, query, [entry.doc_id for entry in lists[query]])
+            of = first_groups(lists, self.provider.groups, self.provider.names, measure["cutoff"])
+            for block in blocks(lists.lengths):
+                values = VALUES[measure.NAME](self.provider, measure, of(block, lists.table(block)))
+                for query, value in zip(lists.queries[block], values.tolist(), strict=True):
                     yield ir_measures.Metric(query_id=query, measure=measure, value=value)
-
-    def _value(self, measure: Measure, query: str, documents: list[str]) -> float:
-        k = measure["cutoff"]
-        if len(documents) < k:
-            raise InputError(f"query {query!r}: {len(documents)} results, and {measure} needs {k}")
-        places = self.provider.places
-        if unknown := next((document for document in documents[:k] if document not in places), None):
-            raise InputError(f"query {query!r}: document {unknown!r} is of no group")
-        table = np.array([[places[document] for document in documents[:k]]])
-        return float(VALUES[measure.NAME](self.provider, measure, table)[0])
 
 
 def _place(provider: GroupProvider, measure: Measure) -> int:

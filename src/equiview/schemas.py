@@ -19,6 +19,7 @@ from equiview.data.verdict import Verdict
 from equiview.errors import unknown_name
 from equiview.io.tables import Column, Schema
 from equiview.report.tables import COMPARISON
+from equiview.scoring import Sums
 from equiview.studies.gate import CHECKED
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -32,6 +33,7 @@ def schemas(name: str = "") -> dict[str, Any]:
         "verdicts": TypeAdapter(list[Verdict]),
         "failures": TypeAdapter(list[Failure]),
         "audit.toml": TypeAdapter(AuditFile),
+        "sums": TypeAdapter(Sums),
     }
     found = {key: model.json_schema() for key, model in models.items()}
     found["estimates"] = _rows(estimates.SCHEMA, keys=True)

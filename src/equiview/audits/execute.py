@@ -53,6 +53,7 @@ def execute(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     report: Report | None = None,
     progress: Progress = silent,
+    after_stage: Callable[[], object] = lambda: None,
 ) -> Run:
     """Observe, measure, draw and report, doing only what is not done yet.
 
@@ -74,6 +75,7 @@ def execute(
             _manifest(name or "", subject, benchmark, ready, seed, progress),
             {key: _packages(audit, chosen) - set(subject.versions) for key, audit, chosen in ready},
         )
+        run.after_stage = after_stage
         failed: dict[str, Exception] = {}
         for key, audit, given in ready:
 

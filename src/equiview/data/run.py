@@ -40,7 +40,7 @@ from equiview.io.lock import locked
 from equiview.io.refusals import refused
 from equiview.io.remote import url_of
 from equiview.io.secrets import redacted
-from equiview.io.stages import left_in, stage_done, sweep, write_stage
+from equiview.io.stages import left_in, sweep, write_stage
 from equiview.io.tables import Schema, checksum, write_bytes
 
 R = TypeVar("R", bound=Frozen)
@@ -185,6 +185,8 @@ class Run:
     manifest: Manifest
     label: str = field(default="", compare=False)
     """What to call it instead of its own name, beside others of that name."""
+    after_stage: Callable[[], object] = field(default=lambda: None, repr=False, compare=False)
+    """Done after each stage that was not done before: what sends it, for a run that stands at a URL."""
     _unchanged: dict[str, Stamps] = field(default_factory=dict, repr=False, compare=False)
     _kept: dict[tuple[str, str], tuple[Stamps, Any]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -237,7 +239,7 @@ class Run:
             if not again and self.is_done(name):
                 return False
             self._do(name, produce)
-        stage_done(self.folder)
+        self.after_stage()
         return True
 
     def _do(self, name: str, produce: Callable[[Path], None]) -> None:

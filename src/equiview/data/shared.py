@@ -8,7 +8,7 @@ that is whole, or one that says what it lacks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -19,32 +19,31 @@ from equiview.io.files import content_of
 from equiview.io.notices import notice
 from equiview.io.refusals import refused
 from equiview.io.remote import Mirror, url_of
-from equiview.io.stages import after_stages
 
 MANIFEST = "manifest.json"
 Stages: TypeAlias = dict[str, dict[str, str]]
 
 
 @contextmanager
-def shared(place: Path) -> Iterator[Path]:
+def shared(place: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
     """The folder in which to write what is to stand at `place`: itself, or of a URL its copy.
 
-    A run that is at the URL, or a part of one, is in the copy, unless the copy holds all that and more. At
-    the end, however that comes, what is whole is sent. InputError while another machine or process writes
-    there, for what the store refuses, and where run and copy each observed what the other did not.
+    With it what sends, of a copy, the stages that are done (`Run.after_stage`). A run that is at the URL, or
+    a part of one, is in the copy, unless the copy holds all that and more. At the end, however that comes,
+    what is whole is sent. InputError while another machine or process writes there, for what the store
+    refuses, and where run and copy each observed what the other did not.
     """
     if not (url := url_of(place)):
-        yield place
+        yield place, lambda: None
         return
     mirror = Mirror(url)
     with mirror.alone(wait=0), mirror.held():
         _take(mirror)
-        with after_stages(mirror.copy, lambda: _try_to_send(mirror)):
-            try:
-                yield mirror.copy
-            except BaseException:
-                _try_to_send(mirror)
-                raise
+        try:
+            yield mirror.copy, lambda: _try_to_send(mirror)
+        except BaseException:
+            _try_to_send(mirror)
+            raise
         _send(mirror)
 
 

@@ -4,7 +4,7 @@ Whoever has parts of work asks `current()` to do them; `using` says which engine
 same result wherever it is done, and results come in the order of the parts: an engine changes no byte.
 """
 
-from equiview.engine.base import Engine, Local, current, using
+from equiview.engine.base import Engine, Local, current, current_for, using
 from equiview.engine.named import opened
 
-__all__ = ["Engine", "Local", "current", "opened", "using"]
+__all__ = ["Engine", "Local", "current", "current_for", "opened", "using"]

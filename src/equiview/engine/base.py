@@ -94,6 +94,15 @@ def current() -> Engine:
     return _current.get()
 
 
+def current_for(work: int, least: int, held: int = 0) -> Engine:
+    """The engine in use where workers are worth asking and have room; else this process.
+
+    That is for `work` of `least` or more, in whatever unit, and `held` bytes that each worker keeps.
+    """
+    engine = current()
+    return engine if work >= least and held <= engine.room else Local()
+
+
 @contextmanager
 def using(engine: Engine) -> Iterator[Engine]:
     """Within, `current()` is this engine; afterwards again what it was."""

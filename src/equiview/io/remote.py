@@ -7,6 +7,7 @@ when they are whole. Copies are in `cache_folder()`:
     remote/HASH/NAME/           the files below the URL; hidden ones are nobody's but this machine's
     remote/HASH/files.json      what each file was on both sides when they last were the same
     remote/HASH/owner           who this copy is to other machines; HASH is of the URL and an S3's address
+    remote/HASH/.url            the URL, for people; touched at each use
 
 A file is fetched or sent when its size or tag (ETag, time) at the store is another than then, or the copy's
 is. It has its name in the copy once it is whole, and an object store shows no part of an object. fsspec
@@ -16,6 +17,7 @@ speaks to the stores.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import socket
@@ -44,10 +46,17 @@ ITSELF = "."
 """The path, from a URL, of the file that it is."""
 AT_A_TIME = 128
 """Files under way at once."""
+NOTED, OWNER, SIGN = "files.json", "owner", ".url"
+"""The files beside a copy."""
 WAIT = 60.0
 """Seconds to wait for another process of this machine that fetches the same."""
 EXTRAS = {"s3": ("s3fs", "s3"), "s3a": ("s3fs", "s3"), "gs": ("gcsfs", "gcs"), "gcs": ("gcsfs", "gcs")}
 """For a scheme the library that knows it, and the extra that brings that."""
+CREDENTIALS = {
+    "s3fs": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, or AWS_PROFILE",
+    "gcsfs": "GOOGLE_APPLICATION_CREDENTIALS, or `gcloud auth application-default login`",
+}
+"""Where a library has its credentials from, beside the machine's role."""
 URL = re.compile(r"([a-z][a-z0-9+.-]+):(//?)(?=[^/])", re.ASCII)
 NO_STORES = {"http", "https", "data", "file", "local"}
 
@@ -140,6 +149,8 @@ class Mirror:
     def alone(self, wait: float = WAIT) -> Iterator[None]:
         """Within, no other process of this machine fetches or sends; InputError when one does for long."""
         with locked(self._beside, wait=wait):
+            with suppress(FileNotFoundError):
+                os.utime(self._beside / SIGN)
             yield
 
     def there(self) -> Files:
@@ -158,8 +169,7 @@ class Mirror:
 
     def here(self) -> list[str]:
         """The files of the copy, by path; hidden ones aside."""
-        found = (path.relative_to(self.copy) for path in sorted(self.copy.rglob("*")) if path.is_file())
-        return [path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts)]
+        return files_in(self.copy)
 
     def fetch(self, only: Collection[str] | None = None, *, last: str = "") -> None:
         """Bring the copy, or `only` these files of it, to what the store has; `last` comes last.
@@ -206,9 +216,13 @@ class Mirror:
         """What an object holds; None where there is none."""
         with self.asked("read"):
             self.fs.invalidate_cache()
-            with suppress(FileNotFoundError):
+            try:
                 return bytes(self.fs.cat_file(f"{self.root}/{name}"))
-        self.there()  # where the bucket is missing, that is an error
+            except FileNotFoundError:
+                self.there()  # where the bucket is missing, that is an error
+            except OSError:
+                self.there()  # a refused list says why, which a refused object may not
+                raise
         return None
 
     def beginnings(self, names: Sequence[str], size: int) -> list[bytes]:
@@ -239,7 +253,8 @@ class Mirror:
         killed process of this copy left is taken over; of another machine's only its owner knows, so that a
         person decides. A process whose object was removed writes no more (`check_held`).
         """
-        path = self._beside / "owner"
+        self._sign()
+        path = self._beside / OWNER
         if not path.is_file():
             write_bytes(uuid.uuid4().hex.encode(), path)
         self._owner = content_of(path).decode()
@@ -298,33 +313,34 @@ class Mirror:
             raise InputError(f"{self.url}: {said}") from None
         except Exception as error:  # of many libraries, which raise what they like
             kept = f"; what is done is kept in {self._beside}" if what == "written" else ""
+            names = CREDENTIALS.get(_library(self.url)[0], "as its library has them")
             raise InputError(
-                f"{self.url}: cannot be {what} ({_line(error)}); are address, credentials and network right?"
-                f"{kept}"
+                f"{self.url}: cannot be {what} ({_line(error)}); check the address, the credentials "
+                f"({names}) and what they may do there, and the network{kept}"
             ) from None
 
     def _unlike(self, names: Collection[str], there: Files) -> list[str]:
         """Those of the files that are not on both sides what they were when they last were the same."""
-        known = self._index()
+        known = noted(self._beside)
 
         def same(name: str) -> bool:
             tag = there.tags.get(name)
-            return tag is not None and known.get(name) == [list(tag), _stamp(self.copy / name)]
+            return tag is not None and known.get(name) == [list(tag), stamp(self.copy / name)]
 
         return [name for name in names if not same(name)]
-
-    def _index(self) -> dict[str, Any]:
-        with suppress(InputError, FileNotFoundError):
-            if isinstance(found := parse_json(content_of(self._beside / "files.json"), "files.json"), dict):
-                return found
-        return {}
 
     def _note(self, names: Collection[str], there: Files) -> None:
         """Keep that these files are now the same on both sides."""
         now = {
-            name: [list(there.tags[name]), _stamp(self.copy / name)] for name in names if name in there.tags
+            name: [list(there.tags[name]), stamp(self.copy / name)] for name in names if name in there.tags
         }
-        write_bytes(json.dumps(self._index() | now).encode(), self._beside / "files.json")
+        write_bytes(json.dumps(noted(self._beside) | now).encode(), self._beside / NOTED)
+        self._sign()
+
+    def _sign(self) -> None:
+        """Write down of what this is a copy."""
+        if not (self._beside / SIGN).is_file():
+            write_bytes(self.url.encode(), self._beside / SIGN)
 
 
 def _parts(names: list[str], last: str) -> Iterator[list[str]]:
@@ -336,7 +352,24 @@ def _parts(names: list[str], last: str) -> Iterator[list[str]]:
         yield [last]
 
 
-def _stamp(path: Path) -> list[int] | None:
+def files_in(copy: Path) -> list[str]:
+    """The files of a copy, by path; hidden ones aside."""
+    if copy.is_file():
+        return [ITSELF]
+    found = (path.relative_to(copy) for path in sorted(copy.rglob("*")) if path.is_file())
+    return [path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts)]
+
+
+def noted(beside: Path) -> dict[str, Any]:
+    """Of the files of a copy, by path, their tag and `stamp` when they last were the same on both sides."""
+    with suppress(InputError, FileNotFoundError):
+        if isinstance(found := parse_json(content_of(beside / NOTED), NOTED), dict):
+            return found
+    return {}
+
+
+def stamp(path: Path) -> list[int] | None:
+    """What changes when a file is written; None where there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -353,10 +386,11 @@ def _tag(about: Mapping[str, Any]) -> Tag:
 @cache
 def _store_of(url: str) -> tuple[Any, str]:
     """The file system of a URL, and its path there."""
-    scheme = url.partition(":")[0]
-    library, extra = EXTRAS.get(scheme, ("fsspec", "s3"))
+    library, extra = _library(url)
     fsspec = require("fsspec", extra)
     if library != "fsspec":
+        for name in (library, "google.auth"):  # they would print what `asked` says in a line
+            logging.getLogger(name).addHandler(logging.NullHandler())
         require(library, extra)
     try:
         fs, root = fsspec.core.url_to_fs(url)
@@ -365,5 +399,11 @@ def _store_of(url: str) -> tuple[Any, str]:
     return fs, root.rstrip("/")
 
 
+def _library(url: str) -> tuple[str, str]:
+    """The library that knows a kind of URL, and the extra that brings it."""
+    return EXTRAS.get(url.partition(":")[0], ("fsspec", "s3"))
+
+
 def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(said.split())[:300] or type(error).__name__

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 
 from equiview.io.tables import checksum
@@ -45,25 +44,6 @@ def is_whole(folder: Path, files: Mapping[str, str]) -> bool:
 def left_in(folder: Path) -> Iterator[Path]:
     """What a process that was killed while it was writing left half done."""
     return folder.glob(".*.part")
-
-
-_AFTER: dict[Path, Callable[[], object]] = {}
-
-
-@contextmanager
-def after_stages(folder: Path, do: Callable[[], object]) -> Iterator[None]:
-    """Within, `do` is done after each stage of a folder."""
-    _AFTER[folder] = do
-    try:
-        yield
-    finally:
-        del _AFTER[folder]
-
-
-def stage_done(folder: Path) -> None:
-    """Say that a stage of a folder is done, and recorded."""
-    if (do := _AFTER.get(folder)) is not None:
-        do()
 
 
 def sweep(folder: Path) -> None:

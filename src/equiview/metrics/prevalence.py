@@ -166,10 +166,15 @@ def _divergence(exposure: NDArray[np.float64], fair: NDArray[np.float64], eps: f
         raise MetricInputError(f"eps must lie between 0 and 1; got {eps}")
     if not (wanted := fair > 0).all():
         fair, exposure = fair[wanted], exposure[:, wanted]
-    # A group after the other, in which all exposures come: the product rounds by how they lie.
     exposure = np.asfortranarray(exposure)
     np.copyto(exposure, eps, where=exposure == 0)
-    divergence: NDArray[np.float64] = fair @ np.log(fair) - np.log(exposure, out=exposure) @ fair
+    np.log(exposure, out=exposure)
+    # A group after the other: a product of matrices rounds by which other queries are there.
+    divergence = np.zeros(len(exposure))
+    for share, logarithm, column in zip(fair, np.log(fair), exposure.T, strict=True):
+        np.subtract(logarithm, column, out=column)
+        np.multiply(column, share, out=column)
+        divergence += column
     return divergence
 
 

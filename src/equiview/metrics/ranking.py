@@ -66,8 +66,9 @@ def ndcg_at_k(
     else:
         total = np.maximum(retrieved, 1)  # nothing retrieved: no gain, so 0 whatever it is divided by
     discounts = 1 / np.log2(np.arange(2, k + 2))
-    gain: NDArray[np.float64] = table[:, :k] @ discounts / np.cumsum(discounts)[np.minimum(total, k) - 1]
-    return np.minimum(gain, np.ones_like(gain))  # the two sums may differ in the last bit
+    rows, ranks = np.nonzero(table[:, :k])
+    ideals: NDArray[np.float64] = np.cumsum(discounts)[np.minimum(total, k) - 1]
+    return _added(discounts[ranks], rows, len(table)) / ideals
 
 
 def average_precision_at_k(
@@ -104,10 +105,15 @@ def average_precision_at_k(
         whole = as_n_relevant(n_relevant, table.sum(axis=1), f"denominator={denominator!r} divides by it")
         if denominator == "ideal":
             whole = np.minimum(whole, k)
-    top = table[:, :k]
-    precision = np.cumsum(top, axis=1) / np.arange(1, k + 1)
-    score: NDArray[np.float64] = np.where(top, precision, 0.0).sum(axis=1) / whole
+    rows, ranks = np.nonzero(table[:, :k])
+    found = np.cumsum(table[:, :k], axis=1)[rows, ranks]
+    score: NDArray[np.float64] = _added(found / (ranks + 1), rows, len(table)) / whole
     return score
+
+
+def _added(gains: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """Sums of the gains of each of `n` rows, rank by rank: neither depth nor other rows round them."""
+    return np.asarray(np.bincount(rows, gains, n), dtype=np.float64)
 
 
 def odmap_at_k(correct: ArrayLike, k: int) -> NDArray[np.float64]:

@@ -83,7 +83,7 @@ def evaluate(
     if grouped:
         parts.append(_grouped(lists, grouped, groups_of(groups)))
     columns = {name: np.empty(len(lists.queries)) for name in wanted}
-    for block in _blocks(lists.lengths):
+    for block in blocks(lists.lengths):
         scores = lists.table(block)
         for part in parts:
             for name, values in part(block, scores):
@@ -162,25 +162,46 @@ def _grouped(
     lists: Lists, wanted: Wanted, groups: Mapping[Any, Any]
 ) -> Callable[[slice, Values], Iterator[tuple[str, Values]]]:
     """What gives the columns that take groups for a block of lists and their table of scores."""
-    code_of = {name: code for code, name in enumerate(sorted(set(groups.values()) - {None}, key=str))}
-    deepest = max(k or 1 for _, k in wanted.values())
-    if (short := np.flatnonzero(lists.lengths < deepest)).size:
-        query, length = lists.queries[short[0]], lists.lengths[short[0]]
-        raise InputError(f"query {query!r}: {length} results, and {deepest} are needed")
+    names = group_names(groups)
+    codes_of = first_groups(lists, groups, names, max(k or 1 for _, k in wanted.values()))
 
     def columns(block: slice, scores: Values) -> Iterator[tuple[str, Values]]:
-        items = lists.best(block, _order(scores, deepest), deepest)
-        try:
-            names = itemgetter(*items, items[0])(groups)[:-1]  # one more, so that one alone is a tuple too
-            codes = np.fromiter(map(code_of.__getitem__, names), np.int64, len(names)).reshape(-1, deepest)
-        except KeyError:
-            place = next(place for place, item in enumerate(items) if groups.get(item) is None)
-            query = lists.queries[block.start + place // deepest]
-            raise InputError(f"query {query!r}: document {items[place]!r} is of no group") from None
+        codes = codes_of(block, scores)
         for name, (measure, k) in wanted.items():
-            yield name, GROUPED[measure](codes[:, :k], len(code_of))
+            yield name, GROUPED[measure](codes[:, :k], len(names))
 
     return columns
+
+
+def group_names(groups: Mapping[Any, Any]) -> list[Any]:
+    """The groups that documents are of, in their order."""
+    return sorted(set(groups.values()) - {None}, key=str)
+
+
+def first_groups(
+    lists: Lists, groups: Mapping[Any, Any], names: Sequence[Any], k: int
+) -> Callable[[slice, Values], Numbers]:
+    """What gives the places in `names` of the groups of the first `k` `(n_lists, k)`, block by block.
+
+    It takes a block of lists and their table of scores. InputError for a list that is shorter than `k`, and
+    for a document of no group among the first.
+    """
+    code_of = {name: code for code, name in enumerate(names)}
+    if (short := np.flatnonzero(lists.lengths < k)).size:
+        query, length = lists.queries[short[0]], lists.lengths[short[0]]
+        raise InputError(f"query {query!r}: {length} results, and {k} are needed")
+
+    def codes(block: slice, scores: Values) -> Numbers:
+        items = lists.best(block, _order(scores, k), k)
+        try:
+            found = itemgetter(*items, items[0])(groups)[:-1]  # one more, so that one alone is a tuple too
+            return np.fromiter(map(code_of.__getitem__, found), np.int64, len(found)).reshape(-1, k)
+        except KeyError:
+            place = next(place for place, item in enumerate(items) if groups.get(item) is None)
+            query = lists.queries[block.start + place // k]
+            raise InputError(f"query {query!r}: document {items[place]!r} is of no group") from None
+
+    return codes
 
 
 def _order(scores: Values, k: int) -> Numbers | None:
@@ -197,7 +218,7 @@ def _order(scores: Values, k: int) -> Numbers | None:
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
 
 
-def _blocks(lengths: Numbers) -> Iterator[slice]:
+def blocks(lengths: Numbers) -> Iterator[slice]:
     """Runs of lists whose table has at most `CELLS` cells, or of one list."""
     start, widest = 0, 0
     for row, length in enumerate(lengths.tolist()):

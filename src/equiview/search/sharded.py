@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from equiview.data.rankings import Rankings
 from equiview.data.vectors import TokenVectors, Vectors, values_of
-from equiview.engine import Local, current
+from equiview.engine import Local, current, current_for
 from equiview.extras import cuda_in_use
 from equiview.io.progress import Progress, silent
 from equiview.search import topk
@@ -140,7 +140,7 @@ def _shareable(queries: Vectors, gallery: Gallery | TokenVectors) -> bool:
     Not in what is wrong, where the error is the same everywhere, nor in MaxSim where this process has an
     accelerator for it.
     """
-    if isinstance(current(), Local) or not len(queries):
+    if not len(queries):
         return False
     several = isinstance(queries, TokenVectors)
     asked, offered = values_of(queries), gallery.values if isinstance(gallery, TokenVectors) else gallery
@@ -148,7 +148,7 @@ def _shareable(queries: Vectors, gallery: Gallery | TokenVectors) -> bool:
         return False
     if several and cuda_in_use():
         return False
-    return asked.size * len(offered) >= SHARED_FROM
+    return not isinstance(current_for(asked.size * len(offered), SHARED_FROM), Local)
 
 
 def _part(vectors: Vectors, start: int, stop: int) -> Vectors:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equiview.engine import Local, current
+from equiview.engine import Local, current_for
 from equiview.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats._check import (
     add_up,
@@ -89,9 +89,8 @@ def bootstrap_means(
 
     means = np.empty((replicates, columns.shape[1]))
     few = replicates * n_clusters <= REMEMBERED_BYTES
-    engine = current()
-    many = replicates * matrix.size >= SHARED_FROM and matrix.nbytes <= engine.room
-    if many and not isinstance(engine, Local):
+    engine = current_for(replicates * matrix.size, SHARED_FROM, matrix.nbytes)
+    if not isinstance(engine, Local):
         parts = engine.map(_totals, _ranges(n_clusters, replicates, seed), shared=(matrix,))
     else:
         counted = _remembered(n_clusters, replicates, seed) if few else _counts(n_clusters, replicates, seed)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equiview.engine import Local, current
+from equiview.engine import Local, current_for
 from equiview.errors import StatsInputError
 from equiview.stats._check import whole_number
 
@@ -110,8 +110,7 @@ def matched_floor(
     labels = labels.astype(np.min_scalar_type(int(labels.max(initial=0))))
     shared = (by_rank[: ascending[-1]], tuple(metrics), ascending)
     (observed,) = _means([labels], *shared)
-    few = by_rank.size * draws < SHARED_FROM or by_rank.nbytes > current().room
-    engine = Local() if few else current()
+    engine = current_for(by_rank.size * draws, SHARED_FROM, by_rank.nbytes)
     drawn = _drawn(labels, members, rng, draws)
     together = 1 if isinstance(engine, Local) else TOGETHER
     parts = iter(lambda: list(islice(drawn, together)), [])

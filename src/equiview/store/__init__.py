@@ -2,6 +2,7 @@
 
 from equiview.store.answerer import StoredAnswerer, stored_answers
 from equiview.store.answers import Answers, AnswerStore
+from equiview.store.copies import Copies
 from equiview.store.encoder import StoredEncoder, stored
 from equiview.store.readable import readable_part
 from equiview.store.vectors import Store
@@ -9,6 +10,7 @@ from equiview.store.vectors import Store
 __all__ = [
     "AnswerStore",
     "Answers",
+    "Copies",
     "Store",
     "StoredAnswerer",
     "StoredEncoder",

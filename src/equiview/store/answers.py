@@ -5,18 +5,26 @@
 `SUBJECT` is the subject's fingerprint; a request is known by a hash of all that is in it, its picture
 included. A reply is on disk as soon as it has come, in whatever order, so a killed run loses only what was
 under way. SQLite keeps the file whole, and lets several processes write to it.
+
+Machines that share a store (`$EQUIVIEW_STORE`) share replies in objects `answers/SUBJECT/HASH.json` there: a
+list of pairs of key and reply, never changed, under the hash of its content. What there is is read when a
+database is opened; what a machine was replied is sent a few hundred at a time and at the end, and what could
+not be sent, for whatever reason, when it is next opened.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -25,7 +33,8 @@ from equiview.errors import InputError
 from equiview.io.cache import cache_folder, check_no_link
 from equiview.io.files import is_file, size_of
 from equiview.io.notices import notice
-from equiview.store.vectors import DAY, WHEN
+from equiview.io.remote import Mirror
+from equiview.store.vectors import DAY, WHEN, shared_store
 
 WAIT = 60.0
 """Seconds to wait for another process that is writing."""
@@ -34,10 +43,15 @@ BESIDE = ("", "-wal", "-shm")
 TABLES = (
     "CREATE TABLE answers (key TEXT PRIMARY KEY, answer TEXT)",
     "CREATE TABLE model (name TEXT PRIMARY KEY)",
+    "CREATE TABLE shared (key TEXT PRIMARY KEY)",
+    "CREATE TABLE objects (name TEXT PRIMARY KEY)",
 )
 """What SQLite keeps of how the tables were made, by which a database of this store is known."""
 BEGINNING = 65_536
 """Bytes of a file among which that stands: it is on the first page."""
+OBJECT = re.compile(r"[0-9a-f]{32}\.json")
+SENT_TOGETHER = 256
+"""Replies in an object of the shared store, at most."""
 MAGIC = b"SQLite format 3\0"
 
 
@@ -47,6 +61,8 @@ class Answers:
     def __init__(self, subject: str, root: Path | None = None, name: str = "") -> None:
         self.path = (root or cache_folder()) / "answers" / f"{subject}.sqlite"
         self.name = name
+        shared = "" if root else shared_store()
+        self.mirror = Mirror(f"{shared}/answers/{subject}", self.path.parent) if shared else None
 
     @contextmanager
     def opened(self) -> Iterator[OpenAnswers]:
@@ -63,7 +79,12 @@ class Answers:
                         database.execute(table.replace("TABLE", "TABLE IF NOT EXISTS"))
                     database.execute("INSERT OR IGNORE INTO model VALUES (?)", (self.name,))
                 os.utime(self.path)  # when it was last used
-            yield OpenAnswers(self, database)
+            opened = OpenAnswers(self, database)
+            opened.share(fetch=True)
+            try:
+                yield opened
+            finally:
+                opened.share()
         finally:
             database.close()
 
@@ -83,6 +104,7 @@ class OpenAnswers:
     def __init__(self, answers: Answers, database: sqlite3.Connection) -> None:
         self._answers = answers
         self._database = database
+        self._new = 0
 
     def get(self, keys: Iterable[str]) -> dict[str, Reply]:
         """The replies that are kept, by key."""
@@ -100,6 +122,63 @@ class OpenAnswers:
         text = json.dumps(reply.content, ensure_ascii=False, sort_keys=True)
         with self._answers._refusals(), self._database:
             self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, text))
+            self._database.execute("DELETE FROM shared WHERE key = ?", (key,))
+        self._new += 1
+        if self._new % SENT_TOGETHER == 0:
+            self.share()
+
+    def share(self, *, fetch: bool = False) -> None:
+        """Send what the shared store lacks, after fetching what it has; a notice where it refuses."""
+        if (mirror := self._answers.mirror) is None:
+            return
+        try:
+            if fetch:
+                for name in sorted(mirror.there().tags):
+                    if OBJECT.fullmatch(name):
+                        self._take(mirror, name)
+            while self._send_some(mirror):
+                pass
+        except InputError as error:
+            notice(f"answers are not shared now: {error}")
+
+    def _take(self, mirror: Mirror, name: str) -> None:
+        """Keep the replies of an object, unless that was done."""
+        if self._all("SELECT name FROM objects WHERE name = ?", name):
+            return
+        content = mirror.read(name) or b""
+        try:
+            pairs = [(str(key), str(text)) for key, text in json.loads(content)]
+        except (ValueError, TypeError, RecursionError):
+            pairs = []
+        if not pairs or _name_of(content) != name:
+            notice(f"{mirror.url}/{name}: is not what was written; delete it")
+            return
+        with self._answers._refusals(), self._database:
+            self._database.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?)", pairs)
+            self._note(name, pairs)
+
+    def _send_some(self, mirror: Mirror) -> bool:
+        """Send an object of replies that the store lacks; whether there were any."""
+        pairs = self._all(
+            "SELECT key, answer FROM answers WHERE key NOT IN (SELECT key FROM shared) ORDER BY key LIMIT ?",
+            SENT_TOGETHER,
+        )
+        if pairs:
+            content = json.dumps(pairs, ensure_ascii=False).encode()
+            mirror.put(name := _name_of(content), content)
+            with self._answers._refusals(), self._database:
+                self._note(name, pairs)
+        return bool(pairs)
+
+    def _all(self, query: str, value: object) -> list[Any]:
+        with self._answers._refusals():
+            return self._database.execute(query, (value,)).fetchall()
+
+    def _note(self, name: str, pairs: Iterable[tuple[str, str]]) -> None:
+        """Remember that the store has an object with these replies."""
+        self._database.execute("INSERT OR IGNORE INTO objects VALUES (?)", (name,))
+        keys = [(key,) for key, _ in pairs]
+        self._database.executemany("INSERT OR IGNORE INTO shared VALUES (?)", keys)
 
 
 class AnswerStore:
@@ -187,6 +266,11 @@ def _database(path: Path) -> Iterator[sqlite3.Connection]:
         database.close()
 
 
+def _name_of(content: bytes) -> str:
+    """The name of an object of the shared store."""
+    return f"{hashlib.blake2b(content, digest_size=16).hexdigest()}.json"
+
+
 def _is_ours(path: Path) -> bool:
     """Whether a database, damaged or not, was made by this store: our tables alone, under one name."""
     if (
@@ -216,6 +300,8 @@ def _empty(path: Path) -> None:
             for what in (
                 "DELETE FROM answers",
                 "DELETE FROM model",
+                "DELETE FROM shared",
+                "DELETE FROM objects",
                 "VACUUM",
                 "PRAGMA wal_checkpoint(TRUNCATE)",
             ):

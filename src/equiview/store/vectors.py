@@ -203,7 +203,7 @@ class Store:
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = (root or cache_folder()) / "vectors"
-        self.shared = "" if root else _shared_store()
+        self.shared = "" if root else shared_store()
 
     def shelf(self, encoder: str, precision: Precision = "float32", name: str = "") -> Shelf:
         """The shelf of an encoder, by its fingerprint; `name` is for people."""
@@ -301,7 +301,7 @@ class Store:
         return freed
 
 
-def _shared_store() -> str:
+def shared_store() -> str:
     """`$EQUIVIEW_STORE`; InputError where it is no URL."""
     given = os.environ.get("EQUIVIEW_STORE", "")
     if given and not url_of(given):

@@ -21,7 +21,7 @@ from equiview.benchmarks.prompts import Prompts, read_prompts, shipped_prompts
 from equiview.data.items import Items, blind_order
 from equiview.data.observations import Observations
 from equiview.data.vectors import TokenVectors, Vectors, taken, values_of
-from equiview.engine import Engine, Local, current
+from equiview.engine import Engine, Local, current_for
 from equiview.errors import InputError, NotApplicableError
 from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
@@ -216,7 +216,10 @@ def _match(
         )
         for _, _, images, rows in rounds
     )
-    engine = _engine_for(image_vectors, len(used))
+    if isinstance(image_vectors, TokenVectors):
+        engine: Engine = Local()
+    else:
+        engine = current_for(image_vectors.size * len(used), SHARED_FROM, image_vectors.nbytes)
     found = engine.map(
         _matched, asked, shared=(image_vectors, members), size=lambda part: values_of(part[1]).nbytes
     )
@@ -234,13 +237,6 @@ def _match(
         parts_ahead.append(both.select("query_id", *where, "attribute", "value", "ahead"))
         progress("matching", done, len(rounds))
     return pl.concat(parts), pl.concat(parts_ahead)
-
-
-def _engine_for(images: Vectors, n_texts: int) -> Engine:
-    """The engine in use if its workers can hold the images and there is enough to do; else this process."""
-    if isinstance(images, TokenVectors) or images.nbytes > current().room:
-        return Local()
-    return current() if images.size * n_texts >= SHARED_FROM else Local()
 
 
 def _matched(

@@ -92,6 +92,22 @@ def test_answers_of_one_model_can_be_removed(filled, tmp_path):
     assert filled.prune("f0") == 0
 
 
+def test_answers_of_the_version_that_did_not_share_them_are_used_and_removed(tmp_path):
+    for name in ("used", "left"):
+        path = tmp_path / "answers" / f"{name}.sqlite"
+        path.parent.mkdir(exist_ok=True)
+        with closing(sqlite3.connect(path)) as database, database:
+            for table in TABLES[:2]:
+                database.execute(table)
+            database.execute("INSERT INTO answers VALUES ('a', '{\"text\": \"B\"}')")
+    with Answers("used", tmp_path).opened() as answers:
+        assert answers.get("a")["a"].text == "B"
+    store = AnswerStore(tmp_path)
+    assert store.contents()["answers"].to_list() == [1, 1]
+    assert store.prune() >= 0
+    assert store.contents()["answers"].to_list() == []
+
+
 def test_answers_that_were_used_lately_are_spared(filled, tmp_path):
     path = Answers("beef", tmp_path).path
     os.utime(path, (1, 1))

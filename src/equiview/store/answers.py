@@ -297,15 +297,13 @@ def _beginning(path: Path) -> bytes:
 def _empty(path: Path) -> None:
     try:
         with _database(path) as database:
-            for what in (
-                "DELETE FROM answers",
-                "DELETE FROM model",
-                "DELETE FROM shared",
-                "DELETE FROM objects",
-                "VACUUM",
-                "PRAGMA wal_checkpoint(TRUNCATE)",
-            ):
-                database.execute(what)
+            tables = [
+                name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            ]
+            for name in tables:  # those of TABLES, or of an earlier version the first of them
+                database.execute(f"DELETE FROM {name}")
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except (OSError, sqlite3.Error) as error:
         raise InputError(f"{path}: answers cannot be removed ({error})") from None
 

@@ -72,7 +72,7 @@ class Sums(Frozen):
 
     @property
     def content(self) -> bytes:
-        """The JSON of which the schema is `equiview schemas sums`."""
+        """The JSON of which the schema is `equiview schema sums`."""
         return self.model_dump_json().encode()
 
     def write(self, path: str | Path) -> None:

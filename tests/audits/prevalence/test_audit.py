@@ -1,5 +1,7 @@
 """The prevalence audit from vectors to words, on worlds whose bias is known because we made it."""
 
+import threading
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,8 +11,10 @@ from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import blind_order
 from equiview.data.vectors import TokenVectors
+from equiview.engine import Engine, Local, using
 from equiview.errors import InputError
 from equiview.io.progress import silent
+from equiview.stats import bootstrap, matched
 from equiview.subjects import Encoder, load_subject
 from tests.audits import steps
 from tests.conftest import LANGUAGES, write_world
@@ -101,6 +105,25 @@ def test_every_estimate_has_an_interval_around_it_and_an_n(world):
     assert (table.filter(~of_pool)["n"] == 40).all()
     unfloored = table.filter(pl.col("chance").is_null() & ~of_pool, pl.col("metric") != "expected exposure")
     assert unfloored.select("metric", "k", "ideal").rows() == [("NDCG", 10, "retrieved")]  # see chance_ndcg
+
+
+def test_workers_are_asked_by_one_thread_with_the_same_result(world, monkeypatch):
+    asked = []
+
+    class Workers(Engine):
+        workers, room = 2, 2**40
+
+        def map(self, work, parts, **given):
+            asked.append((work.__name__, threading.get_ident()))
+            return Local().map(work, parts, **given)
+
+    here = audited(world)[1]
+    for module in (bootstrap, matched):
+        monkeypatch.setattr(module, "SHARED_FROM", 0)
+    with using(Workers()):
+        assert audited(world)[1].table.equals(here.table)
+    assert {"_totals", "_means"} <= {name for name, _ in asked}
+    assert {thread for _, thread in asked} == {threading.get_ident()}
 
 
 def test_lbkl_at_1_says_nothing(world):

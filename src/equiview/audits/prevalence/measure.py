@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import replace
 from functools import lru_cache
 
@@ -27,6 +26,7 @@ from equiview.data.estimates import Estimates
 from equiview.data.languages import TIERS
 from equiview.data.metric import Quantity, quantity
 from equiview.data.values import ValueColumn, Values, column
+from equiview.engine import Local, current
 from equiview.metrics import accuracy_at_k, group_exposure, ndcg_at_k
 from equiview.stats import blind_rankings, chance_ndcg, chance_success
 
@@ -112,16 +112,19 @@ def _divergence_of_each(
 
 def measure(lists: Lists, settings: PrevalenceSettings) -> Estimates:
     """Means over images with intervals, each with its chance floor; exposure against its expectation."""
-    with ThreadPoolExecutor(1) as aside:  # groups are exchanged there while all else is measured here
-        engine = copy_context()
-        coming = {name: aside.submit(engine.run, matched_floors, lists, name) for name in lists.groupings}
+    names = list(lists.groupings)
+    # Groups are exchanged in a thread while all else is measured; workers are asked by one thread alone.
+    early = names if isinstance(current(), Local) else []
+    with ThreadPoolExecutor(1) as aside:
+        coming = {name: aside.submit(matched_floors, lists, name) for name in early}
         floors, measured = _Floors(lists), values(lists, settings)
         own = {"exposure", "expected exposure"}
         known = dict(zip(measured.quantities, measured.columns["chance"], strict=True))
         floored = measured.with_chance(lambda q: known[q] if q.metric in own else floors.of(q))
         summary = summarise(floored, settings)
         ratios, effect = exposure_ratios(lists), search_effect(lists, settings, columns_of)
-    matched = (beside_matched(lists, name, found.result(), summary) for name, found in coming.items())
+    found = {name: coming[name].result() if name in coming else matched_floors(lists, name) for name in names}
+    matched = (beside_matched(lists, name, floor, summary) for name, floor in found.items())
     return joined([summary, ratios, *matched, effect])
 
 

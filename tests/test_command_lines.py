@@ -16,7 +16,8 @@ from equiview.audits import AUDITS
 from equiview.audits.applying import ALL
 from equiview.benchmarks import BENCHMARKS
 from equiview.cli import _settings, app
-from equiview.making import GROUPS, MAKERS
+from equiview.makers import GROUPS
+from equiview.making import MAKERS
 from equiview.subjects import SUBJECTS
 
 ROOT = Path(__file__).parents[1]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from equiview.making import GROUPS, MAKERS, Maker
-from equiview.making.options import Setting, nested_values, settings_of
+from equiview.makers import GROUPS
+
+if TYPE_CHECKING:
+    from equiview.making import Maker
+    from equiview.making.options import Setting
 
 OUT = Annotated[Path, typer.Option(help="Folder of the result; an unfinished one is continued.")]
 ENGINE = "Where slow parts are done: local, ray, or ray:ADDRESS of a Ray cluster."
@@ -26,11 +29,15 @@ class Makers(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Their names."""
+        from equiview.making import MAKERS
+
         ours = [name for name, entry in MAKERS.all().items() if entry.value.kind == self.name]
         return ours + super().list_commands(ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a maker; None for an unknown name."""
+        from equiview.making import MAKERS
+
         if cmd_name not in MAKERS.all() or MAKERS.get(cmd_name).kind != self.name:
             return super().get_command(ctx, cmd_name)
         maker = MAKERS.get(cmd_name)
@@ -47,6 +54,8 @@ def add_groups(app: typer.Typer) -> None:
 
 def command_of(maker: Maker[Any]) -> Callable[..., None]:
     """A function for typer, with a parameter for each setting of a maker."""
+    from equiview.making.options import nested_values, settings_of
+
     settings = list(settings_of(maker.settings))
 
     def run(out: Path, engine: str, dry_run: bool, **given: Any) -> None:

@@ -1,10 +1,8 @@
 """Makers: commands that make a benchmark or a subject from a user's own data, and how to add one."""
 
 from equiview.making.base import (
-    GROUPS,
     MAKERS,
     AskingSettings,
-    Group,
     Job,
     Maker,
     Outcome,
@@ -17,10 +15,8 @@ from equiview.making.base import (
 from equiview.making.options import Option
 
 __all__ = [
-    "GROUPS",
     "MAKERS",
     "AskingSettings",
-    "Group",
     "Job",
     "Maker",
     "Option",

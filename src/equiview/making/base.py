@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from equiview.data.registry import Registry
 from equiview.errors import InputError
+from equiview.makers import GROUPS
 from equiview.making.options import Option, checked
 
 if TYPE_CHECKING:
@@ -33,25 +34,6 @@ if TYPE_CHECKING:
     from equiview.making.card import Input
     from equiview.making.work import Work
     from equiview.subjects import Answerer
-
-
-@dataclass(frozen=True)
-class Group:
-    """Makers of one command: its help, and the name for their results."""
-
-    about: str
-    result: str
-
-
-GROUPS = {
-    "build": Group(
-        "Build new benchmarks from your own material, with models that answer and people who review.",
-        "Benchmark",
-    ),
-    "train": Group("Train a system of your own from an encoder of yours.", "Subject"),
-    "mitigate": Group("Lower a bias of an encoder, and keep data to judge by what it costs.", "Subject"),
-}
-"""The commands that make something, by name."""
 
 
 class Settings(BaseModel):

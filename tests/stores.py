@@ -207,8 +207,8 @@ def work(*audits: str, place: Path = PLACE) -> None:
 
     with shared.shared(place) as (folder, send):
         run = Run.start(folder, manifest(*audits))
-        run.after_stage = send
-        for audit in audits:
-            run.stage(f"observe.{audit}", write(f"observations/{audit}", audit))
-        run.stage("measure", write("measured", " ".join(audits)))
-        run.stage("report", write("reported", " ".join(audits)))
+        with run.after_stages(send):
+            for audit in audits:
+                run.stage(f"observe.{audit}", write(f"observations/{audit}", audit))
+            run.stage("measure", write("measured", " ".join(audits)))
+            run.stage("report", write("reported", " ".join(audits)))

@@ -99,7 +99,7 @@ def stored(place: Path) -> None:
     photos(place)
     settings = {"prevalence": {"replicates": 100}}
     audit("pictogram:aligned", "folder:photos", ["prevalence"], Path("first"), settings=settings)
-    (shelf,) = Path("cache/vectors").iterdir()
+    shelf = min(Path("cache/vectors").iterdir())  # of pictures or of texts
     for number, path in enumerate(sorted(shelf.glob("*.vectors"))):  # a name that a table can hold
         path.rename(path.with_name(f"000000000000-{number:06d}.vectors"))
     Path("shelf").symlink_to(shelf)

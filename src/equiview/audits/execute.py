@@ -53,7 +53,7 @@ def execute(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     report: Report | None = None,
     progress: Progress = silent,
-    after_stage: Callable[[], object] = lambda: None,
+    after_stage: Callable[[], object] | None = None,
 ) -> Run:
     """Observe, measure, draw and report, doing only what is not done yet.
 
@@ -75,23 +75,31 @@ def execute(
             _manifest(name or "", subject, benchmark, ready, seed, progress),
             {key: _packages(audit, chosen) - set(subject.versions) for key, audit, chosen in ready},
         )
-        run.after_stage = after_stage
-        failed: dict[str, Exception] = {}
-        for key, audit, given in ready:
-
-            def observe(work: Path, audit: AnyAudit = audit, key: str = key, given: Settings = given) -> None:
-                observations = audit.observe(subject, benchmark, given, progress)
-                observations = with_cuts(observations, subject, benchmark, given)
-                observations.write(work / "observations", key)
-
-            try:
-                run.stage(f"{OBSERVE}{key}", observe)
-            except Exception as error:  # an audit that fails must not cost the others
-                failed[key] = error
-        if len(failed) == len(ready):
-            raise _none_observed(failed)
-        finish(run, progress, report, [_failure(key, error) for key, error in failed.items()])
+        with run.after_stages(after_stage):
+            failed = _observe(run, ready, subject, benchmark, progress)
+            if len(failed) == len(ready):
+                raise _none_observed(failed)
+            finish(run, progress, report, [_failure(key, error) for key, error in failed.items()])
     return run
+
+
+def _observe(
+    run: Run, ready: Ready, subject: Subject, benchmark: Benchmark, progress: Progress
+) -> dict[str, Exception]:
+    """Observe what is not observed yet; the errors by audit: one that fails must not cost the others."""
+    failed: dict[str, Exception] = {}
+    for key, audit, given in ready:
+
+        def observe(work: Path, audit: AnyAudit = audit, key: str = key, given: Settings = given) -> None:
+            observations = audit.observe(subject, benchmark, given, progress)
+            observations = with_cuts(observations, subject, benchmark, given)
+            observations.write(work / "observations", key)
+
+        try:
+            run.stage(f"{OBSERVE}{key}", observe)
+        except Exception as error:
+            failed[key] = error
+    return failed
 
 
 def manifest_of(

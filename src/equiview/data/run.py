@@ -21,7 +21,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -185,8 +185,7 @@ class Run:
     manifest: Manifest
     label: str = field(default="", compare=False)
     """What to call it instead of its own name, beside others of that name."""
-    after_stage: Callable[[], object] = field(default=lambda: None, repr=False, compare=False)
-    """Done after each stage that was not done before: what sends it, for a run that stands at a URL."""
+    _after_stage: Callable[[], object] | None = field(default=None, repr=False, compare=False)
     _unchanged: dict[str, Stamps] = field(default_factory=dict, repr=False, compare=False)
     _kept: dict[tuple[str, str], tuple[Stamps, Any]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -239,8 +238,18 @@ class Run:
             if not again and self.is_done(name):
                 return False
             self._do(name, produce)
-        self.after_stage()
+        if self._after_stage is not None:
+            self._after_stage()
         return True
+
+    @contextlib.contextmanager
+    def after_stages(self, do: Callable[[], object] | None) -> Iterator[None]:
+        """Within, `do` follows each stage that was not done before: it sends a run that stands at a URL."""
+        self._after_stage = do
+        try:
+            yield
+        finally:
+            self._after_stage = None
 
     def _do(self, name: str, produce: Callable[[Path], None]) -> None:
         began = time.perf_counter()

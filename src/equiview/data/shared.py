@@ -25,16 +25,16 @@ Stages: TypeAlias = dict[str, dict[str, str]]
 
 
 @contextmanager
-def shared(place: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
+def shared(place: Path) -> Iterator[tuple[Path, Callable[[], object] | None]]:
     """The folder in which to write what is to stand at `place`: itself, or of a URL its copy.
 
-    With it what sends, of a copy, the stages that are done (`Run.after_stage`). A run that is at the URL, or
-    a part of one, is in the copy, unless the copy holds all that and more. At the end, however that comes,
-    what is whole is sent. InputError while another machine or process writes there, for what the store
+    With it what sends, of a copy, the stages that are done (for `Run.after_stages`). A run that is at the
+    URL, or a part of one, is in the copy, unless the copy holds all that and more. At the end, however that
+    comes, what is whole is sent. InputError while another machine or process writes there, for what the store
     refuses, and where run and copy each observed what the other did not.
     """
     if not (url := url_of(place)):
-        yield place, lambda: None
+        yield place, None
         return
     mirror = Mirror(url)
     with mirror.alone(wait=0), mirror.held():

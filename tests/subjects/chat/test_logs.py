@@ -122,6 +122,16 @@ def test_other_words_are_noticed_and_other_questions_refused(logs, caplog):
         load_subject(f"{name},prompts=any")
 
 
+def test_a_sample_without_input_was_asked_something_else(logs, tmp_path):
+    from inspect_ai.log import read_eval_log, write_eval_log
+
+    log = read_eval_log(str(only(logs / "a")))
+    log.samples[0].input = []
+    write_eval_log(log, str(tmp_path / "a.json"))
+    with pytest.raises(InputError, match="1 of 4 samples were asked something else"):
+        load_subject(f"inspect-log:{tmp_path}").ask(REQUESTS)
+
+
 def test_the_fingerprint_is_of_the_content(logs, tmp_path):
     copy = shutil.copy(only(logs / "a"), tmp_path)
     subjects = [load_subject(f"inspect-log:{path}") for path in (only(logs / "a"), copy, only(logs / "b"))]

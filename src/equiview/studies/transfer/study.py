@@ -60,7 +60,7 @@ def transfer(
     images: Items | None = None,
     load: Callable[[Run], Subject] | None = None,
     progress: Progress = silent,
-    after_stage: Callable[[], object] = lambda: None,
+    after_stage: Callable[[], object] | None = None,
 ) -> Run:
     """Correlate the estimates of models before an adaptation with those after it; writes a run to `out`.
 
@@ -85,9 +85,9 @@ def transfer(
     check_usable(out)
     with locked(out):
         run = Run.start(out, _manifest(chosen, before, after, settings, images))
-        run.after_stage = after_stage
-        maps = _maps(run, chosen, images, load or by_name, progress)
-        _write(run, Found(models, chosen, pairs, by_group, performance, maps), settings)
+        with run.after_stages(after_stage):
+            maps = _maps(run, chosen, images, load or by_name, progress)
+            _write(run, Found(models, chosen, pairs, by_group, performance, maps), settings)
     return run
 
 

@@ -169,5 +169,7 @@ def _is_of(asked: str, request: Request) -> bool:
 
 
 def _asked(given: str | list[Any]) -> str:
-    """The text of a sample's input."""
-    return given if isinstance(given, str) else given[-1].text
+    """The text of a sample's input; a damaged one has none."""
+    if isinstance(given, str):
+        return given
+    return str(given[-1].text) if given else ""

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from equiview.cli_make import add_groups, command_of
 from equiview.data.registry import Entry
 from equiview.errors import InputError
-from equiview.making import GROUPS, MAKERS, Group, Maker, Option, Settings, Task
+from equiview.makers import GROUPS, Group
+from equiview.making import MAKERS, Maker, Option, Settings, Task
 from equiview.making.options import nested_values, recorded, settings_of
 
 

@@ -38,6 +38,7 @@ from equiview.io.files import content_of, parse_json, plain_name
 from equiview.io.fingerprint import fingerprint
 from equiview.io.lock import locked
 from equiview.io.notices import notice
+from equiview.io.secrets import redacted
 from equiview.io.tables import write_bytes
 
 WRITING = ".writing"
@@ -340,7 +341,7 @@ class Mirror:
     def _sign(self) -> None:
         """Write down of what this is a copy."""
         if not (self._beside / SIGN).is_file():
-            write_bytes(self.url.encode(), self._beside / SIGN)
+            write_bytes(redacted(self.url).encode(), self._beside / SIGN)
 
 
 def _parts(names: list[str], last: str) -> Iterator[list[str]]:

@@ -14,6 +14,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,9 +38,6 @@ UNIT = 2.0**-30
 """Of the scores in replicates."""
 LARGEST = 2.0**9
 """The largest score that can be added up so."""
-BELOW = np.cumsum([math.exp(-1) / math.factorial(times) for times in range(8)]) * 2**16
-DRAWN = np.searchsorted(np.floor(BELOW), np.arange(2**16), side="right").astype(np.float64)
-"""How often each number of two bytes draws a query: 0 to 8 times, Poisson distributed."""
 FINEST = 2**1074
 """Every float is a whole number of this part of 1."""
 
@@ -187,10 +185,17 @@ def _replicates(
         bits = b"".join(
             hashlib.shake_128(f"{seed}\0{query}".encode()).digest(2 * replicates) for query in some
         )
-        times = DRAWN[np.frombuffer(bits, "<u2").reshape(len(some), replicates)]
+        times = _times_drawn()[np.frombuffer(bits, "<u2").reshape(len(some), replicates)]
         added += (times.T @ columns[start : start + TOGETHER]).astype(np.int64).astype(np.object_)
     weights, *drawn = (tuple(column) for column in added.T.tolist())
     return weights, drawn
+
+
+@cache
+def _times_drawn() -> NDArray[np.float64]:
+    """How often each number of two bytes draws a query: 0 to 8 times, Poisson distributed."""
+    below = np.cumsum([math.exp(-1) / math.factorial(times) for times in range(8)]) * 2**16
+    return np.searchsorted(np.floor(below), np.arange(2**16), side="right").astype(np.float64)
 
 
 def _hashes(queries: Sequence[str]) -> NDArray[np.uint64]:

@@ -47,10 +47,10 @@ def maxsim_blocks(
         return
     most = max(1, block_bytes // (4 * max(1, len(gallery))))
     for start, stop in runs(queries.offsets, max(1, block_bytes // (4 * LARGE)), most):
-        yield start, scores_of(queries, start, stop, gallery)
+        yield start, _scores(queries, start, stop, gallery)
 
 
-def scores_of(queries: TokenVectors, start: int, stop: int, gallery: TokenVectors) -> Floats:
+def _scores(queries: TokenVectors, start: int, stop: int, gallery: TokenVectors) -> Floats:
     """MaxSim of queries `start` to `stop` and every item: a tile is looked at while it lies in a cache."""
     asked = _floats(queries, start, stop)
     ends = queries.offsets[start:stop] - queries.offsets[start]

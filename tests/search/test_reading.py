@@ -1,5 +1,6 @@
 """Galleries on disk: the same lists as in memory, read in order, within a memory that they do not fit in."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -157,7 +158,10 @@ def test_a_gallery_on_disk_is_searched_in_less_memory_than_it_has(tmp_path):
         np.lib.format.write_array_header_1_0(file, {"descr": "<f2", "fortran_order": False, "shape": (n, 64)})
         for turn in range(n // len(part)):
             file.write((part * np.float16(0.5 + turn / 100)).tobytes())
-    done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, check=False)
+    one_arena = os.environ | {"MALLOC_ARENA_MAX": "1"}  # a thread's arena reserves 64 MB of addresses
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, path], capture_output=True, text=True, check=False, env=one_arena
+    )
     queries = np.random.default_rng(1).standard_normal((20, 64), dtype=np.float32)
     wanted = top_k(queries, np.load(path), 10).items.tolist()[0][:3]
     Path(path).unlink()

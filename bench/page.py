@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from labs.marked import with_part
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "performance.md"
 FIGURE = "images/performance-growth.svg"
-TABLE = re.compile(r"<!-- measured: (.+?) -->\n.*?<!-- end -->", re.DOTALL)
 LEAST = (1e-4, 8.0)
 """Seconds, and megabytes, below which a cost is noise."""
 COLUMNS = (
@@ -32,14 +31,9 @@ def write_page(found: dict[str, Any], out: Path | None = None) -> None:
 
 def with_tables(page: str, found: dict[str, Any]) -> str:
     """The page with each table as measured; one of what was not measured stays as it is."""
-
-    def table(match: re.Match[str]) -> str:
-        name = match[1]
-        if name not in found:
-            return match[0]
-        return f"<!-- measured: {name} -->\n{_table(found[name])}\n<!-- end -->"
-
-    return TABLE.sub(table, page)
+    for name, result in found.items():
+        page = with_part(page, f"measured: {name}", _table(result))
+    return page
 
 
 def exponent(curve: dict[str, Any], of: int = 0) -> float | None:

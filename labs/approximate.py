@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from labs.marked import write_part
+
 from equiview.audits import AUDITS
 from equiview.audits.prevalence.exposure import RATIO
 from equiview.audits.prevalence.searched import EFFECT
@@ -24,7 +26,7 @@ from equiview.store import Store, stored
 from equiview.subjects import load_subject
 
 PAGE = Path(__file__).parents[1] / "docs" / "approximate-search.md"
-MARKS = ("<!-- measured: python -m labs.approximate -->", "<!-- end of measured -->")
+PART = "measured: python -m labs.approximate"
 SUBJECT, BENCHMARK = "pictogram:skewed", "pictograms"
 SEARCHES: tuple[dict[str, Any], ...] = (
     {"search": "exact"},
@@ -47,13 +49,7 @@ def main() -> None:
         for items in (benchmark.images, benchmark.need_texts()):
             subject.embed(items)  # type: ignore[union-attr]
         lines = [row(subject, benchmark, search) for search in SEARCHES]
-    PAGE.write_text(written(PAGE.read_text("utf-8"), lines), "utf-8")
-
-
-def written(page: str, lines: list[str]) -> str:
-    """The page with the lines as its table."""
-    before, rest = page.split(MARKS[0])
-    return "\n".join([before + MARKS[0], "", *COLUMNS, *lines, "", MARKS[1] + rest.split(MARKS[1])[1]])
+    write_part(PAGE, PART, "\n".join([*COLUMNS, *lines]))
 
 
 def row(subject: Any, benchmark: Any, search: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from labs.error_rates.decorrelation import ranked, seeing
 from labs.error_rates.knowledge import knowing
+from labs.marked import write_part
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
@@ -44,7 +45,7 @@ from equiview.stats import (
 Floats = NDArray[np.float64]
 Ends = tuple[Floats, Floats]
 SIZES = (10, 20, 50, 100, 500, 3600)
-MARKS = ("<!-- coverage -->", "<!-- end of coverage -->")
+PART = "coverage"
 FUNCTIONS = ("gap of two rates, 30% and 20%", "ratio of wins, 20% to 60%")
 AT_ONCE = 2_000_000
 LEAST_QUESTIONS = 50
@@ -359,9 +360,7 @@ def main() -> None:
     if options.out is None:
         print(text)
         return
-    page = options.out.read_text("utf-8")
-    before, after = page.split(MARKS[0])[0], page.split(MARKS[1])[1]
-    options.out.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}", "utf-8")
+    write_part(options.out, PART, text)
 
 
 if __name__ == "__main__":

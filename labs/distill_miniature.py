@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from labs.marked import write_part
 from labs.mitigations import farthest
 from labs.mitigations import numbers as of_prevalence
 
@@ -33,7 +34,7 @@ REPLICATES = 100
 RESULTS = Path(__file__).parent / "results"
 WORTH_OUT = Path(advise.__file__).parent / "worth" / "distill.csv"
 PAGE = Path(__file__).parents[1] / "docs" / "mitigation" / "distill.md"
-MARKS = ("<!-- measured: python -m labs.distill_miniature -->", "<!-- end of measured -->")
+PART = "measured: python -m labs.distill_miniature"
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,7 @@ def main() -> None:
         found = pl.from_dicts(list(rows(place)))
     write_bytes(found.write_csv().encode(), RESULTS / "distill.csv")
     write_bytes(worth(found).write_csv().encode(), WORTH_OUT)
-    text = PAGE.read_text("utf-8")
-    before, _, rest = text.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    write_bytes(f"{before}{MARKS[0]}\n\n{table(found)}\n{MARKS[1]}{after}".encode(), PAGE)
+    write_part(PAGE, PART, table(found))
 
 
 def rows(place: Path) -> Iterator[dict[str, Any]]:

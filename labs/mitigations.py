@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
+from labs.marked import write_part
 from rich.progress import track
 
 from equiview import api
@@ -47,7 +48,7 @@ WORTH = Path(advise.__file__).parent / "worth" / "mitigations.csv"
 BIASED = 1.5
 """From which farthest exposure on an encoder is one to try methods on."""
 PAGES = Path(__file__).parents[1] / "docs" / "mitigation"
-MARKS = ("<!-- measured: python -m labs.mitigations -->", "<!-- end of measured -->")
+PART = "measured: python -m labs.mitigations"
 
 
 def main() -> None:
@@ -108,11 +109,7 @@ def write(mean: pl.DataFrame) -> None:
     write_bytes(worth(mean).write_csv().encode(), WORTH)
     write_bytes(mean.write_csv().encode(), OUT)
     for page, methods in (("vectors.md", METHODS), ("lists.md", LISTS)):
-        text = (PAGES / page).read_text("utf-8")
-        before, _, rest = text.partition(MARKS[0])
-        _, _, after = rest.partition(MARKS[1])
-        shown = table(mean.filter(pl.col("method").is_in(["", *methods])))
-        write_bytes(f"{before}{MARKS[0]}\n\n{shown}\n{MARKS[1]}{after}".encode(), PAGES / page)
+        write_part(PAGES / page, PART, table(mean.filter(pl.col("method").is_in(["", *methods]))))
 
 
 def worth(mean: pl.DataFrame) -> pl.DataFrame:

@@ -34,6 +34,7 @@ from labs.error_rates import (
 )
 from labs.error_rates.page import PAGE
 from labs.error_rates.running import append, one_thread_each, wilson
+from labs.marked import write_part
 from numpy.typing import NDArray
 
 from equiview.audits import AUDITS
@@ -44,7 +45,7 @@ from equiview.studies.differences import difference
 Two = tuple[Observations, Observations]
 Floats = NDArray[np.float64]
 OUT = Path(__file__).parent / "results" / "pair_rates.csv"
-MARKS = ("<!-- pairs: python -m labs.pair_rates --write-docs -->", "<!-- end of pairs -->")
+PART = "pairs: python -m labs.pair_rates --write-docs"
 REPLICATES = 300
 DIFFERENT = 0.05
 LANGUAGES = 12
@@ -382,11 +383,7 @@ def _row(pair: Pair, truth: str, here: pl.DataFrame) -> str:
 
 def write_docs(found: pl.DataFrame, page: Path = PAGE) -> None:
     """Put the table between its marks."""
-    text = page.read_text("utf-8")
-    before, _, rest = text.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    body = "\n".join(table(found))
-    page.write_text(f"{before}{MARKS[0]}\n\n{body}\n\n{MARKS[1]}{after}", "utf-8")
+    write_part(page, PART, "\n".join(table(found)))
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from labs.marked import write_part
 from rich.progress import track
 
 from equiview import api
@@ -93,7 +94,7 @@ RESULTS = Path(__file__).parent / "results"
 OUT = RESULTS / "people_mitigations.csv"
 WORTH = Path(advise.__file__).parent / "worth" / "people.csv"
 PAGES = Path(__file__).parents[1] / "docs" / "mitigation"
-MARKS = ("<!-- measured: python -m labs.people_mitigations -->", "<!-- end of measured -->")
+PART = "measured: python -m labs.people_mitigations"
 
 
 def main() -> None:
@@ -230,11 +231,7 @@ def write(mean: pl.DataFrame) -> None:
     write_bytes(mean.write_csv().encode(), OUT)
     write_bytes(worth(mean).write_csv().encode(), WORTH)
     for audit, setup in SETUPS.items():
-        page = PAGES / setup.page
-        before, _, rest = page.read_text("utf-8").partition(MARKS[0])
-        _, _, after = rest.partition(MARKS[1])
-        shown = table(mean, audit)
-        write_bytes(f"{before}{MARKS[0]}\n\n{shown}\n{MARKS[1]}{after}".encode(), page)
+        write_part(PAGES / setup.page, PART, table(mean, audit))
 
 
 def numbers(mean: pl.DataFrame, audit: str, subject: str) -> list[tuple[str, str, dict[str, dict[str, Any]]]]:

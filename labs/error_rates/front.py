@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from labs.error_rates.page import ROOT
 from labs.error_rates.wanted import WANTS, Want
+from labs.marked import with_part
 
 from equiview.audits import AUDITS, Audit
 from equiview.audits.association.judge import LEAST_TRIALS
@@ -16,7 +17,7 @@ from equiview.audits.prevalence.judge import LEAST_IMAGES
 from equiview.subjects import Answerer, Encoder, ResultLists
 
 README = ROOT / "README.md"
-BEGIN, END = "<!-- audits: python -m labs.error_rates --write-docs -->\n", "<!-- end of audits -->\n"
+PART = "audits: python -m labs.error_rates --write-docs"
 TAKEN = {Encoder: "vectors", ResultLists: "lists", Answerer: "answers"}
 FIXED = {
     "prevalence": f"{LEAST_IMAGES} images",
@@ -29,9 +30,7 @@ Rows = Sequence[dict[str, Any]]
 
 def written(text: str, table: pl.DataFrame) -> str:
     """The text of the README with the table made from counts in place of the one it has."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + BEGIN + "\n".join(lines(table)) + "\n" + END + after
+    return with_part(text, PART, "\n".join(lines(table)))
 
 
 def lines(table: pl.DataFrame) -> Iterator[str]:

@@ -10,13 +10,14 @@ import polars as pl
 from labs.error_rates.harness import PACKAGE, systems_of
 from labs.error_rates.power import lines, needed
 from labs.error_rates.wanted import WANTS, Reached, wants_of
+from labs.marked import with_part
 
 from equiview.audits import AUDITS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "error-rates.md"
 IMAGES = ROOT / "docs" / "images"
-BEGIN, END = "<!-- results: python -m labs.error_rates --write-docs -->\n", "<!-- end of results -->\n"
+PART = "results: python -m labs.error_rates --write-docs"
 TRUTHS = {
     "none": "nobody is treated differently",
     "planted": "a planted effect",
@@ -36,9 +37,7 @@ def write_docs(table: pl.DataFrame, page: Path = PAGE, images: Path = IMAGES, pa
 
 def written(text: str, table: pl.DataFrame, package: str = PACKAGE) -> str:
     """The text of the page with the results of `table` in place of those it has."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + BEGIN + "\n" + "\n".join(results(table, package)) + "\n" + END + after
+    return with_part(text, PART, "\n".join(results(table, package)))
 
 
 def results(table: pl.DataFrame, package: str = PACKAGE) -> Iterator[str]:

@@ -44,7 +44,7 @@ def test_counts_say_how_often_each_headline_differs(tmp_path):
     counted = pair_rates.counts(raw)
     assert counted.row(0) == ("social", "two blind", "R@5", "alike", 100, 3, 2)
     page = tmp_path / "page.md"
-    page.write_text("before\n{}\nold\n{}\nafter\n".format(*pair_rates.MARKS))
+    page.write_text(f"before\n<!-- {pair_rates.PART} -->\nold\n<!-- end -->\nafter\n")
     pair_rates.write_docs(pl.concat([counted.with_columns(headline=pl.lit("MaxSkew"))]), page)
     assert "| social | two blind |" in page.read_text()
     assert "Of 3 tests of what is alike 66.7% say" in page.read_text()

@@ -20,7 +20,8 @@ import fsspec
 from fsspec.implementations.memory import MemoryFileSystem
 
 from equiview.data import shared
-from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
+from equiview.data.manifest import BenchmarkCard, Manifest, SubjectCard
+from equiview.data.run import Run
 from equiview.io import remote
 
 SCHEME = os.environ.get("OBJECT_STORE", "s3")

@@ -12,8 +12,9 @@ import pytest
 import equiview as ev
 from equiview import api
 from equiview.data import shared
+from equiview.data.manifest import Manifest
 from equiview.data.requests import Reply
-from equiview.data.run import Manifest, Run
+from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.io.remote import Mirror, local, named
 from equiview.io.stages import is_whole

@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 from equiview.auditfile import AuditFile
 from equiview.audits import AUDITS
 from equiview.data import estimates
-from equiview.data.run import Failure, Manifest
+from equiview.data.manifest import Manifest
+from equiview.data.run import Failure
 from equiview.data.stamped import SCHEMA_VERSION
 from equiview.data.verdict import Verdict
 from equiview.errors import unknown_name

@@ -10,7 +10,7 @@ from equiview.audits import AUDITS, Settings, once
 from equiview.audits.execute import execute, finish, observations_of, settings_of, view_of
 from equiview.audits.prevalence import PREVALENCE
 from equiview.benchmarks import load_benchmark
-from equiview.data import run as run_module
+from equiview.data import manifest
 from equiview.data.observations import Observations
 from equiview.data.run import Run
 from equiview.data.seeds import seed_for
@@ -234,12 +234,12 @@ def test_versions_count_once_something_rests_on_them(world, tmp_path, monkeypatc
     flaky = Flaky(monkeypatch, packages=("hypothesis",))
     both = {"audits": ["flaky", "prevalence"], "settings": few("flaky", "prevalence")}
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "version", without("hypothesis"))
+        patch.setattr(manifest, "version", without("hypothesis"))
         audited(world, tmp_path / "run", **both)
     flaky.error = None
     assert "hypothesis" in audited(world, tmp_path / "run", **both).manifest.versions
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "version", without("hypothesis"))
+        patch.setattr(manifest, "version", without("hypothesis"))
         with pytest.raises(InputError, match=r"differs in versions \(hypothesis [\d.]+ there, none now\)"):
             audited(world, tmp_path / "run", **both)
 

@@ -5,8 +5,9 @@ import pytest
 
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Gallery, read_figure, write_figure
+from equiview.data.manifest import BenchmarkCard, Manifest, SubjectCard
 from equiview.data.registry import Registry
-from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
+from equiview.data.run import Run
 from equiview.errors import InputError
 
 

@@ -22,10 +22,11 @@ from equiview.data.figures import Chart, Figure, Gallery
 from equiview.data.headline import Headline, ratio
 from equiview.data.languages import languages
 from equiview.data.lists import RankedLists
+from equiview.data.manifest import BenchmarkCard, Manifest, SubjectCard
 from equiview.data.metric import Metric, quantity
 from equiview.data.observations import Observations
 from equiview.data.roles import TIER_ROLES
-from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
+from equiview.data.run import Run
 from equiview.data.verdict import Reading, Verdict
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema, checksum, write_parquet

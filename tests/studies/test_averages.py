@@ -9,8 +9,9 @@ import pytest
 from equiview.audits.association import ASSOCIATION
 from equiview.audits.association.measure import TOGETHER
 from equiview.data.estimates import Estimates
+from equiview.data.manifest import BenchmarkCard, Manifest, SubjectCard
 from equiview.data.metric import quantity
-from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
+from equiview.data.run import Run
 from equiview.errors import InputError
 from equiview.io.tables import write_parquet
 from equiview.studies import averages

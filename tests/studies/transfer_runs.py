@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from equiview.data.estimates import Estimates
-from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard
+from equiview.data.manifest import BenchmarkCard, Manifest, SubjectCard
+from equiview.data.run import Run
 from equiview.io.tables import write_parquet
 
 Row = Mapping[str, Any]

@@ -16,17 +16,9 @@ from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.fields import contents
 from equiview.data.figures import write_figure
+from equiview.data.manifest import BenchmarkCard, Manifest, SubjectCard, versions
 from equiview.data.observations import Observations
-from equiview.data.run import (
-    OBSERVE,
-    BenchmarkCard,
-    Failure,
-    Manifest,
-    Run,
-    SubjectCard,
-    check_usable,
-    versions,
-)
+from equiview.data.run import OBSERVE, Failure, Run, check_usable
 from equiview.data.stamped import write_stamped
 from equiview.data.verdict import Frozen, Verdict
 from equiview.errors import InputError, as_input_error

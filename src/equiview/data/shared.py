@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from equiview.data.run import OBSERVE, Manifest, Run
+from equiview.data.manifest import Manifest
+from equiview.data.run import OBSERVE, Run
 from equiview.errors import InputError
 from equiview.io.files import content_of
 from equiview.io.notices import notice

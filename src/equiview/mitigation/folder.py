@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from equiview.data.figures import Chart, write_figure
-from equiview.data.run import versions
+from equiview.data.manifest import versions
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.tables import write_bytes

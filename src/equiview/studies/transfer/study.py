@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Figure, write_figure
 from equiview.data.items import Items
-from equiview.data.run import BenchmarkCard, Manifest, Run, SubjectCard, check_usable, versions
+from equiview.data.manifest import BenchmarkCard, Manifest, SubjectCard, versions
+from equiview.data.run import Run, check_usable
 from equiview.data.stamped import write_stamped
 from equiview.data.vectors import one_each
 from equiview.errors import InputError

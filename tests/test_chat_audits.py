@@ -17,7 +17,7 @@ from unittest.mock import patch
 import polars as pl
 import pytest
 
-from equiview import api
+from equiview import api, planning
 from equiview.catalogue import catalogue
 from equiview.data.run import Run
 from equiview.errors import InputError
@@ -184,7 +184,7 @@ def test_a_dry_run_prints_what_it_would_cost_and_asks_nothing(tmp_path, quiz):
         assert row["dollars"] == pytest.approx((2 * row["input_tokens"] + 8 * row["output_tokens"]) / 1e6)
         assert row["input_tokens"] > 18 * 100
         assert {found["of"] for found in planned["found"]} == {"questions"}
-        unpriced = api.plan(server.subject(), quiz, ["knowledge"])
+        unpriced = planning.plan(server.subject(), quiz, ["knowledge"])
         assert unpriced["dollars"].to_list() == [None]
         assert not server.requests
     assert not (tmp_path / "run").exists()
@@ -193,9 +193,9 @@ def test_a_dry_run_prints_what_it_would_cost_and_asks_nothing(tmp_path, quiz):
 def test_a_dry_run_of_kept_answers_says_so(tmp_path, quiz):
     with chat_server(knower) as server:
         api.audit(server.subject(), quiz, ["knowledge"], tmp_path / "run")
-        plan = api.plan(server.subject(), quiz, ["knowledge"])
+        plan = planning.plan(server.subject(), quiz, ["knowledge"])
     assert plan["kept"].to_list() == [REQUESTS]
-    assert api.plan("pictogram:aligned", "pictograms", ["prevalence"])["purpose"].to_list() == [
+    assert planning.plan("pictogram:aligned", "pictograms", ["prevalence"])["purpose"].to_list() == [
         "asks no model"
     ]
 

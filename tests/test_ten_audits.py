@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from equiview import api
+from equiview import planning
 from equiview.audits import AUDITS
 from equiview.benchmarks.base import embedded
 from equiview.cli import _settings
@@ -42,7 +42,7 @@ def test_each_takes_a_subject_and_a_benchmark_that_come_with_equiview(line):
     subject, options = read(line)
     (benchmark,), audits = options["--benchmark"], options["--audit"]
     assert benchmark in embedded()
-    planned = api.plan(subject, benchmark, audits, settings=_settings(options.get("--setting", [])))
+    planned = planning.plan(subject, benchmark, audits, settings=_settings(options.get("--setting", [])))
     assert planned["audit"].unique().to_list() == audits
 
 

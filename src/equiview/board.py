@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equiview import api
+from equiview import api, planning
 from equiview.auditfile import AuditFile, Benchmark, Subject
 from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
@@ -31,7 +31,7 @@ from equiview.subjects import Encoder, load_subject
 
 SAMPLE = 16
 """Images, and texts, that are encoded to tell how long all of them take."""
-PLAN = {"system": pl.String, "benchmark": pl.String} | api.PLANNED
+PLAN = {"system": pl.String, "benchmark": pl.String} | planning.PLANNED
 TIMES = {
     **dict.fromkeys(("system", "benchmark"), pl.String),
     **dict.fromkeys(("images", "texts"), pl.Int64),
@@ -124,9 +124,9 @@ def plan_board(plan: AuditFile, sample: int = SAMPLE) -> tuple[pl.DataFrame, pl.
         who = load_subject(benchmark.subject.format(subject.use))
         items = load_benchmark(benchmark.use)
         about = {"system": subject.called, "benchmark": benchmark.called}
-        table = api.plan(who, items, benchmark.audits, settings=plan.settings_for(benchmark.audits))
+        table = planning.plan(who, items, benchmark.audits, settings=plan.settings_for(benchmark.audits))
         asked += [about | row for row in table.iter_rows(named=True)]
-        if isinstance(who, Encoder) and sample and not api.services_of(who):
+        if isinstance(who, Encoder) and sample and not planning.services_of(who):
             texts = items.texts
             seconds = _seconds(who, items.images, sample) + (_seconds(who, texts, sample) if texts else 0)
             counts = {"images": len(items.images), "texts": len(texts) if texts else 0}

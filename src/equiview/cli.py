@@ -169,16 +169,16 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Audit one subject on one benchmark."""
-    from equiview import api
+    from equiview import api, planning
     from equiview.report.progress import progress_bars
 
     audits = [name.strip() for given in audits for name in given.split(",") if name.strip()]
     settings = _settings(setting or [])
     if dry_run:
-        asked = api.plan(subject, benchmark, audits, settings=settings)
+        asked = planning.plan(subject, benchmark, audits, settings=settings)
         names = asked["audit"].unique(maintain_order=True).to_list()
         settings = {name: given for name, given in settings.items() if name in names}
-        return _show_plan(asked, api.power(benchmark, names, settings=settings), as_json)
+        return _show_plan(asked, planning.power(benchmark, names, settings=settings), as_json)
     with progress_bars(as_json) as progress:
         run = api.audit(
             subject,

@@ -9,9 +9,10 @@ import pytest
 from labs.error_rates.power import fitted, needed
 from rich.console import Console
 
-from equiview import api
+from equiview import planning
 from equiview.audits import AUDITS
 from equiview.audits.power import Power, powers_of
+from equiview.benchmarks import load_benchmark
 from equiview.report.console import print_plan
 
 LINE = Power("planted", slope=0.12, threshold=2.1)
@@ -59,21 +60,23 @@ def test_the_power_of_every_audit_is_known(audit: str) -> None:
 
 
 def test_a_benchmark_is_told_what_it_can_show() -> None:
-    table = api.power("pictograms-culture", ["association"])
-    trials = len(api.load_benchmark("pictograms-culture").tables["trials"])
+    table = planning.power("pictograms-culture", ["association"])
+    trials = len(load_benchmark("pictograms-culture").tables["trials"])
     assert table["of"].unique().to_list() == ["trials"]
     assert table["n"].unique().to_list() == [trials]
-    wide = api.power("pictograms-culture", ["association"], settings={"association": {"tolerance": 0.04}})
+    wide = planning.power(
+        "pictograms-culture", ["association"], settings={"association": {"tolerance": 0.04}}
+    )
     beyond = (table["multiple"] - 1) * 0.02
     assert ((wide["multiple"] - 1) * 0.04).to_list() == pytest.approx(beyond.to_list())
 
 
 def test_it_is_printed_in_a_sentence() -> None:
-    asked = pl.DataFrame([{"audit": "association", "purpose": "asks no model"}], schema=api.PLANNED)
+    asked = pl.DataFrame([{"audit": "association", "purpose": "asks no model"}], schema=planning.PLANNED)
     about = {"audit": "association", "n": 900, "of": "trials", "tolerance": 0.02}
     kinds = ({"multiple": 2.9, "n_for_twice": 5657}, {"multiple": 2.2, "n_for_twice": 2276})
     shown = io.StringIO()
-    power = pl.DataFrame([about | kind for kind in kinds], schema=api.POWER)
+    power = pl.DataFrame([about | kind for kind in kinds], schema=planning.POWER)
     print_plan(asked, power, Console(file=shown, width=400))
     first, second = shown.getvalue().splitlines()
     assert first == "association: asks no model"

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from equiview import api
+from equiview import api, planning
 from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.own_trials import trials_of
 from equiview.benchmarks.trials import SCHEMA, make_trials
@@ -148,7 +148,7 @@ def test_the_embedded_images_in_a_folder_have_the_embedded_trials(tmp_path):
 
 def test_few_languages_are_said_before_anything_is_encoded(tmp_path, caplog):
     name = write_culture(tmp_path / "world")
-    assert api.power(name, ["association"])["n"].unique().to_list() == [12]
+    assert planning.power(name, ["association"])["n"].unique().to_list() == [12]
     with pytest.raises(InputError):  # there are no pictures
         api.audit("pictogram:aligned", name, ["association"], tmp_path / "run", cache=False)
     assert any(

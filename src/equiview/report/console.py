@@ -72,7 +72,7 @@ def print_results(
 
 
 def print_plan(asked: pl.DataFrame, power: pl.DataFrame, console: Console | None = None) -> None:
-    """Print what audits would ask, and beneath it what effects their verdicts would find (`api.power`)."""
+    """Print what audits would ask, and beneath it what effects verdicts would find (`planning.power`)."""
     console = console or terminal()
     asking = asked.drop_nulls("model")
     if len(asking):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equiview import api
+from equiview import api, planning
 from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
 from equiview.store import StoredEncoder
@@ -324,7 +324,7 @@ def test_a_dry_run_says_requests_tokens_and_dollars_and_what_is_kept(service: Se
     items = load_benchmark(pictured)
     assert items.texts is not None
     distinct = len(set(items.texts.texts))
-    asked = api.plan(name, items, ["prevalence", "parity"])
+    asked = planning.plan(name, items, ["prevalence", "parity"])
     pictures, texts, shared = asked.rows(named=True)
     assert (pictures["audit"], pictures["purpose"], pictures["kept"]) == ("parity", "vectors of images", 0)
     assert (pictures["requests"], pictures["pictures"], pictures["input_tokens"]) == (5, 40, 40 * 800)
@@ -336,12 +336,15 @@ def test_a_dry_run_says_requests_tokens_and_dollars_and_what_is_kept(service: Se
         "takes the same vectors",
         None,
     )
-    assert api.plan(f"openai:m,url={service.url}", items, ["parity"])["dollars"].to_list() == [None, None]
+    assert planning.plan(f"openai:m,url={service.url}", items, ["parity"])["dollars"].to_list() == [
+        None,
+        None,
+    ]
     assert not service.asked
     embedding = EmbeddingService(f"m,url={service.url}")
     with embedding.client:
         StoredEncoder(embedding).embed(items.images.take(np.arange(30)))
-    pictures = api.plan(name, items, ["parity"]).row(0, named=True)
+    pictures = planning.plan(name, items, ["parity"]).row(0, named=True)
     assert (pictures["kept"], pictures["requests"], pictures["pictures"]) == (30, 2, 10)
 
 

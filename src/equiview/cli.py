@@ -20,8 +20,9 @@ import typer
 from equiview import __version__
 from equiview.cli_export import add_exports
 from equiview.cli_gate import add_gate
+from equiview.cli_list import add_lists
 from equiview.cli_make import ENGINE, add_groups
-from equiview.cli_study import AsJson, Seed, opened, written
+from equiview.cli_study import AsJson, Seed, one_of, opened, written
 from equiview.cli_study import app as study_app
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def audit(
             seed=seed,
             settings=settings,
             cache=not no_cache,
-            on_error=_one_of("--on-error", on_error, ("stop", "skip")),  # type: ignore[arg-type]
+            on_error=one_of("--on-error", on_error, ("stop", "skip")),  # type: ignore[arg-type]
             max_cost=max_cost,
             engine=engine,
             progress=progress,
@@ -299,88 +300,7 @@ def review(
     serve_review(folder, host=host, port=port, people=people, say=lambda line: print(line, flush=True))
 
 
-@app.command()
-def cache(
-    action: Annotated[str, typer.Argument(help="list, verify or prune.")] = "list",
-    kind: Annotated[
-        str,
-        typer.Option(
-            help="vectors, answers or copies (of what is at URLs); all by default. prune removes answers "
-            "only with --kind answers, and no copy with a file that was not sent."
-        ),
-    ] = "",
-    model: Annotated[
-        str | None,
-        typer.Option(help="prune: only this model, or URL, by the start of its fingerprint, or of the URL."),
-    ] = None,
-    unused_days: Annotated[
-        float | None, typer.Option(min=0, help="prune: only what was not used for this many days.")
-    ] = None,
-    damaged: Annotated[bool, typer.Option("--damaged", help="prune: only what is damaged.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List, verify or prune the vectors, answers and copies kept from earlier audits."""
-    from equiview.store import AnswerStore, Copies, Store
-
-    _one_of("action", action, ("list", "verify", "prune"))
-    stores: dict[str, Store | AnswerStore | Copies] = {
-        "vectors": Store(),
-        "answers": AnswerStore(),
-        "copies": Copies(),
-    }
-    kinds = (_one_of("--kind", kind, tuple(stores)),) if kind else tuple(stores)
-    if action == "prune":
-        # Answers may have cost money: they are removed only if named.
-        pruned = (kind,) if kind else ("vectors", "copies")
-        freed = sum(stores[name].prune(model, unused_days=unused_days, damaged=damaged) for name in pruned)
-        return _print_json({"freed_bytes": freed}) if as_json else print(f"freed {freed / 1e6:.1f} MB")
-    tables = {name: stores[name].contents() if action == "list" else stores[name].verify() for name in kinds}
-    if as_json:
-        _print_json({name: table.to_dicts() for name, table in tables.items()})
-    else:
-        for name, table in tables.items():
-            if len(table):
-                _print_table(table, str(stores[name].root))
-            else:
-                print(f"{stores[name].root}: {'empty' if action == 'list' else f'no {name} are damaged'}")
-    if action == "verify" and any(map(len, tables.values())):
-        raise typer.Exit(1)
-    return None
-
-
-@app.command("list")
-def list_(
-    kind: Annotated[
-        str, typer.Argument(help="subjects, models, benchmarks, audits, makers or providers.")
-    ] = "",
-    as_json: AsJson = False,
-) -> None:
-    """List subjects, models, benchmarks and whether they are ready, audits, makers, providers of images."""
-    import polars as pl
-
-    from equiview.catalogue import catalogue
-    from equiview.io.printing import print_rows, terminal
-
-    tables = catalogue(kind)
-    if as_json:
-        return _print_json({name: table.to_dicts() for name, table in tables.items()})
-    for name, table in tables.items():
-        numbers = pl.selectors.float()
-        words = table.with_columns(numbers.round(1).cast(pl.String)).fill_null("")
-        print_rows(terminal(), name, table.columns, words.rows())
-    return None
-
-
-@app.command("settings")
-def settings_(
-    audit_: Annotated[str, typer.Argument(metavar="[AUDIT]", help="An audit; all of them by default.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """List what each audit lets you set, with its default: --setting AUDIT.NAME=VALUE, lists with commas."""
-    from equiview import api
-
-    table = api.settings(audit_)
-    _print_json(table.to_dicts()) if as_json else _print_table(table, "settings")
+add_lists(app)
 
 
 @app.callback(invoke_without_command=True)
@@ -393,14 +313,6 @@ def _front(
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
-
-
-def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
-    from equiview.errors import unknown_name
-
-    if value not in choices:
-        raise unknown_name(f"value of {option}", value, choices)
-    return value
 
 
 def _settings(given: list[str]) -> dict[str, dict[str, Any]]:

@@ -23,6 +23,15 @@ def opened(folders: list[Path]) -> list[Run]:
     return [opened_run(folder) for folder in folders]
 
 
+def one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
+    """The value of an option. InputError for one that is none of its choices."""
+    from equiview.errors import unknown_name
+
+    if value not in choices:
+        raise unknown_name(f"value of {option}", value, choices)
+    return value
+
+
 def written(folders: list[Path], write: Callable[[Run], list[Path]]) -> list[Path]:
     """What is written to each of these runs, at a URL too."""
     from equiview.data.run import Run

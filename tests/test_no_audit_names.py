@@ -20,7 +20,7 @@ FILES = [
         for path in sorted((SOURCE / room).rglob("*"))
         if path.suffix in KINDS and "vendor" not in path.parts
     ),
-    SOURCE / "cli.py",
+    *SOURCE.glob("cli*.py"),
 ]
 
 

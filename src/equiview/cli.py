@@ -5,6 +5,8 @@ Exit codes: 0 success, 1 wrong input, 2 a defect of equiview, 3 a gate that fail
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import json
 import os
@@ -52,6 +54,7 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    atexit.register(gc.freeze)  # or all that was imported would be looked through once more at the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # captions are in many scripts, whatever the terminal's is
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -92,32 +92,33 @@ class StoredEncoder(Encoder):
         bad = {row: key for row, key in enumerate(keys) if isinstance(key, InputError)}
         if bad and on_error == "stop":
             raise next(iter(bad.values()))
-        places: dict[bytes, list[int]] = {}
+        readable = [key for key in keys if isinstance(key, bytes)]
+        shelf = self.store.shelf(self._maker(items), self.precision, self.name)
+        if missing := shelf.missing(readable):
+            shelf.share(missing)
+        if not (missing := shelf.missing(readable)):
+            return shelf, bad
+        places: dict[bytes | InputError, list[int]] = {key: [] for key in missing}
         for row, key in enumerate(keys):
-            if isinstance(key, bytes):
-                places.setdefault(key, []).append(row)
+            if key in places:
+                places[key].append(row)
 
         def unreadable(row: int, error: InputError) -> None:
             if on_error == "stop":
                 raise error
-            key = keys[row]
-            assert isinstance(key, bytes)
-            bad.update(dict.fromkeys(places.pop(key), error))
+            bad.update(dict.fromkeys(places.pop(keys[row]), error))
 
         def tell(label: str, done: int, total: int) -> None:
             progress(label, len(items) - total + done, len(items))
 
-        key_of = {rows[0]: key for key, rows in places.items()}
-        shelf = self.store.shelf(self._maker(items), self.precision, self.name)
-        if missing := shelf.missing(places):
-            shelf.share(missing)
-        if missing := shelf.missing(places):
-            rows = np.asarray([places[key][0] for key in missing], dtype=np.int64)
-            with shelf.writing():
-                for part, vectors in self.inner.batches(items, tell, rows=rows, unreadable=unreadable):
-                    checked_vectors(vectors, items, self.inner.called, part)
-                    shelf.add([key_of[row] for row in part.tolist()], vectors)
-                shelf.refresh()
+        key_of = {places[key][0]: key for key in missing}
+        with shelf.writing():
+            for part, vectors in self.inner.batches(
+                items, tell, rows=np.asarray(list(key_of), dtype=np.int64), unreadable=unreadable
+            ):
+                checked_vectors(vectors, items, self.inner.called, part)
+                shelf.add([key_of[row] for row in part.tolist()], vectors)
+            shelf.refresh()
         return shelf, bad
 
 

@@ -38,7 +38,7 @@ class RemovalRules(Settings):
 class RemovalSettings(Settings):
     """How each image is processed."""
 
-    rules: RemovalRules = RemovalRules()
+    rules: RemovalRules = Field(default_factory=RemovalRules)
     classes: tuple[str, ...] = Field(
         default=(), description="Classes to remove, between commas; all by default."
     )

@@ -105,7 +105,7 @@ class XcmSettings(AskingSettings):
     title: str = Field(default="", description="Title of the benchmark on its card; the folder's by default.")
     licence: str = Field(default="", description="Licence under which you release the triplets.")
     seed: int = Field(default=0, ge=0, description="Seed of the choice of candidates.")
-    fetch: FetchSettings = FetchSettings()
+    fetch: FetchSettings = Field(default_factory=FetchSettings)
 
     @field_validator("countries")
     @classmethod

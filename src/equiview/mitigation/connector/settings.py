@@ -64,8 +64,8 @@ class ConnectorSettings(TrainingSettings):
     max_grad_norm: PositiveFloat = 1.0  # [TL] the trainer's default
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """bf16 where the accelerator has it, else fp32; TinyLLaVA's is fp16. [ours]"""
-    captions: CaptionStage = CaptionStage()
-    questions: QuestionStage = QuestionStage()
+    captions: CaptionStage = Field(default_factory=CaptionStage)
+    questions: QuestionStage = Field(default_factory=QuestionStage)
 
     @property
     def stages(self) -> Mapping[str, Stage]:

@@ -70,10 +70,10 @@ class DistillSettings(TrainingSettings):
     max_grad_norm: NonNegativeFloat = 0.0  # [ours] none
     max_length: int = Field(default=128, ge=8)
     """Tokens of a text that a text model reads; what is longer is cut. [ours]"""
-    model: ModelStage = ModelStage()
-    tower: TowerStage = TowerStage()
-    adapter: AdapterStage = AdapterStage()
-    ngrams: NgramStage = NgramStage()
+    model: ModelStage = Field(default_factory=ModelStage)
+    tower: TowerStage = Field(default_factory=TowerStage)
+    adapter: AdapterStage = Field(default_factory=AdapterStage)
+    ngrams: NgramStage = Field(default_factory=NgramStage)
 
     @property
     def stages(self) -> Mapping[str, Stage]:

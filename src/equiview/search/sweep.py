@@ -75,7 +75,8 @@ def sweep(
                 rows = np.arange(first, first + len(stored))
                 if groups is not None:
                     order = np.argsort(groups[first : first + LARGE], kind="stable")
-                    rows, stored = rows[order], stored[order]
+                    into = room[: len(order)] if stored.dtype == room.dtype else None
+                    rows, stored = rows[order], np.take(stored, order, axis=0, out=into, mode="clip")
                 laid = pieces(gallery.scaled(stored) if isinstance(gallery, Scaled) else stored, room)
                 for block, values, keeps in zip(together[group], results.values(group), own, strict=True):
                     tile(laid, values, scores)

@@ -18,7 +18,8 @@ from equiview.data.rankings import Rankings
 from equiview.io.progress import Progress, silent
 from equiview.search.halves import as_float32
 from equiview.search.kept import check_depth
-from equiview.search.products import rounding
+from equiview.search.nearly import UndecidedError, product
+from equiview.search.products import apart
 from equiview.search.scaling import Gallery
 from equiview.search.targets import Targets
 from equiview.search.topk import check_widths
@@ -39,10 +40,6 @@ DOUBTS = 2**25
 """More pairs than this are not scored anew."""
 LARGEST = 1e37
 """Lengths whose product is larger could give scores beyond float32."""
-
-
-class _UndecidedError(Exception):
-    """Too much is too near."""
 
 
 def lists_and_ranks_on(
@@ -71,7 +68,7 @@ def lists_and_ranks_on(
                 done = min(first + ROWS, len(gallery)) * len(queries) // len(gallery)
                 progress("ranking", done, len(queries))
             return search.lists(gallery), search.ranks(gallery)
-    except (_UndecidedError, torch.OutOfMemoryError):
+    except (UndecidedError, torch.OutOfMemoryError):
         return lists_and_ranks(queries, gallery, k, targets, progress)
 
 
@@ -103,7 +100,7 @@ class _Search:
         columns = torch.from_numpy(part).to(self.there.device)
         longest = float(columns.square().sum(dim=1, dtype=torch.float64).max().sqrt())
         if not longest * self.lengths.max(initial=0.0) < LARGEST:  # nor where a number is not finite
-            raise _UndecidedError
+            raise UndecidedError
         self.longest = max(self.longest, longest)
         groups = self.targets.groups[first : first + len(part)]
         for start in range(0, len(self.queries), QUERIES):
@@ -143,7 +140,7 @@ class _Search:
                 self.near.append(np.stack([pairs[other], items[other]]))
                 self.doubts += int(other.sum())
                 if self.doubts > DOUBTS:
-                    raise _UndecidedError
+                    raise UndecidedError
 
     def lists(self, gallery: Gallery) -> Rankings:
         """The best `k`; of a query whose cut is in doubt, by the processor."""
@@ -169,22 +166,10 @@ class _Search:
         return counts + 1
 
 
-def product(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Products in float32 alone, whatever this process allows torch elsewhere."""
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        return rows @ columns.T
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
 def error(lengths: NDArray[np.float64], longest: float, width: int) -> NDArray[np.float64]:
     """How far two float32 scores of one pair may be apart, `(n,)`, for queries of these `lengths`.
 
     >>> error(np.ones(1), 1.0, 768).round(6).tolist()
-    [9.3e-05]
+    [9.4e-05]
     """
-    return 2 * rounding(width) * lengths * longest + width * 2.0**-126
+    return apart(width) * lengths * longest + width * 2.0**-126

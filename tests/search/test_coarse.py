@@ -5,6 +5,8 @@ By either way to compare nearly: that of an accelerator runs on a processor here
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -281,6 +283,20 @@ def test_audits_find_the_same_in_scores_of_tokens(monkeypatch):
     for one_way, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one_way, other)
     assert len(ours[0]) > 5 * 90  # ties at the cut are there
+
+
+def test_vectors_that_may_not_be_written_are_no_matter_of_a_warning():
+    rng = np.random.default_rng(12)
+    queries, gallery = made(rng, [4] * 9, 64), made(rng, [3] * 50, 64)
+    queries.values.flags.writeable = gallery.values.flags.writeable = False
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert_same(queries, gallery, 5, some_targets(rng, 9, 50, 20))
+    finally:
+        torch.set_warn_always(always)
 
 
 def test_one_number_wide_where_torch_multiplies_wrongly():

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from equiview.data.rankings import Rankings
 from equiview.io.progress import Progress, silent
-from equiview.search.halves import as_float32
 from equiview.search.kept import check_depth
-from equiview.search.nearly import UndecidedError, product
+from equiview.search.nearly import UndecidedError, product, tensor
 from equiview.search.products import apart
 from equiview.search.scaling import Gallery
 from equiview.search.targets import Targets
@@ -64,7 +63,7 @@ def lists_and_ranks_on(
             search = _Search(torch.device(device), queries, len(gallery), k, targets)
             search.own = target_scores(queries, gallery, targets)
             for first in range(0, len(gallery), ROWS):
-                search.take(as_float32(gallery[first : first + ROWS]), first)
+                search.take(gallery[first : first + ROWS], first)
                 done = min(first + ROWS, len(gallery)) * len(queries) // len(gallery)
                 progress("ranking", done, len(queries))
             return search.lists(gallery), search.ranks(gallery)
@@ -82,7 +81,7 @@ class _Search:
 
         self.queries, self.k, self.targets = queries, k, targets
         self.own: Floats = np.empty(0, dtype=np.float32)
-        self.there = torch.from_numpy(np.ascontiguousarray(queries)).to(device)
+        self.there = tensor(queries).to(device)
         self.lengths = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=np.float64))
         self.longest = 0.0
         kept = min(k + SPARE, n_gallery)
@@ -93,11 +92,11 @@ class _Search:
         self.near: list[Integers] = []
         self.doubts = 0
 
-    def take(self, part: Floats, first: int) -> None:
+    def take(self, part: NDArray[np.floating[Any]], first: int) -> None:
         """Take the rows of the gallery that begin at row `first`."""
         import torch
 
-        columns = torch.from_numpy(part).to(self.there.device)
+        columns = tensor(part).to(self.there.device)
         longest = float(columns.square().sum(dim=1, dtype=torch.float64).max().sqrt())
         if not longest * self.lengths.max(initial=0.0) < LARGEST:  # nor where a number is not finite
             raise UndecidedError

@@ -8,7 +8,8 @@ an accelerator there is no rest, and products differ by what float32 rounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -86,7 +87,7 @@ class EightBits:
         largest, lengths, rests = torch.empty(3, len(tokens))
         parts = [slice(at, min(at + LARGE, len(tokens))) for at in range(0, len(tokens), LARGE)]
         for part in parts:
-            here = torch.from_numpy(as_float32(tokens[part]))
+            here = tensor(tokens[part])
             torch.amax(here.abs(), dim=1, out=largest[part])
             torch.linalg.vector_norm(here, dim=1, out=lengths[part])
         above = _above(lengths, vectors.width)
@@ -94,7 +95,7 @@ class EightBits:
         steps = np.where(most > TINY, most / np.float32(127), np.float32(1))
         of_tokens = torch.from_numpy(np.repeat(steps, vectors.lengths)[:, None])
         for part in parts:
-            here = torch.from_numpy(as_float32(tokens[part]))
+            here = tensor(tokens[part])
             near = torch.round(here / of_tokens[part])
             numbers[part] = near
             torch.linalg.vector_norm(here - near * of_tokens[part], dim=1, out=rests[part])
@@ -123,6 +124,17 @@ class EightBits:
         return scores
 
 
+@contextmanager
+def _if_it_fits() -> Iterator[None]:
+    """`UndecidedError` where a device has too little memory."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise UndecidedError from None
+
+
 class Float32:
     """By float32 on a device of torch, where a tile and the largest products of an item's tokens are held."""
 
@@ -131,16 +143,14 @@ class Float32:
     def __init__(self, device: str) -> None:
         self.device = device
 
+    @_if_it_fits()
     def made(self, vectors: TokenVectors) -> Tokens:
         """Copy tokens to the device; `UndecidedError` also where they do not fit there."""
         import torch
 
-        try:
-            numbers = torch.from_numpy(as_float32(vectors.values)).to(self.device)
-            lengths = torch.linalg.vector_norm(numbers, dim=1).cpu()
-        except torch.OutOfMemoryError:
-            raise UndecidedError from None
-        above, ones = _above(lengths, vectors.width), np.ones(len(vectors), dtype=np.float32)
+        numbers = tensor(vectors.values).to(self.device)
+        above = _above(torch.linalg.vector_norm(numbers, dim=1).cpu(), vectors.width)
+        ones = np.ones(len(vectors), dtype=np.float32)
         return Tokens(numbers, vectors.offsets, ones, above, np.zeros_like(above))
 
     def against(self, asked: Tokens) -> Callable[[Tokens], Floats]:
@@ -152,7 +162,8 @@ class Float32:
 
         n_asked, of_queries = len(asked.numbers), there(np.diff(asked.offsets))
 
-        def compared(items: Tokens) -> Floats:
+        @_if_it_fits()
+        def scores(items: Tokens) -> Floats:
             best = torch.full((len(items.steps), n_asked), -torch.inf, device=self.device)
             for at in range(0, len(items.numbers), SIDE):
                 within = spans(items.offsets, at, SIDE)
@@ -165,12 +176,6 @@ class Float32:
             sums = torch.segment_reduce(best.T.contiguous(), "sum", lengths=of_queries, axis=0)
             return np.asarray(sums.cpu().numpy())
 
-        def scores(items: Tokens) -> Floats:
-            try:
-                return compared(items)
-            except torch.OutOfMemoryError:
-                raise UndecidedError from None
-
         return scores
 
 
@@ -179,6 +184,13 @@ def _above(lengths: torch.Tensor, width: int) -> Doubles:
     if not bool(lengths.max() < LARGEST):
         raise UndecidedError
     return np.asarray(lengths.double().numpy() * (1 + rounding(width)) + TINY * np.sqrt(width))
+
+
+def tensor(vectors: Floats) -> torch.Tensor:
+    """Vectors in float32; copied where they may not be written, as from a file, of which torch warns."""
+    import torch
+
+    return torch.from_numpy(np.require(as_float32(vectors), requirements="W"))
 
 
 @lru_cache(maxsize=1)

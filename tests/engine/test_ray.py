@@ -258,7 +258,7 @@ def test_work_on_blocks_of_scores_is_done_in_order(either):
     rng = np.random.default_rng(0)
     queries, gallery = vectors_with_ties(rng, 23), vectors_with_ties(rng, 60)
     with using(either):
-        found = list(per_block(largest, queries, gallery, 1.0))
+        found = list(per_block(largest, queries, gallery, 1, None, 1.0))
     assert [done for done, _ in found][-1] == 23
     assert max(value for _, (_, value) in found) == (queries @ gallery.T).max() + 1
 

@@ -1,6 +1,11 @@
-"""MaxSim from coarse to fine ranks as MaxSim does, to the bit, however the coarse scores are off."""
+"""MaxSim from coarse to fine ranks as MaxSim does, to the bit, however the coarse scores are off.
+
+By either way to compare nearly: that of an accelerator runs on a processor here, the same lines.
+"""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import pytest
@@ -9,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
+from equiview.audits.parity.observe import _ranks_both_ways
+from equiview.audits.social.observe import _lists, _right
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.search import coarse, top_k
+from equiview.search import coarse, nearly, per_block, top_k
 from equiview.search.maxsim import maxsim_blocks
 from equiview.search.targets import Targets
 from equiview.search.topk import best, ranks_within
@@ -20,17 +27,20 @@ from equiview.search.within import lists_and_ranks
 BYTES = 2**20
 
 
-@pytest.fixture(autouse=True)
-def at_any_size(monkeypatch):
-    """Small work too, and on processors without 8-bit instructions."""
-    if not coarse._works():
+@pytest.fixture(autouse=True, params=["8 bits", "device"])
+def way(monkeypatch, request):
+    """Each way: small work too, and 8 bits also on processors without instructions for them."""
+    if not nearly.eight_bits_work():
         monkeypatch.setattr(
-            coarse, "product", lambda rows, columns, out: out.copy_(rows.int() @ columns.int().T)
+            nearly, "whole_product", lambda rows, columns, out: out.copy_(rows.int() @ columns.int().T)
         )
-    monkeypatch.setattr(coarse, "_works", lambda: True)
+    monkeypatch.setattr(coarse, "eight_bits_work", lambda: True)
+    monkeypatch.setattr(coarse, "cuda_in_use", lambda: request.param == "device")
+    monkeypatch.setattr(coarse, "Float32", lambda device: nearly.Float32({"cuda": "cpu"}[device]))
     monkeypatch.setattr(coarse, "FROM", 1)
     monkeypatch.setattr(coarse, "GOOD", 9.0)
     monkeypatch.setattr(coarse, "MOST", 1e9)
+    return request.param
 
 
 def made(rng, lengths, width, kind="normal"):
@@ -51,9 +61,9 @@ def made(rng, lengths, width, kind="normal"):
     return TokenVectors(values, np.cumsum([0, *lengths], dtype=np.int64))
 
 
-def some_targets(rng, n_queries, n_gallery, n):
+def some_targets(rng, n_queries, n_gallery, n, groups=3):
     queries = np.sort(rng.integers(n_queries, size=n))
-    return Targets(queries, rng.integers(n_gallery, size=n), rng.integers(3, size=n_gallery))
+    return Targets(queries, rng.integers(n_gallery, size=n), rng.integers(groups, size=n_gallery))
 
 
 def assert_same(queries, gallery, k, targets, block_bytes=BYTES):
@@ -90,7 +100,8 @@ def test_any_vectors_are_ranked_the_same(data):
         patch.setattr(coarse, "MOST", data.draw(st.sampled_from([0.0, 0.5, 1e9])))
         patch.setattr(coarse, "GOOD", data.draw(st.sampled_from([1.0, 9.0])))
         patch.setattr(coarse, "TRIED", data.draw(st.sampled_from([1, 4])))
-        patch.setattr(coarse, "ROWS", data.draw(st.sampled_from([1, 7, 512])))
+        patch.setattr(nearly, "ROWS", data.draw(st.sampled_from([1, 7, 512])))
+        patch.setattr(nearly, "SIDE", data.draw(st.sampled_from([9, 8192])))
         assert_same(queries, gallery, k, targets, data.draw(st.sampled_from([64, BYTES])))
 
 
@@ -118,14 +129,47 @@ def test_scores_as_far_off_as_the_bound_allows_change_nothing(monkeypatch, copie
     assert (found != exact).any()  # not all was scored anew
 
 
-def test_what_is_far_from_every_cut_is_not_scored_anew():
+@pytest.mark.parametrize("way", ["device"], indirect=True)
+@pytest.mark.parametrize("kind", ["normal", "equal", "signs", "unlike"])
+@pytest.mark.parametrize("sign", [-1, 1, 0])
+def test_products_of_a_device_as_far_off_as_rounding_can_be_change_nothing(monkeypatch, kind, sign):
+    """Each product is moved by all that sums of its width can round; 0: either way."""
+    rng = np.random.default_rng(7)
+    plain, moved = nearly.product, []
+
+    def noisy(rows, columns):
+        near = plain(rows, columns)
+        far = (rows.shape[1] + 8) * 2.0**-24 * torch.outer(rows.norm(dim=1), columns.norm(dim=1))
+        moved.append(near.shape)
+        signs = rng.choice([sign] if sign else [-1, 1], near.shape)
+        return near + far * torch.from_numpy(signs).float()
+
+    monkeypatch.setattr(nearly, "product", noisy)
+    monkeypatch.setattr(nearly, "SIDE", 16)
+    queries, one = made(rng, [1, 30, 7, 2, 40], 64), made(rng, rng.integers(1, 40, 15), 64, kind)
+    gallery = one.take(np.tile(np.arange(15), 4))
+    targets = some_targets(rng, 5, 60, 40)
+    assert_same(queries, gallery, 6, targets)
+    assert max(moved) == (16, 16)
+    block = coarse._Block(queries, gallery, coarse._Coarse(nearly.Float32("cpu"), gallery, keep=False))
+    ((_, exact),) = maxsim_blocks(queries, gallery, 2**30)
+    bounds = np.stack([block.far(row) for row in range(5)])
+    assert (abs(block.scores - exact.astype(np.float64)) <= bounds).all()
+
+
+def test_what_is_far_from_every_cut_is_not_scored_anew(monkeypatch):
+    anew = []
+    settle = coarse._Block.settle
+    monkeypatch.setattr(
+        coarse._Block, "settle", lambda block, wanted: anew.append(wanted.sum()) or settle(block, wanted)
+    )
     rng = np.random.default_rng(2)
     centres = rng.normal(size=(40, 1, 96))
     gallery = TokenVectors.of(np.float32(centres + 0.1 * rng.normal(size=(40, 30, 96))))
     queries = TokenVectors.of(np.float32(centres[:8] + 0.1 * rng.normal(size=(8, 5, 96))))
     targets = Targets(np.arange(8), np.arange(8), np.zeros(40, dtype=np.int64))
     found, exact = assert_same(queries, gallery, 1, targets)
-    assert (found == exact).sum() == 8
+    assert sum(anew) == (found == exact)[np.arange(8), np.arange(8)].sum() == 8
     assert (best(found, 1).items[:, 0] == np.arange(8)).all()
 
 
@@ -181,6 +225,83 @@ def test_lists_and_ranks_take_this_way(monkeypatch):
     for k in (-1, 0, 61):
         with pytest.raises(InputError, match="ask for 1 to 60"):
             top_k(queries, gallery, k)
+
+
+@pytest.mark.parametrize("way", ["device"], indirect=True)
+def test_products_of_a_device_are_of_float32_whatever_else_is_allowed():
+    rng = np.random.default_rng(11)
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        assert_same(made(rng, [4] * 9, 64), made(rng, [3] * 50, 64), 5, some_targets(rng, 9, 50, 20))
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.parametrize("way", ["device"], indirect=True)
+@pytest.mark.parametrize("error", ["memory of the device", "other precision"])
+def test_what_a_device_cannot_do_is_left_to_the_processor(monkeypatch, error):
+    def full(*_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    def mixed():
+        raise RuntimeError("mix of the legacy and new APIs")
+
+    if error == "other precision":
+        monkeypatch.setattr(torch, "get_float32_matmul_precision", mixed)
+    else:
+        monkeypatch.setattr(torch, "segment_reduce", full)
+    rng = np.random.default_rng(8)
+    queries, gallery = made(rng, [4] * 9, 64), made(rng, [3] * 50, 64)
+    found, exact = assert_same(queries, gallery, 5, some_targets(rng, 9, 50, 20))
+    np.testing.assert_array_equal(found, exact)
+
+
+def test_audits_find_the_same_in_scores_of_tokens(monkeypatch):
+    """Lists with ties at the cut, ranks and what is ahead: items stand there several times."""
+    rng = np.random.default_rng(9)
+    queries, one = made(rng, [4] * 90, 64), made(rng, [3] * 30, 64)
+    gallery = one.take(np.tile(np.arange(30), 3))
+    members = (rng.random((90, 2)) < 0.4).astype(np.float32)
+    right = some_targets(rng, 90, 90, 200, groups=1)
+    orders = rng.permutation(90), rng.permutation(90)
+
+    def found():
+        lists = list(per_block(_lists, queries, gallery, 5, None, 5))
+        ranks = list(per_block(_right, queries, gallery, 0, right, right, members))
+        assert [done for done, _ in lists][-1] == [done for done, _ in ranks][-1] == 90
+        parts = [zip(*(part for _, part in of), strict=True) for of in (lists, ranks)]
+        both = _ranks_both_ways(queries, gallery, *orders, members)
+        return len(lists), [np.concatenate(part) for of in parts for part in of] + list(both)
+
+    monkeypatch.setattr(coarse, "TRIED", 4)
+    blocks, ours = found()
+    assert blocks > 2
+    monkeypatch.setattr(coarse, "FROM", 2**60)
+    _, theirs = found()
+    for one_way, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one_way, other)
+    assert len(ours[0]) > 5 * 90  # ties at the cut are there
+
+
+def test_vectors_that_may_not_be_written_are_no_matter_of_a_warning():
+    rng = np.random.default_rng(12)
+    queries, gallery = made(rng, [4] * 9, 64), made(rng, [3] * 50, 64)
+    queries.values.flags.writeable = gallery.values.flags.writeable = False
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert_same(queries, gallery, 5, some_targets(rng, 9, 50, 20))
+    finally:
+        torch.set_warn_always(always)
+
+
+def test_one_number_wide_where_torch_multiplies_wrongly():
+    rng = np.random.default_rng(10)
+    assert_same(made(rng, [7], 1), made(rng, [25, 20, 11], 1), 1, some_targets(rng, 1, 3, 2))
 
 
 def test_an_empty_shard_and_one_item():

@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.search import score_blocks, top_k, unit
-from equiview.search.maxsim import blocks_on, maxsim_blocks
+from equiview.search.maxsim import maxsim_blocks
 from equiview.search.pairs import pair_scores
 from equiview.search.products import products
 
@@ -75,43 +75,6 @@ def test_a_mixture_of_kinds_is_refused():
             pair_scores(queries, gallery, np.array([0]), np.array([0]))
     with pytest.raises(InputError, match="2 wide and of the gallery 3"):
         list(score_blocks(several, TokenVectors.of([[[1, 0, 0]]])))
-
-
-@pytest.mark.parametrize("block_bytes", [1, 4096, 2**24])
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
-def test_torch_gives_the_scores_of_numpy(block_bytes: int, dtype: type) -> None:
-    """On a processor, where every machine can run it; an accelerator runs the same lines."""
-    rng = np.random.default_rng(3)
-
-    def made(count: int) -> TokenVectors:
-        rows = [rng.normal(size=(n, 96)) for n in rng.integers(1, 9, count)]
-        return TokenVectors.of([row.astype(dtype) for row in [*rows, rows[0]]])
-
-    queries, gallery = made(7), made(30)
-    blocks = [
-        list(make(block_bytes))
-        for make in (
-            lambda size: maxsim_blocks(queries, gallery, size),
-            lambda size: blocks_on("cpu", queries, gallery, size),
-        )
-    ]
-    ours, theirs = (np.concatenate([scores for _, scores in part]) for part in blocks)
-    np.testing.assert_allclose(theirs, ours, rtol=1e-5, atol=1e-4)
-    np.testing.assert_array_equal(theirs[:, 0], theirs[:, -1])  # the same item in two places
-    np.testing.assert_array_equal(theirs[0], theirs[-1])  # the same query
-    whole = np.concatenate([scores for _, scores in blocks_on("cpu", queries, gallery, 2**24)])
-    np.testing.assert_array_equal(theirs, whole)  # whatever the blocks
-
-
-def test_an_accelerator_is_used_where_torch_has_one(monkeypatch):
-    import torch
-
-    used = []
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr("equiview.search.maxsim.blocks_on", lambda device, *_: used.append(device) or [])
-    vectors = TokenVectors.of([[[1.0, 0.0]]])
-    assert list(maxsim_blocks(vectors, vectors, 64)) == []
-    assert used == ["cuda"]
 
 
 def plain(queries, gallery):

@@ -6,7 +6,7 @@ from equiview.search.pairs import pair_scores
 from equiview.search.scaling import comparable, comparable_parts, ready, unit
 from equiview.search.sharded import per_block, ranked_within, top_k
 from equiview.search.targets import Targets
-from equiview.search.topk import ahead_within, best, ranks_within, score_blocks
+from equiview.search.topk import ahead_within, best, deciding_blocks, ranks_within, score_blocks
 
 __all__ = [
     "Index",
@@ -17,6 +17,7 @@ __all__ = [
     "by_distance",
     "comparable",
     "comparable_parts",
+    "deciding_blocks",
     "pair_scores",
     "per_block",
     "ranked_within",

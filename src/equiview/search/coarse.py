@@ -1,12 +1,10 @@
-"""MaxSim from coarse to fine: products of 8 bits for all pairs, exact ones of those that they leave in doubt.
+"""MaxSim from coarse to fine: nearly right scores of all pairs, exact ones of those that they leave in doubt.
 
-Each token is a multiple of whole numbers from -127 to 127 and a rest. The product of two tokens is then that
-of the whole numbers, which a processor with instructions for it (VNNI) finds four times as fast as one of
-float32, within |q| |rest of d| + |rest of q| (|d| + |rest of d|) (Cauchy and Schwarz). The largest of an
-item's products, and their sum over the tokens of a query, are off by no more than the bounds' largest and
-their sum; rounding is added (`equiview.search.products.rounding`). What is further from a cut, or from the
-score of a target, is decided; the rest is scored as everywhere (`equiview.search.maxsim`), and where that
-would be much of it, all is.
+Tokens are compared in a cheaper way first (`equiview.search.nearly`), which says how far each product may be
+from the exact one. The largest of an item's products, and their sum over the tokens of a query, are off by no
+more than the bounds' largest and their sum; rounding is added (`equiview.search.products.apart`). What is
+further from a cut, or from the score of a target, is decided; the rest is scored as everywhere
+(`equiview.search.maxsim`), and where that would be much of it, all is.
 """
 
 from __future__ import annotations
@@ -14,9 +12,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +20,11 @@ from numpy.typing import NDArray
 from equiview.data.vectors import TokenVectors
 from equiview.extras import cuda_in_use
 from equiview.search.halves import as_float32
-from equiview.search.maxsim import maxsim_blocks, nearest, raise_to, ready_blocks, runs, spans
-from equiview.search.products import LARGE, SHARES, SMALL, height_of, rounding
+from equiview.search.maxsim import maxsim_blocks, nearest, ready_blocks, runs
+from equiview.search.nearly import EightBits, Float32, Tokens, UndecidedError, Way, eight_bits_work
+from equiview.search.products import LARGE, SHARES, SMALL, apart, height_of
 from equiview.search.targets import Targets
 from equiview.search.workers import at_once, one_thread_each
-
-if TYPE_CHECKING:
-    import torch
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -43,18 +37,12 @@ TRIED, SHARED = 64, 3
 """Into how many parts queries are cut, at the least: the first, and further ones."""
 TOKENS = 2**13, 6 * LARGE
 """Tokens of a block of queries, at the least and at the most, where the gallery is made anew for each."""
-ROWS, COLUMNS = 512, 2048
-"""Tokens of a tile of 8-bit products: 4 MiB."""
+LEAST = 512
+"""Tokens of the gallery that a thread takes at a time, at the least where it can be."""
 BEST = 2**22
 """Largest products that a thread holds, of 12 bytes."""
 WIDEST = 2**16
 """Sums of more products could be beyond 32 bits."""
-LARGEST, TINY = 1e15, 1e-18
-"""Longer tokens are left to the exact way; shorter ones, whose squares are not kept, count as that long."""
-
-
-class _UndecidedError(Exception):
-    """Not for this way."""
 
 
 def coarse_to_fine(
@@ -67,55 +55,42 @@ def coarse_to_fine(
     it is of. Without `k` or targets nothing is asked of it.
     """
     done = 0
-    if _pays(queries, gallery, k):
+    way = _way(queries, gallery, k)
+    if way is not None:
         try:
-            for start, scores in _decided(queries, gallery, block_bytes, k, targets):
+            for start, scores in _decided(way, queries, gallery, block_bytes, k, targets):
                 yield start, scores
                 done = start + len(scores)
-        except _UndecidedError:
+        except UndecidedError:
             pass
     if done < len(queries):
         for start, scores in maxsim_blocks(queries.part(done, len(queries)), gallery, block_bytes):
             yield done + start, scores
 
 
-def _pays(queries: TokenVectors, gallery: TokenVectors, k: int) -> bool:
+def _way(queries: TokenVectors, gallery: TokenVectors, k: int) -> Way | None:
+    """How these are compared nearly; None where that would save nothing."""
     work = len(queries.values) * len(gallery.values) * gallery.width
-    if queries.width != gallery.width or gallery.width > WIDEST or work < FROM or cuda_in_use():
-        return False
+    if queries.width != gallery.width or gallery.width > WIDEST or work < FROM:
+        return None
     if not 0 <= k <= GOOD * len(gallery):
-        return False
+        return None
+    if cuda_in_use():
+        return Float32("cuda")
     there = "torch" in sys.modules or (work >= IMPORT_FROM and importlib.util.find_spec("torch") is not None)
-    return there and _works()
-
-
-@lru_cache(maxsize=1)
-def _works() -> bool:
-    """Whether torch finds 8-bit products by instructions for them, and rightly."""
-    import torch
-
-    vnni = getattr(torch.cpu, "_is_vnni_supported", lambda: False)
-    if not (hasattr(torch, "_int_mm") and torch.backends.mkldnn.is_available() and vnni()):
-        return False
-    rows = np.random.default_rng(0).choice([-127, -126, 3, 127], size=(48, 131)).astype(np.int8)
-    rows[:2] = [[127], [-127]]
-    there = torch.from_numpy(rows)
-    found = product(there, there, torch.empty(48, 48, dtype=torch.int32)).numpy()
-    return np.array_equal(found, rows.astype(np.int32) @ rows.T.astype(np.int32))
-
-
-def product(rows: torch.Tensor, columns: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
-    """Products of 8-bit numbers `(n, width)` and `(m, width)`, written to `out` `(n, m)` of 32 bits."""
-    import torch
-
-    return torch._int_mm(rows, columns.T, out=out)
+    return EightBits() if there and eight_bits_work() else None
 
 
 def _decided(
-    queries: TokenVectors, gallery: TokenVectors, block_bytes: int, k: int, targets: Targets | None
+    way: Way,
+    queries: TokenVectors,
+    gallery: TokenVectors,
+    block_bytes: int,
+    k: int,
+    targets: Targets | None,
 ) -> Iterator[tuple[int, Floats]]:
     """As `coarse_to_fine`: few queries first, and more of them for as long as that saves work."""
-    coarse = _Coarse(gallery, keep=gallery.values.size <= block_bytes)
+    coarse = _Coarse(way, gallery, keep=gallery.values.size <= block_bytes)
     most = max(1, block_bytes // (4 * len(gallery)))
     few, many = (len(queries.values) // parts for parts in (TRIED, SHARED))
     many = min(max(many, 1 if coarse.keep else TOKENS[0]), TOKENS[1])
@@ -146,54 +121,17 @@ def _first(vectors: TokenVectors, tokens: int, items: int) -> TokenVectors:
     return vectors.part(*next(runs(vectors.offsets, tokens, items)))
 
 
-@dataclass(frozen=True)
-class _Whole:
-    """Tokens in whole numbers `(n, width)`, each item's times its `steps`; lengths, of tokens and rests."""
-
-    numbers: torch.Tensor
-    steps: Floats
-    lengths: NDArray[np.float64]
-    rests: NDArray[np.float64]
-
-
-def _whole(tokens: NDArray[np.floating[Any]], offsets: Integers) -> _Whole:
-    """Round the tokens of items; `_UndecidedError` where some are no numbers, or too large."""
-    import torch
-
-    numbers = torch.empty(tokens.shape, dtype=torch.int8)
-    largest, lengths, rests = torch.empty(3, len(tokens))
-    parts = [slice(at, min(at + LARGE, len(tokens))) for at in range(0, len(tokens), LARGE)]
-    for part in parts:
-        here = torch.from_numpy(as_float32(tokens[part]))
-        torch.amax(here.abs(), dim=1, out=largest[part])
-        torch.linalg.vector_norm(here, dim=1, out=lengths[part])
-    if not bool(lengths.max() < LARGEST):
-        raise _UndecidedError
-    most = np.maximum.reduceat(largest.numpy(), offsets[:-1])
-    steps = np.where(most > TINY, most / np.float32(127), np.float32(1))
-    of_tokens = torch.from_numpy(np.repeat(steps, np.diff(offsets))[:, None])
-    for part in parts:
-        here = torch.from_numpy(as_float32(tokens[part]))
-        near = torch.round(here / of_tokens[part])
-        numbers[part] = near
-        torch.linalg.vector_norm(here - near * of_tokens[part], dim=1, out=rests[part])
-    floor, share = TINY * np.sqrt(tokens.shape[1]), rounding(tokens.shape[1])
-    above = lengths.numpy() * (1 + share) + floor
-    return _Whole(numbers, steps, above, rests.numpy() * (1 + share) + 2.0**-22 * above + floor)
-
-
 class _Coarse:
-    """The items of a gallery in whole numbers, part by part, made once if they are to be kept."""
+    """The items of a gallery as a way compares them, part by part, made once if they are to be kept."""
 
-    def __init__(self, gallery: TokenVectors, *, keep: bool) -> None:
-        self.gallery, self.keep = gallery, keep
-        self.kept: dict[int, _Whole] = {}
+    def __init__(self, way: Way, gallery: TokenVectors, *, keep: bool) -> None:
+        self.way, self.gallery, self.keep = way, gallery, keep
+        self.kept: dict[int, Tokens] = {}
 
-    def part(self, first: int, last: int) -> _Whole:
+    def part(self, first: int, last: int) -> Tokens:
         if first in self.kept:
             return self.kept[first]
-        part = self.gallery.part(first, last)
-        made = _whole(part.values, part.offsets)
+        made = self.way.made(self.gallery.part(first, last))
         if self.keep:
             self.kept[first] = made
         return made
@@ -204,45 +142,34 @@ class _Block:
 
     def __init__(self, queries: TokenVectors, gallery: TokenVectors, coarse: _Coarse) -> None:
         self.queries, self.gallery = queries, gallery
-        asked = _whole(queries.values, queries.offsets)
-        ends, n_asked = queries.offsets[:-1], len(queries.values)
+        asked, n_asked = coarse.way.made(queries), len(queries.values)
         self.scores = np.empty((len(queries), len(gallery)), dtype=np.float32)
         self.exact = np.zeros(self.scores.shape, dtype=bool)
-        self.length, self.rest = (np.add.reduceat(of, ends) for of in (asked.lengths, asked.rests))
+        self.length, self.rest = (
+            np.add.reduceat(of, asked.offsets[:-1]) for of in (asked.lengths, asked.rests)
+        )
         self.item_length, self.item_rest = np.empty((2, len(gallery)))
-        import torch
-
-        steps = np.repeat(asked.steps, queries.lengths)
 
         def work(mine: Iterator[tuple[int, int]]) -> None:
             torch.set_num_threads(1)  # of this thread
-            room = torch.empty(ROWS * COLUMNS, dtype=torch.int32)
+            scores_of = coarse.way.against(asked)
             for first, last in mine:
-                items, bounds = coarse.part(first, last), gallery.part(first, last).offsets
-                self.item_length[first:last] = np.maximum.reduceat(items.lengths + items.rests, bounds[:-1])
-                self.item_rest[first:last] = np.maximum.reduceat(items.rests, bounds[:-1])
-                best = np.empty((last - first, n_asked), dtype=np.int32)
-                for at in range(0, len(items.numbers), ROWS):
-                    part, within = items.numbers[at : at + ROWS], spans(bounds, at, ROWS)
-                    for start in range(0, n_asked, COLUMNS):
-                        some = asked.numbers[start : start + COLUMNS]
-                        out = room[: len(part) * len(some)].view(len(part), len(some))
-                        near = product(part, some, out).numpy()
-                        raise_to(best[:, start : start + len(some)], near, within)
-                sums = np.add.reduceat(best * steps, ends, axis=1)
-                self.scores[:, first:last] = (sums * items.steps[:, None]).T
+                items = coarse.part(first, last)
+                self.item_length[first:last] = items.longest(items.lengths + items.rests)
+                self.item_rest[first:last] = items.longest(items.rests)
+                self.scores[:, first:last] = scores_of(items)
+
+        import torch
 
         with one_thread_each() as threads:
             before = torch.get_num_threads()
             share = -(-len(gallery.values) // (SHARES * threads))
-            parts = list(runs(gallery.offsets, min(max(share, ROWS), TOKENS[0]), max(1, BEST // n_asked)))
+            parts = list(runs(gallery.offsets, min(max(share, LEAST), TOKENS[0]), max(1, BEST // n_asked)))
             try:
-                at_once(work, parts, min(threads, len(parts)))
+                at_once(work, parts, min(threads, len(parts), coarse.way.threads))
             finally:
                 torch.set_num_threads(before)
-        # What sums of as many terms round, here and in the exact score, beside the products themselves.
-        terms = 3 * rounding(int(queries.lengths.max())) + 2 * rounding(queries.width)
-        self.rest += terms * self.length
+        self.rest += apart(queries.width, int(queries.lengths.max())) * self.length
         self.share = self.spent = 0.0  # of the exact work: what is in doubt, and with what fills its blocks
         self.least = n_asked * (queries.width + 8) * 2.0**-126
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from equiview.data.rankings import Rankings
 from equiview.io.progress import Progress, silent
-from equiview.search.halves import as_float32
 from equiview.search.kept import check_depth
-from equiview.search.products import rounding
+from equiview.search.nearly import UndecidedError, product, tensor
+from equiview.search.products import apart
 from equiview.search.scaling import Gallery
 from equiview.search.targets import Targets
 from equiview.search.topk import check_widths
@@ -39,10 +39,6 @@ DOUBTS = 2**25
 """More pairs than this are not scored anew."""
 LARGEST = 1e37
 """Lengths whose product is larger could give scores beyond float32."""
-
-
-class _UndecidedError(Exception):
-    """Too much is too near."""
 
 
 def lists_and_ranks_on(
@@ -67,11 +63,11 @@ def lists_and_ranks_on(
             search = _Search(torch.device(device), queries, len(gallery), k, targets)
             search.own = target_scores(queries, gallery, targets)
             for first in range(0, len(gallery), ROWS):
-                search.take(as_float32(gallery[first : first + ROWS]), first)
+                search.take(gallery[first : first + ROWS], first)
                 done = min(first + ROWS, len(gallery)) * len(queries) // len(gallery)
                 progress("ranking", done, len(queries))
             return search.lists(gallery), search.ranks(gallery)
-    except (_UndecidedError, torch.OutOfMemoryError):
+    except (UndecidedError, torch.OutOfMemoryError):
         return lists_and_ranks(queries, gallery, k, targets, progress)
 
 
@@ -85,7 +81,7 @@ class _Search:
 
         self.queries, self.k, self.targets = queries, k, targets
         self.own: Floats = np.empty(0, dtype=np.float32)
-        self.there = torch.from_numpy(np.ascontiguousarray(queries)).to(device)
+        self.there = tensor(queries).to(device)
         self.lengths = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=np.float64))
         self.longest = 0.0
         kept = min(k + SPARE, n_gallery)
@@ -96,14 +92,14 @@ class _Search:
         self.near: list[Integers] = []
         self.doubts = 0
 
-    def take(self, part: Floats, first: int) -> None:
+    def take(self, part: NDArray[np.floating[Any]], first: int) -> None:
         """Take the rows of the gallery that begin at row `first`."""
         import torch
 
-        columns = torch.from_numpy(part).to(self.there.device)
+        columns = tensor(part).to(self.there.device)
         longest = float(columns.square().sum(dim=1, dtype=torch.float64).max().sqrt())
         if not longest * self.lengths.max(initial=0.0) < LARGEST:  # nor where a number is not finite
-            raise _UndecidedError
+            raise UndecidedError
         self.longest = max(self.longest, longest)
         groups = self.targets.groups[first : first + len(part)]
         for start in range(0, len(self.queries), QUERIES):
@@ -143,7 +139,7 @@ class _Search:
                 self.near.append(np.stack([pairs[other], items[other]]))
                 self.doubts += int(other.sum())
                 if self.doubts > DOUBTS:
-                    raise _UndecidedError
+                    raise UndecidedError
 
     def lists(self, gallery: Gallery) -> Rankings:
         """The best `k`; of a query whose cut is in doubt, by the processor."""
@@ -169,22 +165,10 @@ class _Search:
         return counts + 1
 
 
-def product(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Products in float32 alone, whatever this process allows torch elsewhere."""
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        return rows @ columns.T
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
 def error(lengths: NDArray[np.float64], longest: float, width: int) -> NDArray[np.float64]:
     """How far two float32 scores of one pair may be apart, `(n,)`, for queries of these `lengths`.
 
     >>> error(np.ones(1), 1.0, 768).round(6).tolist()
-    [9.3e-05]
+    [9.4e-05]
     """
-    return 2 * rounding(width) * lengths * longest + width * 2.0**-126
+    return apart(width) * lengths * longest + width * 2.0**-126

@@ -3,9 +3,6 @@
 MaxSim adds up, over the tokens of the query, the dot product with the item's nearest token (Khattab and
 Zaharia, "ColBERT", SIGIR 2020, equation 3). The query is whatever is being ranked for: for image to text the
 image, so that a long caption gains nothing by its length.
-
-Where torch is in use and has a CUDA accelerator, tokens are compared there, in float64 and so that no order
-of sums rounds (see `equiview.search.products`).
 """
 
 from __future__ import annotations
@@ -19,15 +16,12 @@ from numpy.typing import NDArray
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.extras import cuda_in_use
-from equiview.search.products import BITS, LARGE, SHARES, height_of, pieces, ready_block, tile
+from equiview.search.products import LARGE, SHARES, height_of, pieces, ready_block, tile
 from equiview.search.workers import at_once, one_thread_each
 
 Floats = NDArray[np.float32]
 TOKENS, ITEMS = 8 * LARGE, 1024
 """Most tokens, and most items, of the gallery that a thread takes at a time."""
-ROOM = 16
-"""How many times the bytes of a block of scores the scratch on an accelerator may take."""
 
 
 def maxsim_blocks(
@@ -42,9 +36,6 @@ def maxsim_blocks(
         raise InputError(
             f"token vectors of queries are {queries.width} wide and of the gallery {gallery.width}"
         )
-    if cuda_in_use():
-        yield from blocks_on("cuda", queries, gallery, block_bytes)
-        return
     most = max(1, block_bytes // (4 * max(1, len(gallery))))
     for start, stop in runs(queries.offsets, max(1, block_bytes // (4 * LARGE)), most):
         yield start, _scores(queries, start, stop, gallery)
@@ -114,42 +105,6 @@ def raise_to(best: NDArray[Any], near: NDArray[Any], within: list[tuple[int, int
             np.maximum.reduce(near[begin:end], axis=0, out=best[item])
         else:
             np.maximum(best[item], np.maximum.reduce(near[begin:end], axis=0), out=best[item])
-
-
-def blocks_on(
-    device: str, queries: TokenVectors, gallery: TokenVectors, block_bytes: int
-) -> Iterator[tuple[int, Floats]]:
-    """As `maxsim_blocks`, by torch on `device`, with `ROOM` times the scratch there."""
-    import torch
-
-    def placed(vectors: TokenVectors, start: int, stop: int) -> tuple[Any, Any]:
-        """Tokens of items `start` to `stop`, and how many each has."""
-        counts = torch.from_numpy(np.diff(vectors.offsets[start : stop + 1]))
-        return _exact(torch.from_numpy(_floats(vectors, start, stop)).to(device)), counts.to(device)
-
-    room = ROOM * block_bytes
-    most = max(1, block_bytes // (4 * max(1, len(gallery))))
-    with torch.inference_mode():
-        for start, stop in runs(queries.offsets, int((room / 16) ** 0.5), most):
-            query_tokens, query_counts = placed(queries, start, stop)
-            scores = np.empty((stop - start, len(gallery)), dtype=np.float32)
-            for first, last in runs(gallery.offsets, max(1, room // (8 * len(query_tokens)))):
-                item_tokens, item_counts = placed(gallery, first, last)
-                near = item_tokens @ query_tokens.T
-                best = torch.segment_reduce(near, "max", lengths=item_counts, axis=0)
-                sums = torch.segment_reduce(best.T.contiguous(), "sum", lengths=query_counts, axis=0)
-                scores[:, first:last] = sums.float().cpu().numpy()
-            yield start, scores
-
-
-def _exact(tokens: Any) -> Any:
-    """Tokens in float64, rounded so that no order of the sums of their products rounds."""
-    import torch
-
-    wide = tokens.double()
-    exponents = torch.frexp(torch.linalg.vector_norm(wide, dim=1, keepdim=True)).exponent
-    shift = 1.5 * 2.0**52 * torch.ldexp(torch.ones_like(wide[:, :1]), exponents - BITS)
-    return (wide + shift) - shift
 
 
 def maxsim_pair(query: NDArray[np.floating], item: NDArray[np.floating]) -> float:

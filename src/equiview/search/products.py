@@ -115,6 +115,18 @@ def rounding(width: int) -> float:
     return (width + 8) * 2.0**-24
 
 
+def apart(width: int, tokens: int = 1) -> float:
+    """How far two float32 scores of one pair may be apart, as a share of the product of the two lengths.
+
+    Both have rounded products, and of MaxSim sums over the tokens of a query; its length is then that of all
+    its tokens together, and the item's that of its longest. One more sum is for the bound's own rounding.
+
+    >>> round(apart(768), 6)
+    9.4e-05
+    """
+    return 2 * rounding(width) + 3 * rounding(tokens)
+
+
 def height_of(width: int, n_rows: int) -> int:
     """How many rows the blocks have into which `n_rows` are cut: no more than needed, where that works."""
     found = tiles(width)

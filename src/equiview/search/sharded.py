@@ -23,7 +23,7 @@ from equiview.io.progress import Progress, silent
 from equiview.search import topk
 from equiview.search.scaling import Gallery
 from equiview.search.targets import Targets
-from equiview.search.topk import BLOCK_BYTES, DEEP, best, score_blocks
+from equiview.search.topk import BLOCK_BYTES, DEEP, best, deciding_blocks, score_blocks
 from equiview.search.within import lists_and_ranks
 
 Rows = NDArray[np.int64]
@@ -92,19 +92,25 @@ def ranked_within(
 
 
 def per_block(
-    work: Callable[..., Result], queries: Vectors, gallery: Vectors, *shared: Any
+    work: Callable[..., Result],
+    queries: Vectors,
+    gallery: Vectors,
+    k: int,
+    targets: Targets | None,
+    *shared: Any,
 ) -> Iterator[tuple[int, Result]]:
     """Yield (queries done, `work(start, scores, *shared)`) for the scores of some queries, in their order.
 
-    `scores` are `(block, n_gallery)`, of queries `start` and after. Done by the engine in use where its
-    workers can hold the gallery, else here. `work` is a function of a module, which a worker can import.
+    `scores` are `(block, n_gallery)`, of queries `start` and after, exact in what the best `k` and the ranks
+    of `targets` depend on. Done by the engine in use where its workers can hold the gallery, else here.
+    `work` is a function of a module, which a worker can import.
     """
-    if not _shareable(queries, gallery) or not _fits(gallery, *shared):
-        for start, scores in score_blocks(queries, gallery):
+    if not _shareable(queries, gallery) or not _fits(gallery, targets, *shared):
+        for start, scores in deciding_blocks(queries, gallery, k, targets):
             yield start + len(scores), work(start, scores, *shared)
         return
     shards = _shards_of(queries, gallery)
-    for parts in current().map(_worked, shards, shared=(gallery, work, *shared), size=_size):
+    for parts in current().map(_worked, shards, shared=(gallery, k, targets, work, *shared), size=_size):
         yield from parts
 
 
@@ -300,8 +306,11 @@ def _ranked_shard(shard: Shard, gallery: Vectors, k: int, targets: Targets) -> t
     return lists_and_ranks(shard.queries, gallery, k, targets.of(shard.start, shard.stop))
 
 
-def _worked(shard: Shard, gallery: Vectors, work: Callable[..., Any], *shared: Any) -> list[tuple[int, Any]]:
+def _worked(
+    shard: Shard, gallery: Vectors, k: int, targets: Targets | None, work: Callable[..., Any], *shared: Any
+) -> list[tuple[int, Any]]:
+    mine = None if targets is None else targets.of(shard.start, shard.stop)
     return [
         (shard.start + start + len(scores), work(shard.start + start, scores, *shared))
-        for start, scores in score_blocks(shard.queries, gallery)
+        for start, scores in deciding_blocks(shard.queries, gallery, k, mine)
     ]

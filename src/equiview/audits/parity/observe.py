@@ -26,7 +26,7 @@ from equiview.errors import InputError, NotApplicableError
 from equiview.io.notices import notice
 from equiview.io.progress import Progress, silent
 from equiview.io.tables import Column, schemas
-from equiview.search import comparable, score_blocks
+from equiview.search import Targets, comparable, deciding_blocks, score_blocks
 from equiview.search.sharded import SHARED_FROM
 from equiview.subjects import Encoder
 
@@ -294,8 +294,10 @@ def _ranks_both_ways(
     many texts of images of each group are ranked before the right one.
     """
     image_places, text_places = np.argsort(by_image), np.argsort(by_text)
+    own = np.arange(len(texts))
+    right = Targets(own, own, np.zeros_like(own))
     to_text, ahead = [], []
-    for start, scores in score_blocks(images, texts):
+    for start, scores in deciding_blocks(images, texts, 0, right):
         before = _ranked_before(scores, start, text_places)
         to_text.append(1 + np.count_nonzero(before, axis=1))
         ahead.append(before.astype(np.float32) @ members if members.size else np.zeros((len(scores), 0)))
@@ -303,7 +305,7 @@ def _ranks_both_ways(
             to_image = [1 + np.count_nonzero(_ranked_before(scores.T, 0, image_places), axis=1)]
             break
     else:
-        blocks = score_blocks(texts, images)
+        blocks = deciding_blocks(texts, images, 0, right)
         to_image = [
             1 + np.count_nonzero(_ranked_before(scores, start, image_places), axis=1)
             for start, scores in blocks

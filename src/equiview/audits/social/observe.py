@@ -19,7 +19,7 @@ from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError, NotApplicableError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
-from equiview.search import ahead_within, best, comparable, per_block, ranks_within, unit
+from equiview.search import Targets, ahead_within, best, comparable, per_block, ranks_within, unit
 from equiview.subjects import Encoder
 
 Rows = NDArray[np.int64]
@@ -174,7 +174,7 @@ def rankings(
     """The lists with ties at the cut, and the rows of the images among the first of any list."""
     depth = settings.depth(len(images))
     parts = []
-    for done, part in per_block(_lists, asked, gallery, depth):
+    for done, part in per_block(_lists, asked, gallery, depth, None, depth):
         parts.append(part)
         progress("ranking", done, len(prompts))
     prompt, rank, item, score = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -248,8 +248,9 @@ def _matches(
         pairs = relevance if of_image else relevance.reversed()
         queries, gallery = (vectors, text_vectors) if of_image else (text_vectors, vectors)
         found = []
+        right = Targets(pairs.queries, pairs.items, np.zeros(pairs.n_items, dtype=np.int64))
         of_gallery = members[image_of] if of_image else members
-        for done, ranks in per_block(_right, queries, gallery, pairs.queries, pairs.items, of_gallery):
+        for done, ranks in per_block(_right, queries, gallery, 0, right, right, of_gallery):
             found.append(ranks)
             progress(f"matching {direction}", done, pairs.n_queries)
         rank, ahead = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -271,11 +272,11 @@ def _matches(
 
 
 def _right(
-    start: int, scores: NDArray[np.float32], queries: Rows, items: Rows, members: NDArray[np.float32]
+    start: int, scores: NDArray[np.float32], right: Targets, members: NDArray[np.float32]
 ) -> tuple[Rows, NDArray[np.int32]]:
     """The rank of what is right for the queries of a block, and how many of each group are before it."""
-    here = slice(*np.searchsorted(queries, (start, start + len(scores))))
-    at = (queries[here] - start, items[here])
+    here = right.of(start, start + len(scores))
+    at = (here.queries, here.items)
     return ranks_within(scores, *at), ahead_within(scores, *at, members)
 
 

@@ -105,19 +105,18 @@ def _of_encoder(
 ) -> Observations:
     """Rank the pool for each image, and each image's captions within their language."""
     order = blind_order(benchmark.need_texts().ids)
-    texts = benchmark.need_texts().take(order)
     relevance = _reordered(benchmark.need_relevance(), order)
-    image_ids, text_ids = benchmark.images.ids, texts.ids
+    image_ids, text_ids = benchmark.images.ids, benchmark.need_texts().ids.gather(order)
     exact = None
     if settings.candidates:
         image_vectors = comparable(subject, benchmark.images, progress)
-        text_vectors = comparable(subject, texts, progress)
-        few = min(settings.candidates, len(texts))
-        lists = top_k_among(image_vectors, text_vectors, min(settings.depth, len(texts)), few)
+        text_vectors = comparable(subject, benchmark.need_texts().take(order), progress)
+        few = min(settings.candidates, len(order))
+        lists = top_k_among(image_vectors, text_vectors, min(settings.depth, len(order)), few)
         progress("ranking", len(image_vectors), len(image_vectors))
         targets = _unranked(benchmark)
     else:
-        lists, ranks, exact = _ranked(subject, benchmark.images, texts, relevance, settings, progress)
+        lists, ranks, exact = _ranked(subject, benchmark, order, relevance, settings, progress)
         known = pl.Series(ranks.astype(np.int32))
         targets = pl.DataFrame(
             {
@@ -133,26 +132,29 @@ def _of_encoder(
 
     rankings = table(lists, np.arange(len(image_ids)))
     also = None if exact is None else table(*exact)
+    texts = benchmark.need_texts().take(order)
     return _observed(benchmark, image_ids, texts, settings, rankings, targets, also)
 
 
 def _ranked(
     subject: Encoder,
-    images: Items,
-    texts: Items,
+    benchmark: Benchmark,
+    order: Rows,
     relevance: Relevance,
     settings: PrevalenceSettings,
     progress: Progress,
 ) -> tuple[Rankings, Rows, tuple[Rankings, Rows] | None]:
-    """The lists, and the rank of each image's captions; vectors are let go before anything else is read.
+    """The lists, and the rank of each image's captions, which are in this order; vectors are let go at its end.
 
     Where the search is approximate, also exact lists of some queries, with their rows; ranks of the others'
     captions, for which all scores would be needed, are 0.
     """
+    images, texts = benchmark.images, benchmark.need_texts().take(order)
     queries = comparable(subject, images, progress)
     gallery = comparable_parts(subject, texts, progress)
     languages = (texts.table["language"].rank("dense").to_numpy() - 1).astype(np.int16)
-    depth = min(settings.depth, len(texts))
+    del texts  # their words would take memory beside the scores
+    depth = min(settings.depth, len(order))
     if settings.index is None:
         targets = Targets(relevance.queries, relevance.items, languages)
         return *ranked_within(queries, gallery, depth, targets, progress), None

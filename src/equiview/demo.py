@@ -35,7 +35,8 @@ from equiview.subjects.load import load_encoder
 class Part:
     """What some encoders are asked: a benchmark, how an encoder is called, audits and their settings.
 
-    With `images` only so many of the benchmark's first images are used.
+    With `images` only so many of the benchmark's first images are used. `later`: another part has the same
+    pictures, and is begun long before, so that this one finds them encoded.
     """
 
     benchmark: str
@@ -43,6 +44,7 @@ class Part:
     encoders: tuple[str, ...]
     called: str = "{}"
     images: int | None = None
+    later: bool = False
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
@@ -135,7 +137,10 @@ DEMO = (
                              "detector": "names", "scorer": "pictogram:english"}
         },
     ),
-    Part("pictograms-roles", ("amplification",), PEOPLE[:1], "choice:{}", settings={"amplification": FEW}),
+    Part(
+        "pictograms-roles", ("amplification",), PEOPLE[:1], "choice:{}", later=True,
+        settings={"amplification": FEW},
+    ),
     Part(
         "scenes:images=60,gallery=60", ("decorrelation",), ("pictogram:scenes",),
         settings={"decorrelation": FEW},
@@ -196,7 +201,7 @@ def _loaded(benchmark: str) -> Benchmark:
 
 
 def _tasks() -> list[tuple[Place, Part | Trial]]:
-    """What is to be done, by its place in the result: each part's first encoder, what is tried, the rest.
+    """What is to be done, by its place in the result: parts' first encoders, what is tried, the rest.
 
     So encoders that share an image tower find its vectors of a part's pictures in the store, and what takes
     long is not begun last.
@@ -204,9 +209,9 @@ def _tasks() -> list[tuple[Place, Part | Trial]]:
     tasks: list[tuple[Place, Part | Trial]] = [
         ((number, encoder), part) for number, part in enumerate(DEMO) for encoder in range(len(part.encoders))
     ]
-    tasks.sort(key=lambda task: task[0][::-1])
+    tasks.sort(key=lambda task: (max(task[0][1], DEMO[task[0][0]].later), task[0][0]))
     if TRIED:
-        tasks.insert(len(DEMO), ((len(DEMO), 0), TRIED))
+        tasks.insert(sum(not part.later for part in DEMO), ((len(DEMO), 0), TRIED))
     return tasks
 
 

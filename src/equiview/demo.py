@@ -23,6 +23,7 @@ from equiview.making.make import make
 from equiview.mitigation.lists.make import Ordering
 from equiview.mitigation.lists.settings import ListMaking
 from equiview.mitigation.vectors.make import Fitting
+from equiview.report.embed import small_kept
 from equiview.report.mitigation import tried
 from equiview.report.page import Tried
 from equiview.store import Store, stored
@@ -156,6 +157,8 @@ TRIED: Trial | None = Trial(
 """What is tried last, when what it takes is encoded."""
 PROCESSES = 4
 """At most so many work at once: each takes about 1 GB."""
+SMALL = "small"
+"""The folder, beside the vectors, of pictures as pages show them: many pages show the same."""
 Place = tuple[int, int]
 """The number of a part, and of one of its encoders; what is tried comes after all parts."""
 AFTER = (
@@ -188,10 +191,11 @@ def demo(
         for place, result in done:
             found[place] = result
             progress("parts", len(found), len(tasks))
-    results = [found[place] for place in sorted(found)]
-    runs = [result for result in results if isinstance(result, Run)]
-    helps = next((result for result in results if isinstance(result, Tried)), None)
-    return write_comparison(runs, out, progress, helps=helps)
+        results = [found[place] for place in sorted(found)]
+        runs = [result for result in results if isinstance(result, Run)]
+        helps = next((result for result in results if isinstance(result, Tried)), None)
+        with small_kept(Path(folder) / SMALL):
+            return write_comparison(runs, out, progress, helps=helps)
 
 
 @cache
@@ -221,7 +225,7 @@ def _run(
     """A place and its result."""
     place, asked = task
     # Small products: threads of BLAS would wait longer for each other than they work.
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"), small_kept(store / SMALL):
         if isinstance(asked, Trial):
             return place, asked.run(out, Store(store), seed, progress)
         return place, asked.run(asked.encoders[place[1]], out, Store(store), seed, progress)

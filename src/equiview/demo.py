@@ -207,8 +207,8 @@ def _loaded(benchmark: str) -> Benchmark:
 def _tasks() -> list[tuple[Place, Part | Trial]]:
     """What is to be done, by its place in the result: parts' first encoders, what is tried, the rest.
 
-    So encoders that share an image tower find its vectors of a part's pictures in the store, and what takes
-    long is not begun last.
+    Parts that are begun later are among the rest. So encoders that share an image tower find its vectors of a
+    part's pictures in the store, and what takes long is not begun last.
     """
     tasks: list[tuple[Place, Part | Trial]] = [
         ((number, encoder), part) for number, part in enumerate(DEMO) for encoder in range(len(part.encoders))

@@ -84,7 +84,7 @@ def small_kept(folder: Path) -> Iterator[None]:
 
 
 _kept: list[Path] = []
-"""Where small pictures are kept, the last first."""
+"""Where small pictures are kept: in the last of these."""
 
 
 def _made_small(content: bytes) -> bytes:

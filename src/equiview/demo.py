@@ -23,6 +23,7 @@ from equiview.making.make import make
 from equiview.mitigation.lists.make import Ordering
 from equiview.mitigation.lists.settings import ListMaking
 from equiview.mitigation.vectors.make import Fitting
+from equiview.report.embed import small_kept
 from equiview.report.mitigation import tried
 from equiview.report.page import Tried
 from equiview.store import Store, stored
@@ -35,7 +36,8 @@ from equiview.subjects.load import load_encoder
 class Part:
     """What some encoders are asked: a benchmark, how an encoder is called, audits and their settings.
 
-    With `images` only so many of the benchmark's first images are used.
+    With `images` only so many of the benchmark's first images are used. `later`: another part has the same
+    pictures, and is begun long before, so that this one finds them encoded.
     """
 
     benchmark: str
@@ -43,6 +45,7 @@ class Part:
     encoders: tuple[str, ...]
     called: str = "{}"
     images: int | None = None
+    later: bool = False
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
@@ -135,7 +138,10 @@ DEMO = (
                              "detector": "names", "scorer": "pictogram:english"}
         },
     ),
-    Part("pictograms-roles", ("amplification",), PEOPLE[:1], "choice:{}", settings={"amplification": FEW}),
+    Part(
+        "pictograms-roles", ("amplification",), PEOPLE[:1], "choice:{}", later=True,
+        settings={"amplification": FEW},
+    ),
     Part(
         "scenes:images=60,gallery=60", ("decorrelation",), ("pictogram:scenes",),
         settings={"decorrelation": FEW},
@@ -151,6 +157,8 @@ TRIED: Trial | None = Trial(
 """What is tried last, when what it takes is encoded."""
 PROCESSES = 4
 """At most so many work at once: each takes about 1 GB."""
+SMALL = "small"
+"""The folder, beside the vectors, of pictures as pages show them: many pages show the same."""
 Place = tuple[int, int]
 """The number of a part, and of one of its encoders; what is tried comes after all parts."""
 AFTER = (
@@ -183,10 +191,11 @@ def demo(
         for place, result in done:
             found[place] = result
             progress("parts", len(found), len(tasks))
-    results = [found[place] for place in sorted(found)]
-    runs = [result for result in results if isinstance(result, Run)]
-    helps = next((result for result in results if isinstance(result, Tried)), None)
-    return write_comparison(runs, out, progress, helps=helps)
+        results = [found[place] for place in sorted(found)]
+        runs = [result for result in results if isinstance(result, Run)]
+        helps = next((result for result in results if isinstance(result, Tried)), None)
+        with small_kept(Path(folder) / SMALL):
+            return write_comparison(runs, out, progress, helps=helps)
 
 
 @cache
@@ -196,17 +205,17 @@ def _loaded(benchmark: str) -> Benchmark:
 
 
 def _tasks() -> list[tuple[Place, Part | Trial]]:
-    """What is to be done, by its place in the result: each part's first encoder, what is tried, the rest.
+    """What is to be done, by its place in the result: parts' first encoders, what is tried, the rest.
 
-    So encoders that share an image tower find its vectors of a part's pictures in the store, and what takes
-    long is not begun last.
+    Parts that are begun later are among the rest. So encoders that share an image tower find its vectors of a
+    part's pictures in the store, and what takes long is not begun last.
     """
     tasks: list[tuple[Place, Part | Trial]] = [
         ((number, encoder), part) for number, part in enumerate(DEMO) for encoder in range(len(part.encoders))
     ]
-    tasks.sort(key=lambda task: task[0][::-1])
+    tasks.sort(key=lambda task: (max(task[0][1], DEMO[task[0][0]].later), task[0][0]))
     if TRIED:
-        tasks.insert(len(DEMO), ((len(DEMO), 0), TRIED))
+        tasks.insert(sum(not part.later for part in DEMO), ((len(DEMO), 0), TRIED))
     return tasks
 
 
@@ -216,7 +225,7 @@ def _run(
     """A place and its result."""
     place, asked = task
     # Small products: threads of BLAS would wait longer for each other than they work.
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"), small_kept(store / SMALL):
         if isinstance(asked, Trial):
             return place, asked.run(out, Store(store), seed, progress)
         return place, asked.run(asked.encoders[place[1]], out, Store(store), seed, progress)

@@ -18,7 +18,7 @@ from equiview.data.estimates import Estimates
 from equiview.data.figures import Gallery
 from equiview.data.run import Run
 from equiview.report import page
-from equiview.report.embed import Pictures, small
+from equiview.report.embed import Pictures, small, small_kept
 from equiview.report.words import number
 from equiview.studies.averages import averages, mean_of
 
@@ -436,3 +436,19 @@ def test_pictures_of_a_page_are_small_and_what_is_no_picture_is_kept() -> None:
     assert small(b"no picture" * 100) == b"no picture" * 100
     pictures = Pictures()
     assert pictures.add(stream.getvalue()) == pictures.add(stream.getvalue()) == 0
+
+
+def test_small_pictures_that_another_process_kept_are_not_made_again(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    Image.effect_noise((96, 96), 50).save(stream, "PNG")
+    made = small(stream.getvalue())
+    small.cache_clear()
+    with small_kept(tmp_path / "kept"):
+        assert small(stream.getvalue()) == made
+        (kept,) = (tmp_path / "kept").iterdir()
+        assert kept.read_bytes() == made
+        kept.write_bytes(b"of another process")
+        small.cache_clear()
+        assert small(stream.getvalue()) == b"of another process"
+    small.cache_clear()
+    assert small(stream.getvalue()) == made

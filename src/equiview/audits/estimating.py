@@ -234,7 +234,7 @@ class Rows:
     def _finish(self) -> None:
         if not self._waiting:
             return
-        low, high = interval(np.stack([draws for _, draws in self._waiting], axis=1))
+        low, high = interval(np.stack([draws for _, draws in self._waiting]).T)  # each in one piece
         for (row, _), below, above in zip(self._waiting, low.tolist(), high.tolist(), strict=True):
             # A percentile interval may miss a value that is a maximum or a range of several means.
             row |= {"low": min(below, row["value"]), "high": max(above, row["value"])}

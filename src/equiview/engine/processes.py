@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -21,6 +22,8 @@ Said = tuple[str, int, int]
 
 SPAWNED = multiprocessing.get_context("spawn")
 """A process that is forked would have locks of this one's threads, and no threads to release them."""
+EVERY = 0.1
+"""Seconds between two things that a process says about one label."""
 AHEAD = 2
 """Parts that are handed out for each process, so that none waits for the next."""
 
@@ -74,13 +77,21 @@ def in_processes(
 
 
 def tell(label: str, done: int, total: int) -> None:
-    """Say how far it is: the progress of work that `in_processes` does."""
-    if _told:
+    """Say how far it is: the progress of work that `in_processes` does.
+
+    Of what is told faster than anybody reads, the first and the last of each label are passed on, and some
+    between: each costs both processes more than a short step of work.
+    """
+    now = time.monotonic()
+    if _told and (done >= total or now - _passed.get(label, -EVERY) >= EVERY):
+        _passed[label] = now
         _told[0].put((label, done, total))
 
 
 _told: list[SimpleQueue[Said | None]] = []
 """Where this process says how far it is."""
+_passed: dict[str, float] = {}
+"""When something was last passed on, by its label."""
 
 
 def _listen(told: SimpleQueue[Said | None], progress: Callable[[str, int, int], None] | None) -> None:

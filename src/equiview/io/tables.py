@@ -95,7 +95,9 @@ class Schema:
                 raise InputError(
                     f"{source}: column {column.name!r} ({column.about}) is missing; found: {names}"
                 )
-            frame = frame.with_columns(_checked(frame[column.name], column, source))
+            given = frame[column.name]
+            if (cast := _checked(given, column, source)) is not given:
+                frame = frame.with_columns(cast)
         first = [column.name for column in self.columns if column.name in frame.columns]
         return frame.select(*first, *(name for name in frame.columns if name not in first))
 
@@ -122,6 +124,25 @@ def schemas(**tables: tuple[Column, ...]) -> dict[str, Schema]:
 
 def _checked(series: pl.Series, column: Column, source: str) -> pl.Series:
     where = f"{source}: column {column.name!r}"
+    plain = series.dtype in (pl.String, pl.Boolean, pl.Binary, pl.Int64, pl.Float64)
+    cast = series if plain and series.dtype == column.dtype else _cast(series, column, where)
+    if not column.nullable and cast.null_count():
+        row = cast.is_null().arg_true()[0]
+        raise InputError(f"{where}, row {row + 1}: empty; every row needs a value")
+    if not column.nullable and cast.dtype.is_float() and cast.is_nan().any():
+        row = cast.is_nan().arg_true()[0]
+        raise InputError(f"{where}, row {row + 1}: nan; every row needs a number")
+    if column.unique and cast.n_unique() != len(cast):
+        value = cast.filter(cast.is_duplicated())[0]
+        first, second = (cast == value).arg_true()[:2]
+        raise InputError(
+            f"{where} repeats {value!r} in rows {first + 1} and {second + 1}; it must be distinct"
+        )
+    return cast
+
+
+def _cast(series: pl.Series, column: Column, where: str) -> pl.Series:
+    """The values in the column's type; InputError for one that it cannot hold."""
     wanted = _called(column.dtype)
     if not _convertible(series.dtype, column.dtype):
         raise InputError(f"{where} holds {_called(series.dtype)}, expected {wanted}")
@@ -137,18 +158,6 @@ def _checked(series: pl.Series, column: Column, source: str) -> pl.Series:
     if bad.any():
         row = bad.arg_true()[0]
         raise InputError(f"{where}, row {row + 1}: {series[row]!r}, expected {wanted}")
-    if not column.nullable and cast.null_count():
-        row = cast.is_null().arg_true()[0]
-        raise InputError(f"{where}, row {row + 1}: empty; every row needs a value")
-    if not column.nullable and cast.dtype.is_float() and cast.is_nan().any():
-        row = cast.is_nan().arg_true()[0]
-        raise InputError(f"{where}, row {row + 1}: nan; every row needs a number")
-    if column.unique and cast.n_unique() != len(cast):
-        value = cast.filter(cast.is_duplicated())[0]
-        first, second = (cast == value).arg_true()[:2]
-        raise InputError(
-            f"{where} repeats {value!r} in rows {first + 1} and {second + 1}; it must be distinct"
-        )
     return cast
 
 

@@ -12,10 +12,14 @@ import gzip
 import hashlib
 import io
 import json
-from collections.abc import Iterable
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,10 +59,37 @@ def small(content: bytes) -> bytes:
     Transparency becomes white, on which a page shows pictures: it would take as many bytes as the picture.
     What cannot be read as a picture is returned as it is.
     """
-    from PIL import Image
-
     if len(content) <= LEAST:
         return content
+    if not _kept:
+        return _made_small(content)
+    kept = _kept[-1] / hashlib.blake2b(content, digest_size=16).hexdigest()
+    if not kept.exists():
+        handle, name = tempfile.mkstemp(dir=_kept[-1])
+        with open(handle, "wb") as stream:
+            stream.write(_made_small(content))
+        os.replace(name, kept)
+    return kept.read_bytes()
+
+
+@contextmanager
+def small_kept(folder: Path) -> Iterator[None]:
+    """Keep what `small` makes in a folder, where other processes that write pages find it."""
+    folder.mkdir(exist_ok=True)
+    _kept.append(folder)
+    try:
+        yield
+    finally:
+        _kept.remove(folder)
+
+
+_kept: list[Path] = []
+"""Where small pictures are kept: in the last of these."""
+
+
+def _made_small(content: bytes) -> bytes:
+    from PIL import Image
+
     stream = io.BytesIO()
     try:
         with Image.open(io.BytesIO(content)) as image:

@@ -12,6 +12,8 @@ from equiview.errors import StatsInputError, UndefinedStatisticError
 EXACT_BITS = 52  # whole numbers up to 2**53 are exact in float64; one bit is kept spare
 SMALL, LEAST_ROWS = 2**18, 4
 """Multiplications for which the library wakes no threads, and rows below which parts are not worth making."""
+SINGLE = 2**24
+"""Whole numbers up to here are exact in float32."""
 PART = 2**17
 """Numbers of a part: 1 MiB, which stays in a cache."""
 
@@ -112,14 +114,38 @@ def exact_product(counts: NDArray[Any], matrix: NDArray[np.float64]) -> NDArray[
     """`counts`, `(n, n_clusters)` small whole numbers, times `matrix` of `exact_sums`: exact in any order.
 
     A few columns take less time than it takes to write all counts out as floats: they are multiplied in parts
-    that stay in a cache, and that are too small for the library to wake threads for each.
+    that stay in a cache, and that are too small for the library to wake threads for each. Columns of hits are
+    such small numbers that single precision holds every total, in half the time.
     """
     rows = min(SMALL // max(1, matrix.size), PART // max(1, len(matrix)))
-    if rows < LEAST_ROWS or counts.dtype == np.float64:
-        return np.asarray(counts.astype(np.float64, copy=False) @ matrix)
-    totals, part = np.empty((len(counts), matrix.shape[1])), np.empty((rows, len(matrix)))
+    if counts.dtype == np.float64:
+        return np.asarray(counts @ matrix)
+    single, unit = _in_single(matrix, 8 * counts.itemsize)
+    if single is not None:
+        return _product(counts, single, rows) * unit
+    return np.asarray(_product(counts, matrix, rows))
+
+
+def _product(counts: NDArray[Any], matrix: NDArray[Any], rows: int) -> NDArray[Any]:
+    """`counts` times `matrix`, so many rows at a time, in its precision."""
+    if rows < LEAST_ROWS:
+        return np.asarray(counts.astype(matrix.dtype) @ matrix)
+    totals = np.empty((len(counts), matrix.shape[1]), matrix.dtype)
+    part = np.empty((rows, len(matrix)), matrix.dtype)
     for start in range(0, len(counts), rows):
         some = counts[start : start + rows]
         np.copyto(part[: len(some)], some)
         np.matmul(part[: len(some)], matrix, out=totals[start : start + len(some)])
     return totals
+
+
+def _in_single(
+    matrix: NDArray[np.float64], bits: int
+) -> tuple[NDArray[np.float32] | None, NDArray[np.float64]]:
+    """`matrix` in units of each column `(n,)`, where totals of its rows times numbers of `bits` are exact."""
+    whole = matrix.astype(np.int64)
+    held = np.bitwise_or.reduce(whole, axis=0)
+    unit = np.maximum(held & -held, 1)  # the lowest bit that any row has
+    small = whole // unit
+    exact = int(np.abs(small).sum(axis=0).max(initial=0)) < SINGLE >> bits
+    return small.astype(np.float32) if exact else None, unit.astype(np.float64)

@@ -1,4 +1,5 @@
 import time
+from difflib import SequenceMatcher
 
 import pytest
 
@@ -69,6 +70,15 @@ def test_a_reply_is_read_by_the_first_rule_that_fits(
     reply: str, options: tuple[str, ...], place: int | None, rule: str
 ) -> None:
     assert read_answer(reply, options) == (place, rule)
+
+
+def test_an_option_word_for_word_is_chosen_before_one_that_is_alike() -> None:
+    alike, long = "a bell tower at the sea", "tower by tower " * 20
+    options = (alike + "s", alike, alike, long)
+    for text in options:
+        assert read_answer(text, options) == (options.index(text), "closest")
+        # Of 200 characters and more `difflib` leaves out frequent ones as beginnings of what is alike.
+        assert SequenceMatcher(None, text, text).ratio() == 1
 
 
 def test_every_rule_is_one_of_those_that_are_counted() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from equiview.errors import InputError
-from equiview.mitigation.vectors.fit import CUTOFFS, METHODS
+from equiview.mitigation.vectors.fit import CUTOFFS, METHODS, _first
 from equiview.subjects.correction import Correction
 from tests.mitigation.vectors.worlds import (
     CODES,
@@ -88,6 +88,12 @@ def test_csls_orders_as_its_formula_does():
     published = 2 * plain - of_texts[None, :] - of_images[:, None]  # Conneau et al. (2018), eq. 3
     found = scores(fitted("csls", data), data)
     np.testing.assert_array_equal(np.argsort(-found, axis=1), np.argsort(-published, axis=1))
+
+
+def test_of_equal_scores_at_the_cut_the_leftmost_are_first():
+    scores = np.array([[5.0, 1.0, 3.0, 4.0], [2.0, 7.0, 2.0, 2.0], [-np.inf, -np.inf, 1.0, -np.inf]])
+    assert _first(scores, 2).tolist() == [[0, 3], [0, 1], [0, 2]]
+    assert _first(scores, 4).tolist() == [[0, 1, 2, 3]] * 3
 
 
 def test_level_evens_exposure():

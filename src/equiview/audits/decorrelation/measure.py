@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 import polars as pl
@@ -30,6 +31,8 @@ ODMAP, NAMED, EXCESS, KEPT, RECALL = (
 )
 FEW = 3
 """Fewer images give no estimate of a class or a pair of classes."""
+NORMAL = NormalDist().inv_cdf(0.75)
+"""The median absolute deviation of a normal distribution, in standard deviations."""
 Floats = NDArray[np.float64]
 
 
@@ -230,7 +233,6 @@ def _add_classes(rows: Rows, lists: Lists, settings: DecorrelationSettings) -> N
     that a system likes, which name some classes: by how much is read from the middle half of the classes.
     """
     from scipy.special import stdtr, stdtrit  # slow to import
-    from scipy.stats import median_abs_deviation
 
     k = settings.judged_at
     excess = excess_at(lists, k)
@@ -240,7 +242,8 @@ def _add_classes(rows: Rows, lists: Lists, settings: DecorrelationSettings) -> N
     if free < 1:
         return
     of_images = ((excess - means[place]) ** 2).sum() / (len(excess) - len(names)) / counts
-    of_captions = median_abs_deviation(means, scale="normal") ** 2 - np.median(of_images)
+    middle = np.median(np.abs(means - np.median(means))) / NORMAL
+    of_captions = middle**2 - np.median(of_images)
     errors = np.sqrt(of_images + max(of_captions, 0.0))
     if not errors.all():
         return

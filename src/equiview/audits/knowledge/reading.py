@@ -98,6 +98,8 @@ def closest(text: str, options: Sequence[str]) -> int | None:
     >>> closest("Die Glocke", ["Hut", "Glocke"]), closest("Trommel", ["Hut", "Glocke"])
     (1, None)
     """
+    if text in options:
+        return options.index(text)  # nothing is more similar
     best, place = LEAST_RATIO, None
     for at, option in enumerate(options):
         matcher = SequenceMatcher(None, text, option)

@@ -218,7 +218,7 @@ def _even(tops: Floats) -> Doubles:
         least = np.partition(shifted[..., :few].transpose(1, 0, 2).reshape(images, -1), -cut, axis=1)[:, -cut]
         deep = int((shifted >= least[:, None]).any(axis=(0, 1)).sum())
         scores = shifted[..., :deep].transpose(1, 0, 2).reshape(images, -1)
-        first = np.argpartition(-scores, cut - 1, axis=1)[:, :cut]
+        first = _first(scores, cut)
         order = np.argsort(-np.take_along_axis(scores, first, axis=1), axis=1, kind="stable")
         found = np.take_along_axis(first, order, axis=1) // deep
         off = np.zeros(languages)
@@ -228,6 +228,16 @@ def _even(tops: Floats) -> Doubles:
             off += np.log(exposure * languages + 0.02) / len(CUTOFFS)
         shifts -= PACE * spread * (1 - step / STEPS) * off
     return np.asarray(shifts - shifts.mean())
+
+
+def _first(scores: Doubles, cut: int) -> NDArray[np.int64]:
+    """The places of the `cut` highest of each row, from left to right; of equals at the cut, the leftmost."""
+    least = np.partition(scores, -cut, axis=1)[:, -cut, None]  # half the time of `argpartition`
+    highest = scores >= least
+    for row in np.flatnonzero(np.count_nonzero(highest, axis=1) > cut):
+        equal = np.flatnonzero(scores[row] == least[row])
+        highest[row, equal[cut - np.count_nonzero(scores[row] > least[row]) :]] = False
+    return np.nonzero(highest)[1].reshape(len(scores), cut)
 
 
 def _lowered(data: Fitted, plain: Correction) -> Floats:

@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from PIL import Image
 
+from equiview.io.notices import notice
+
 if TYPE_CHECKING:
     from tests.browser import Page
 
@@ -80,6 +82,12 @@ def add_pictures(folder: Path) -> None:
     rng = np.random.default_rng(0)
     for name in table["path"]:
         Image.fromarray(rng.integers(0, 256, (4, 4, 3), dtype=np.uint8)).save(folder / name)
+
+
+@pytest.fixture(autouse=True)
+def _unsaid() -> None:
+    """A notice is said once a process; here once a test, whichever tests came before."""
+    notice.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from equiview.audits import AUDITS
 from equiview.audits.applying import ALL
@@ -19,6 +19,7 @@ from equiview.cli import _settings, app
 from equiview.makers import GROUPS
 from equiview.making import MAKERS
 from equiview.subjects import SUBJECTS
+from tests.faults.running import get_command
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -51,7 +52,7 @@ def parsed(words: list[str], *, whole: bool) -> dict[str, Any]:
     What is wrong with it is raised as by the command line itself. Unless `whole`, what is required may be
     missing, as in a sentence that names a command.
     """
-    command: Any = typer.main.get_command(app)
+    command: Any = get_command(app)
     context = None
     values: dict[str, Any] = {}
     while True:
@@ -66,6 +67,7 @@ def parsed(words: list[str], *, whole: bool) -> dict[str, Any]:
         assert command is not None, f"there is no command {name or rest[0]!r}"
 
 
+@cache
 def known_options() -> set[str]:
     def walk(command: Any) -> Iterator[str]:
         for parameter in command.params:
@@ -75,7 +77,7 @@ def known_options() -> set[str]:
             for name in command.list_commands(context):
                 yield from walk(command.get_command(context, name))
 
-    return set(walk(typer.main.get_command(app))) | ELSEWHERE
+    return set(walk(get_command(app))) | ELSEWHERE
 
 
 def defined(name: str, page: Path) -> bool:

@@ -9,7 +9,6 @@ from equiview.audits import AUDITS
 from equiview.audits.applying import chosen
 from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError, NotApplicableError
-from equiview.io.notices import notice
 from equiview.subjects import load_subject
 
 APPLY = {
@@ -18,13 +17,6 @@ APPLY = {
     "pictograms-people": {"social"},
     "scenes": {"decorrelation", "prevalence"},
 }
-
-
-@pytest.fixture(autouse=True)
-def unsaid():
-    notice.cache_clear()
-    yield
-    notice.cache_clear()
 
 
 @pytest.mark.parametrize("benchmark", APPLY)

@@ -12,7 +12,6 @@ from equiview.audits.social.observe import labels_of
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.data.items import Items
 from equiview.errors import InputError
-from equiview.io.notices import notice
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from tests.benchmarks.layouts import LAYOUTS
@@ -128,7 +127,6 @@ def test_people_of_one_image_whose_labels_differ_by_case_are_refused(tmp_path):
 
 
 def test_what_was_written_in_several_ways_and_is_one_label_is_said(world, caplog):
-    notice.cache_clear()
     social(world, ["female", "female ", "male"])
     assert "images.csv, 'gender': 'female' is also written 'female '; each is one label" in caplog.text
 

@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
+import typer
+
 from equiview.cli import main
 from equiview.io.tables import checksum
 from tests.faults.places import PLACES
@@ -25,6 +27,8 @@ from tests.faults.places import PLACES
 LIMITS = resource.getrlimit(resource.RLIMIT_FSIZE)
 LIMIT = 600
 """Seconds after which a case hangs, on a machine however busy."""
+get_command = cache(typer.main.get_command)
+"""All commands with their options: 20 ms to make, as long as many a case takes."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ def typed(words: Sequence[str]) -> tuple[int | str, str, str]:
             contextlib.redirect_stdout(output),
             contextlib.redirect_stderr(errors),
             _limit(),
+            patch.object(typer.main, "get_command", get_command),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("default")  # as in a process of its own; pytest makes them errors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 
@@ -18,11 +17,10 @@ NAMES = [case.name for case in CASES]
 
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Outcome]]]:
-    """The outcome of each case that was asked for, computed in processes that live for many cases."""
+    """The outcome of each case that was asked for, computed in one process, which makes each place once."""
     asked = {item.callspec.params["case"].name for item in request.session.items if hasattr(item, "callspec")
              and isinstance(item.callspec.params.get("case"), Case)}  # fmt: skip
-    workers = min(8, os.cpu_count() or 2)
-    with ProcessPoolExecutor(workers, mp_context=FORKED) as pool:
+    with ProcessPoolExecutor(1, mp_context=FORKED) as pool:
         yield {case.name: pool.submit(outcome, case) for case in CASES if case.name in asked}
         pool.shutdown(cancel_futures=True)
 

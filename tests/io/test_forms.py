@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from equiview.errors import InputError
 from equiview.io.delimited import DELIMITERS
-from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema, read_table, table_named
 
 ROWS = [("a", 1, 0.25, "Zoë, naïve"), ("b", 2, -1.5, None), ("c", 3, 12.0, 'says "oui"; non')]
@@ -24,11 +23,6 @@ SCHEMA = Schema(
     ),
 )
 NAMES = ["item_id", "rank", "score", "note"]
-
-
-@pytest.fixture(autouse=True)
-def _each_notice_again():
-    notice.cache_clear()
 
 
 def delimited(sign=",", names=NAMES, comma=".", end="\n"):

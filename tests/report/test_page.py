@@ -212,7 +212,7 @@ def test_rows_of_nothing_and_columns_of_one_value_are_folded(window: Page, tmp_p
 
 
 def test_p_values_and_rows_with_too_few_to_judge_by_are_shown(window: Page, mixed: Path) -> None:
-    window.open(mixed)
+    window.open(mixed, unfold=False)
     table = "document.querySelector('[data-table=estimates-preference]')"
     window.run(f"{table}.open = true")
     window.until(f"return {table}.querySelectorAll('tbody tr').length > 0")
@@ -227,7 +227,7 @@ def test_p_values_and_rows_with_too_few_to_judge_by_are_shown(window: Page, mixe
 
 
 def test_a_failed_audit_and_readings_are_shown(window: Page, mixed: Path) -> None:
-    window.open(mixed)
+    window.open(mixed, unfold=False)
     card = "document.querySelector('#audit-broken')"
     assert window.run(f"return {card}.querySelectorAll('.finding.failed').length") == 2
     assert EVIL in window.run(f"return {card}.textContent")

@@ -11,7 +11,6 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.errors import InputError
-from equiview.io.notices import notice
 from equiview.io.progress import silent
 from equiview.store import Answers, Store, StoredAnswerer, stored_answers
 from equiview.subjects import Answerer, load_subject
@@ -113,7 +112,6 @@ def test_answers_of_a_model_that_does_not_say_what_it_is_are_not_kept(caplog):
     class Ready(Backwards):
         looks_up = True
 
-    notice.cache_clear()
     nameless, ready = Nameless(), Ready()
     assert stored_answers(nameless) is nameless
     assert "declares no `fingerprint`" in caplog.text

@@ -136,15 +136,18 @@ class Estimates:
 
     def __post_init__(self) -> None:
         table = self.table
+        added = {
+            column.name: pl.lit(None, dtype=column.dtype)
+            for column in SCHEMA.columns
+            if column.nullable and column.name not in table.columns
+        }
         if "audit" not in table.columns:
-            table = table.with_columns(audit=pl.lit(""))
-        for column in SCHEMA.columns:
-            if column.nullable and column.name not in table.columns:
-                table = table.with_columns(pl.lit(None, dtype=column.dtype).alias(column.name))
-        if "excess" not in self.table.columns:
-            table = table.with_columns(excess=pl.col("value") - pl.col("chance"))
+            added["audit"] = pl.lit("")
+        table = table.with_columns(**added)
+        added = {} if "excess" in self.table.columns else {"excess": pl.col("value") - pl.col("chance")}
         if "low" in self.table.columns and "high" in self.table.columns:
-            table = table.with_columns(pl.col(ENDS).cast(pl.Float64).fill_nan(None))
+            added |= {end: pl.col(end).cast(pl.Float64).fill_nan(None) for end in ENDS}
+        table = table.with_columns(**added)
         table = SCHEMA.check(table, self.source)
         for name, dtype in table.drop(BASE).schema.items():
             if dtype not in (pl.String, pl.Null):
@@ -226,13 +229,24 @@ class Estimates:
     def _about(self, metric: str, k: int | None) -> list[tuple[int, dict[str, str]]]:
         """The rows of a metric and cutoff, with their keys; found when they are first asked for."""
         if (metric, k) not in self._abouts:
-            places, names = self._places.get((metric, k), []), self.keys
-            rows = self.table.select("metric", *names)[places].rows() if places else []
+            rows, names = self._rows_of_keys, self.keys
             self._abouts[metric, k] = [
-                (place, {name: value for name, value in zip(names, values, strict=True) if value is not None})
-                for place, (_, *values) in zip(places, rows, strict=True)
+                (
+                    place,
+                    {
+                        name: value
+                        for name, value in zip(names, rows[place][1:], strict=True)
+                        if value is not None
+                    },
+                )
+                for place in self._places.get((metric, k), [])
             ]
         return self._abouts[metric, k]
+
+    @cached_property
+    def _rows_of_keys(self) -> list[tuple[str | None, ...]]:
+        """The keys of each row, None where it has none."""
+        return self.table.select("metric", *self.keys).rows()
 
     @cached_property
     def _abouts(self) -> dict[tuple[str, int | None], list[tuple[int, dict[str, str]]]]:

@@ -87,6 +87,7 @@ class Schema:
         Rows are counted from 1, as a person counts them, the header left out.
         """
         frame = self._renamed(frame, source)
+        checked: dict[str, pl.Series] = {}
         for column in self.columns:
             if column.name not in frame.columns:
                 if column.optional:
@@ -95,11 +96,8 @@ class Schema:
                 raise InputError(
                     f"{source}: column {column.name!r} ({column.about}) is missing; found: {names}"
                 )
-            given = frame[column.name]
-            if (cast := _checked(given, column, source)) is not given:
-                frame = frame.with_columns(cast)
-        first = [column.name for column in self.columns if column.name in frame.columns]
-        return frame.select(*first, *(name for name in frame.columns if name not in first))
+            checked[column.name] = _checked(frame[column.name], column, source)
+        return frame.select(*checked.values(), *(name for name in frame.columns if name not in checked))
 
     def _renamed(self, frame: pl.DataFrame, source: str) -> pl.DataFrame:
         """The table with the columns that are known by the names that they have here."""
@@ -152,12 +150,14 @@ def _cast(series: pl.Series, column: Column, where: str) -> pl.Series:
         cast = series.cast(column.dtype, strict=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise InputError(f"{where} holds {_called(series.dtype)}, expected {wanted}") from None
-    bad = cast.is_null() & series.is_not_null()
-    if series.dtype.is_float() and cast.dtype.is_integer():
-        bad |= series != series.floor()  # 1.5 is no rank, and must not become one
-    if bad.any():
-        row = bad.arg_true()[0]
-        raise InputError(f"{where}, row {row + 1}: {series[row]!r}, expected {wanted}")
+    rounded = series.dtype.is_float() and cast.dtype.is_integer()
+    if rounded or cast.null_count() > series.null_count():
+        bad = cast.is_null() & series.is_not_null()
+        if rounded:
+            bad |= series != series.floor()  # 1.5 is no rank, and must not become one
+        if bad.any():
+            row = bad.arg_true()[0]
+            raise InputError(f"{where}, row {row + 1}: {series[row]!r}, expected {wanted}")
     return cast
 
 

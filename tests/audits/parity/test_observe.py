@@ -9,7 +9,6 @@ from equiview.audits.parity.observe import _ranks_both_ways
 from equiview.benchmarks import Benchmark
 from equiview.data.items import Items
 from equiview.errors import InputError
-from equiview.io.notices import notice
 from tests.audits.parity.conftest import captioned
 from tests.audits.parity.worlds import FACES, Faces, audited, of_world
 from tests.conftest import LANGUAGES, write_world
@@ -60,7 +59,6 @@ def test_images_that_are_not_classified_are_counted(faces, caplog):
     unsure = faces.images.table.with_columns(
         gender=pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("unsure")).otherwise("gender")
     )
-    notice.cache_clear()
     observed, _, _ = audited(Faces(0.25), Benchmark("faces", Items("image", unsure, "faces")))
     assert f"faces: 3 of {FACES:,} images say no gender; they are not classified" in caplog.text
     assert observed["predictions"].filter(task="gender")["query_id"].n_unique() == FACES - 3

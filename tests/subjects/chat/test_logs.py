@@ -6,7 +6,6 @@ import pytest
 
 from equiview.data.requests import Request
 from equiview.errors import InputError
-from equiview.io.notices import notice
 from equiview.subjects import load_subject
 from tests.chat_server import Fault, chat_server
 
@@ -101,7 +100,6 @@ def test_a_log_of_another_task_says_so(logs):
 
 
 def test_other_words_are_noticed_and_other_questions_refused(logs, caplog):
-    notice.cache_clear()
     name = f"inspect-log:{only(logs / 'b')}"
     subject = load_subject(name)
     subject.ask(REQUESTS[:2])

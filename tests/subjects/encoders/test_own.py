@@ -7,7 +7,6 @@ import pytest
 
 from equiview import api
 from equiview.errors import InputError
-from equiview.io.notices import notice
 from equiview.store import stored
 from equiview.store.encoder import StoredEncoder
 from equiview.subjects import EmbeddingModel, load_subject
@@ -66,7 +65,6 @@ def test_a_model_trained_again_gives_its_new_numbers(module, world, tmp_path):
 
 
 def test_vectors_are_kept_only_by_a_fingerprint_that_the_class_declares(module, caplog):
-    notice.cache_clear()
     with caplog.at_level(logging.WARNING):
         plain = [stored(load_subject(f"{module}:Trained")) for _ in range(2)]
     assert not any(isinstance(subject, StoredEncoder) for subject in plain)

@@ -10,7 +10,6 @@ from equiview import api
 from equiview.audits.prevalence import PREVALENCE, SCHEMAS, PrevalenceSettings, observe
 from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
-from equiview.io.notices import notice
 from equiview.io.progress import silent
 from equiview.subjects import load_subject
 from equiview.subjects.lists.finished import FinishedRun, read_lists
@@ -230,7 +229,6 @@ def test_released_lists_without_a_column_name_it(tmp_path):
 
 @pytest.mark.parametrize(("scores", "warned"), [((0.9, 0.5, 0.5), False), ((0.9, 0.5, 0.7), True)])
 def test_scores_that_rise_with_rank_are_said_and_ranks_kept(tmp_path, caplog, scores, warned):
-    notice.cache_clear()
     rows = [("q", rank, f"i{rank}", score) for rank, score in enumerate(scores, start=1)]
     rows += [("r", 1, "i1", 1.0)]
     path = tmp_path / "run.csv"

@@ -144,7 +144,7 @@ def _ranked(
     settings: PrevalenceSettings,
     progress: Progress,
 ) -> tuple[Rankings, Rows, tuple[Rankings, Rows] | None]:
-    """The lists, and the rank of each image's captions, which are in this order; vectors are let go at its end.
+    """The lists, and the rank of each image's captions; `order` is that of the pool. Vectors are let go.
 
     Where the search is approximate, also exact lists of some queries, with their rows; ranks of the others'
     captions, for which all scores would be needed, are 0.

@@ -83,7 +83,7 @@ def main() -> None:
     python = sys.argv[1] if len(sys.argv) > 1 else sys.executable
     with tempfile.TemporaryDirectory() as name:
         place = Path(name).resolve()
-        os.environ |= {"EQUIVIEW_CACHE": str(place / "cache"), "PIP_NO_COMPILE": "1"}
+        os.environ |= {"EQUIVIEW_CACHE": str(place / "cache"), "PIP_NO_COMPILE": "0"}
         uv = (sys.executable, "-m", "uv", "--quiet")
         run(*uv, "build", "--out-dir", place / "dist", ROOT)  # the wheel of the sdist
         (wheel,) = (place / "dist").glob("*.whl")

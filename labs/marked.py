@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from equiview.io.tables import write_bytes
+
 END = "<!-- end -->"
 
 
@@ -28,7 +30,7 @@ def with_part(text: str, name: str, shown: str) -> str:
 
 def write_part(page: Path, name: str, shown: str) -> None:
     """Write `shown` to the part of a page."""
-    page.write_text(with_part(page.read_text("utf-8"), name, shown), "utf-8")
+    write_bytes(with_part(page.read_text("utf-8"), name, shown).encode(), page)
 
 
 def _split(text: str, name: str) -> tuple[str, str, str]:

@@ -30,7 +30,6 @@ from equiview.making import MAKERS, Maker, Settings
 from equiview.making.make import Made
 from equiview.making.make import make as make_in
 from equiview.making.plan import planned
-from equiview.planning import share
 from equiview.report import page, page_of
 from equiview.report.domains import with_domains
 from equiview.report.mitigation import mitigation_page
@@ -53,6 +52,7 @@ from equiview.studies.gate import Gate, Unclear
 from equiview.studies.gate import check as check_gate
 from equiview.subjects import Answerer, Subject, load_subject
 from equiview.subjects.budget import Budget
+from equiview.subjects.parts import share
 from equiview.subjects.verify import verify as verify_subject
 
 

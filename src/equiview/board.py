@@ -28,6 +28,7 @@ from equiview.io.progress import Progress, silent
 from equiview.io.remote import beside
 from equiview.studies.gate import Checked, Gate, parse
 from equiview.subjects import Encoder, load_subject
+from equiview.subjects.parts import services_of
 
 SAMPLE = 16
 """Images, and texts, that are encoded to tell how long all of them take."""
@@ -126,7 +127,7 @@ def plan_board(plan: AuditFile, sample: int = SAMPLE) -> tuple[pl.DataFrame, pl.
         about = {"system": subject.called, "benchmark": benchmark.called}
         table = planning.plan(who, items, benchmark.audits, settings=plan.settings_for(benchmark.audits))
         asked += [about | row for row in table.iter_rows(named=True)]
-        if isinstance(who, Encoder) and sample and not planning.services_of(who):
+        if isinstance(who, Encoder) and sample and not services_of(who):
             texts = items.texts
             seconds = _seconds(who, items.images, sample) + (_seconds(who, texts, sample) if texts else 0)
             counts = {"images": len(items.images), "texts": len(texts) if texts else 0}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -15,8 +15,7 @@ from equiview.data.requests import Plan
 from equiview.making.plan import dollars
 from equiview.store import StoredAnswerer, StoredEncoder, stored_answers
 from equiview.subjects import Answerer, Encoder, Subject, load_subject
-from equiview.subjects.budget import Budget
-from equiview.subjects.encoders.service import EmbeddingService
+from equiview.subjects.parts import services_of
 
 PLANNED = {
     "audit": pl.String, "model": pl.String, "purpose": pl.String, "requests": pl.Int64, "pictures": pl.Int64,
@@ -114,24 +113,3 @@ def _of_services(subject: Subject, items: Benchmark) -> list[dict[str, Any]]:
             cost = dollars(plan, service.price)
             rows.append(fields | {"kept": len(part) - len(missing), "dollars": cost})
     return rows
-
-
-def services_of(subject: Subject) -> list[EmbeddingService]:
-    """The services that embed for a subject."""
-    return [part for part in _parts(subject) if isinstance(part, EmbeddingService)]
-
-
-def _parts(subject: Subject) -> Iterator[Subject]:
-    """A subject and all that it is made of."""
-    yield subject
-    names = {"inner", "encoder", *getattr(subject, "parts", ())}
-    for part in (getattr(subject, name, None) for name in sorted(names)):
-        if isinstance(part, Subject):
-            yield from _parts(part)
-
-
-def share(subject: Subject, budget: Budget) -> None:
-    """Let all that a subject asks pay from one budget."""
-    for part in _parts(subject):
-        if isinstance(part, Answerer | EmbeddingService):
-            part.budget = budget

@@ -65,7 +65,7 @@ def small(content: bytes) -> bytes:
         return _made_small(content)
     kept = _kept[-1] / hashlib.blake2b(content, digest_size=16).hexdigest()
     if not kept.exists():
-        handle, name = tempfile.mkstemp(dir=_kept[-1])
+        handle, name = tempfile.mkstemp(dir=_kept[-1])  # whole or not at all; it need not outlive the machine
         with open(handle, "wb") as stream:
             stream.write(_made_small(content))
         os.replace(name, kept)

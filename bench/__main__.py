@@ -3,11 +3,13 @@
     python -m bench                         all of it, medium shapes; writes bench/results.json and the page
     python -m bench --size full top-k       the shape of Crossmodal-3600, one benchmark
     python -m bench --small --out FOLDER    tiny shapes, in seconds: that it runs, not how fast
+    python -m bench --cuda                  what an accelerator does, where there is one
     python -m bench --write-docs            docs/performance.md and its figure from bench/results.json again
 
 Each benchmark is a process of its own, in which the ways to the result take turns. Peers are installed by
 `pip install equiview[bench]`; those that are missing are named. Settings that choose other kernels for the
-library of products (`OPENBLAS_CORETYPE`, `OPENBLAS_L2_SIZE`) are taken out of those processes' environment.
+library of products (`OPENBLAS_CORETYPE`, `OPENBLAS_L2_SIZE`) are taken out of those processes' environment,
+and an accelerator is seen only where it is measured.
 """
 
 from __future__ import annotations
@@ -48,6 +50,12 @@ COSTS = {
     "growth of comparisons": "comparing:growth",
 }
 """What is measured alone."""
+ON_CUDA = {
+    "search on CUDA": "accelerator:search",
+    "maxsim on CUDA": "accelerator:maxsim",
+    "pictures on CUDA": "accelerator:pictures",
+}
+"""Contests where an accelerator takes part, which are measured where there is one and they are asked for."""
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
@@ -56,8 +64,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    names = [*CONTESTS, *COSTS]
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"all unless named: {', '.join(names)}")
+    usual, names = [*CONTESTS, *COSTS], [*CONTESTS, *COSTS, *ON_CUDA]
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"all but the last three: {', '.join(names)}"
+    )
+    parser.add_argument("--cuda", action="store_const", const=list(ON_CUDA), default=[], help="those three")
     parser.add_argument("--size", choices=SIZES, default="medium")
     parser.add_argument("--small", action="store_const", const="small", dest="size", help="as --size small")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each way that count")
@@ -73,11 +84,15 @@ def main() -> None:
     results = (options.out or RESULTS.parent) / "results.json"
     found: dict[str, Any] = json.loads(results.read_text()) if results.exists() else {}
     environment = {name: value for name, value in os.environ.items() if name not in UNSET}
-    for name in [] if options.write_docs else options.names or names:
+    asked = options.names + options.cuda or usual
+    for name in [] if options.write_docs else asked:
         words = ["--alone", name, "--size", options.size, "--rounds", str(options.rounds)]
         run = [sys.executable, "-m", "bench", *words]
-        said = subprocess.run(run, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
-        found[name] = json.loads(said.splitlines()[-1])
+        alone = {} if name in ON_CUDA else {"CUDA_VISIBLE_DEVICES": ""}
+        done = subprocess.run(run, env=environment | alone, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{name} was not measured")
+        found[name] = json.loads(done.stdout.splitlines()[-1])
         results.parent.mkdir(parents=True, exist_ok=True)
         results.write_text(json.dumps({key: found[key] for key in names if key in found}, indent=1) + "\n")
         print(summary(name, found[name]), flush=True)
@@ -88,7 +103,7 @@ def main() -> None:
 
 def measured(name: str, size: str, rounds: int) -> dict[str, Any]:
     """One benchmark, in this process."""
-    module, _, function = {**CONTESTS, **COSTS}[name].partition(":")
+    module, _, function = {**CONTESTS, **COSTS, **ON_CUDA}[name].partition(":")
     make = getattr(importlib.import_module(f"bench.{module}"), function)
     if name in COSTS:
         return {"size": size, "machine": machine(), "found": make(size)}

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from equiview.extras import versions_of
+from equiview.extras import cuda_in_use, versions_of
 
 OURS = "equiview"
 STATUS, REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -43,6 +43,8 @@ class Contest:
     unit: str = "largest difference"
     missing: list[str] = field(default_factory=list)
     """Libraries that would take part, but cannot be imported."""
+    by_clock: bool = False
+    """Ratios of seconds by the clock: of work that an accelerator does, the processor's time says nothing."""
 
     def __enter__(self) -> Contest:
         return self
@@ -64,8 +66,9 @@ def largest_difference(left: Any, right: Any) -> float:
 def held(contest: Contest, rounds: int) -> dict[str, Any]:
     """Let the ways take turns, the order reversed every other round, after one that does not count.
 
-    For each: seconds by the clock and of the processor, the median of the rounds' ratios (of processor time)
-    to the first way, the most memory beyond what was in use, and how far the result is from ours.
+    For each: seconds by the clock and of the processor, the median of the rounds' ratios to the first way
+    (of processor time, or by the clock), the most memory beyond what was in use, and how far the result is
+    from ours.
     """
     clock: dict[str, list[float]] = {way.name: [] for way in contest.ways}
     busy: dict[str, list[float]] = {way.name: [] for way in contest.ways}
@@ -90,7 +93,8 @@ def held(contest: Contest, rounds: int) -> dict[str, Any]:
     first, ours = contest.ways[0].name, results.get(OURS)
     rows = []
     for way in contest.ways:
-        pairs = list(zip(busy[way.name], busy[first], strict=True))
+        taken_by = clock if contest.by_clock else busy
+        pairs = list(zip(taken_by[way.name], taken_by[first], strict=True))
         apart = None if way.result is None else float(contest.apart(results[way.name], ours))
         rows.append(
             {
@@ -109,6 +113,7 @@ def held(contest: Contest, rounds: int) -> dict[str, Any]:
         "unit": contest.unit,
         "tolerance": contest.tolerance,
         "missing": contest.missing,
+        "by_clock": contest.by_clock,
         "rows": rows,
     }
 
@@ -131,7 +136,7 @@ def cost_of(call: Callable[[], Any], times: int = 3) -> tuple[float, float | Non
 
 
 def machine() -> dict[str, Any]:
-    """What was measured on."""
+    """What was measured on; the accelerator where torch is imported and has one."""
     names = ("numpy", "scipy", "polars", "torch", "faiss-cpu", "scikit-learn", "pytrec-eval-terrier", "ranx",
              "sentence-transformers", "mteb", "colpali-engine", "numba", "transformers")  # fmt: skip
     return {
@@ -140,7 +145,7 @@ def machine() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 1),
         "python": sys.version.split()[0],
         "versions": versions_of(*names),
-    }
+    } | ({"accelerator": sys.modules["torch"].cuda.get_device_name()} if cuda_in_use() else {})
 
 
 def _kernel() -> str:

@@ -37,8 +37,10 @@ SIZES = ((320, 240), (640, 480), (480, 640), (1024, 683), (768, 1024), (500, 375
 SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnpqrstvwxz" for vowel in "aeiou"]
 
 
-def checkpoint(folder: Path, layers: int, width: int, text_width: int) -> None:
-    """A CLIP of ViT-B/32's kind but smaller, with its image preprocessing and a tokenizer of syllables."""
+def checkpoint(
+    folder: Path, layers: int, width: int, text_width: int, image: int = 224, patch: int = 32
+) -> None:
+    """A CLIP of ViT-B/32's kind, with its image preprocessing and a tokenizer of syllables."""
     letters = sorted({letter for syllable in SYLLABLES for letter in syllable})
     vocab = letters + [f"{letter}</w>" for letter in letters]
     vocab += SYLLABLES + [f"{syllable}</w>" for syllable in SYLLABLES] + ["<|startoftext|>", "<|endoftext|>"]
@@ -53,11 +55,14 @@ def checkpoint(folder: Path, layers: int, width: int, text_width: int) -> None:
 
     text = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id, "pad_token_id": 1}
     text |= {**tower(text_width), "vocab_size": len(tokenizer), "max_position_embeddings": 77}
-    vision = {**tower(width), "image_size": 224, "patch_size": 32}
+    vision = {**tower(width), "image_size": image, "patch_size": patch}
     torch.manual_seed(0)
     model = hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=vision, projection_dim=width))
     model.save_pretrained(folder)
-    hf.CLIPProcessor(hf.CLIPImageProcessorPil(), tokenizer).save_pretrained(folder)
+    prepared = hf.CLIPImageProcessorPil(
+        size={"shortest_edge": image}, crop_size={"height": image, "width": image}
+    )
+    hf.CLIPProcessor(prepared, tokenizer).save_pretrained(folder)
 
 
 def pictures(folder: Path, count: int) -> list[Path]:
@@ -105,10 +110,13 @@ class Bare:
         vectors = []
         with torch.inference_mode():
             for part in batches(paths, batch):
-                opened = [Image.open(path).convert("RGB") for path in part]
-                inputs = self.processor(images=opened, return_tensors="pt")
-                vectors.append(self.model.get_image_features(**inputs).pooler_output)
+                vectors.append(self.model.get_image_features(pixel_values=self.ready(part)).pooler_output)
         return torch.cat(vectors)
+
+    def ready(self, paths: Sequence[Path]) -> Any:
+        """What the model reads of picture files."""
+        opened = [Image.open(path).convert("RGB") for path in paths]
+        return self.processor(images=opened, return_tensors="pt")["pixel_values"]
 
     def texts(self, texts: Sequence[str], batch: int) -> Any:
         """Vectors of texts, each batch filled up to its longest."""
@@ -120,9 +128,11 @@ class Bare:
         return torch.cat(vectors)
 
 
-def ours(folder: Path, image_batch: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def ours(
+    folder: Path, image_batch: int, device: str = "cpu"
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """What encodes pictures and texts here."""
-    subject = load_subject(f"hf:{folder},device=cpu,batch={image_batch}")
+    subject = load_subject(f"hf:{folder},device={device},batch={image_batch}")
     assert isinstance(subject, Encoder)
 
     def images(paths: Sequence[Path]) -> Any:
@@ -187,13 +197,18 @@ def unit(vectors: Any) -> Array:
     return scaled
 
 
-@contextlib.contextmanager
-def contest(size: str, what: Literal["pictures", "texts"]) -> Iterator[Contest]:
-    """Encoding of pictures, or of texts."""
+def be_quiet() -> None:
+    """Libraries ask no hub, and print neither warnings nor progress."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     hf.logging.disable_progress_bar()
+
+
+@contextlib.contextmanager
+def contest(size: str, what: Literal["pictures", "texts"]) -> Iterator[Contest]:
+    """Encoding of pictures, or of texts."""
+    be_quiet()
     small = size == "small"
     batch = 4 if small else 32
     with tempfile.TemporaryDirectory() as place:

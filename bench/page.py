@@ -78,11 +78,15 @@ def _power(found: float | None) -> str:
     return "–" if found is None else f"{found:.2f}"
 
 
+def _accelerator(machine: dict[str, Any]) -> str:
+    return f"an {machine['accelerator']} and " if "accelerator" in machine else ""
+
+
 def _table(what: dict[str, Any]) -> str:
     found, machine = what["found"], what["machine"]
     about = (
-        f"Measured on {machine['processors']} processors, kernels of {machine['kernel']}, with a load of "
-        f"{machine['load']} from other work; Python {machine['python']}, "
+        f"Measured on {_accelerator(machine)}{machine['processors']} processors, kernels of "
+        f"{machine['kernel']}, with a load of {machine['load']} from other work; Python {machine['python']}, "
         f"NumPy {machine['versions']['numpy']}."
     )
     if isinstance(found, list):
@@ -107,7 +111,8 @@ def _table(what: dict[str, Any]) -> str:
                 f"| {memory} | {apart} |"
             )
         missing = f" Not installed: {', '.join(found['missing'])}." if found["missing"] else ""
-        return "\n".join([*lines, "", f"Apart: {found['unit']}. {about}{missing}"])
+        clock = " Ratios are by the clock." if found.get("by_clock") else ""
+        return "\n".join([*lines, "", f"Apart: {found['unit']}.{clock} {about}{missing}"])
     if "observe" in found:
         lines = [f"{found['work']}:", "", "| | seconds | of the processor | peak above the vectors, MB |",
                  "|---|---:|---:|---:|"]  # fmt: skip

@@ -53,7 +53,7 @@ def top_k(queries: Vectors, gallery: Vectors, k: int, *, block_bytes: int = BLOC
         return _on_cuda(queries, gallery, k, Targets.none(len(gallery)), silent)[0]
     if not _shareable(queries, gallery) or not 1 <= k <= len(gallery):
         return topk.top_k(queries, gallery, k, block_bytes=block_bytes)
-    return _merged(list(_shards_of(queries, gallery)), gallery, k, silent)
+    return _merged(list(_shards_of(queries)), gallery, k, silent)
 
 
 def ranked_within(
@@ -77,11 +77,11 @@ def ranked_within(
         return _on_cuda(queries, gallery, k, targets, progress)
     if not _shareable(queries, gallery) or not 1 <= k <= len(gallery):
         return lists_and_ranks(queries, gallery, k, targets, progress)
-    gallery = gallery if isinstance(gallery, TokenVectors) else gallery[:]
-    shards = list(_shards_of(queries, gallery))
+    shards = list(_shards_of(queries))
     if _fits(gallery, targets):
         found: list[tuple[Rankings, Rows]] = []
-        ranked = current().map(_ranked_shard, shards, shared=(gallery, k, targets), size=_size)
+        shared = (_part(gallery, 0, len(gallery)), k, targets)
+        ranked = current().map(_ranked_shard, shards, shared=shared, size=_size)
         for shard, parts in zip(shards, ranked, strict=True):
             found.append(parts)
             progress("ranking", shard.stop, len(queries))
@@ -109,7 +109,7 @@ def per_block(
         for start, scores in deciding_blocks(queries, gallery, k, targets):
             yield start + len(scores), work(start, scores, *shared)
         return
-    shards = _shards_of(queries, gallery)
+    shards = _shards_of(queries)
     for parts in current().map(_worked, shards, shared=(gallery, k, targets, work, *shared), size=_size):
         yield from parts
 
@@ -157,12 +157,12 @@ def _shareable(queries: Vectors, gallery: Gallery | TokenVectors) -> bool:
     return not isinstance(current_for(asked.size * len(offered), SHARED_FROM), Local)
 
 
-def _part(vectors: Vectors, start: int, stop: int) -> Vectors:
-    """Vectors of items `start` to `stop`, not copied."""
+def _part(vectors: Gallery | TokenVectors, start: int, stop: int) -> Vectors:
+    """Vectors of items `start` to `stop`, copied only where they are scaled when they are read."""
     return vectors.part(start, stop) if isinstance(vectors, TokenVectors) else vectors[start:stop]
 
 
-def _shards_of(queries: Vectors, gallery: Vectors) -> Iterator[Shard]:
+def _shards_of(queries: Vectors) -> Iterator[Shard]:
     """Queries in shards, `TURNS` for each worker or more."""
     room = current().room // 8  # a few are under way
     step = -(-len(queries) // (TURNS * current().workers))
@@ -195,7 +195,7 @@ def _fits(*shared: Any) -> bool:
     return _bytes(*shared) <= current().room
 
 
-def _pieces(gallery: Vectors) -> Iterator[tuple[int, Vectors]]:
+def _pieces(gallery: Gallery | TokenVectors) -> Iterator[tuple[int, Vectors]]:
     """First row and rows of parts of the gallery that workers can hold."""
     count = -(-2 * _bytes(gallery) // current().room) if not _fits(gallery) else 1
     bounds = np.linspace(0, len(gallery), count + 1).astype(np.int64).tolist()
@@ -210,7 +210,7 @@ def _joined(parts: Sequence[Rankings]) -> Rankings:
 
 def _merged(
     shards: Sequence[Shard],
-    gallery: Vectors,
+    gallery: Gallery | TokenVectors,
     k: int,
     progress: Progress,
     targets: Targets | None = None,
@@ -267,7 +267,11 @@ def _moved(lists: Rankings, first: int) -> Rankings:
 
 
 def _ahead_of_all(
-    shards: Sequence[Shard], gallery: Vectors, targets: Targets, scores: Floats, progress: Progress
+    shards: Sequence[Shard],
+    gallery: Gallery | TokenVectors,
+    targets: Targets,
+    scores: Floats,
+    progress: Progress,
 ) -> Rows:
     """How many items of its group are ahead of each target, `(n_targets,)`."""
     ahead = np.zeros(len(targets.queries), dtype=np.int64)

@@ -43,7 +43,7 @@ def read(monkeypatch):
 def test_lists_and_ranks_from_disk_are_those_from_memory(
     tmp_path, read, monkeypatch, form, dtype, past_cache
 ):
-    monkeypatch.setattr(reading, "_memory", lambda: 0 if past_cache else 2**50)
+    monkeypatch.setattr(reading, "memory_bytes", lambda: 0 if past_cache else 2**50)
     mapped, held = stored(tmp_path / "vectors.npy", dtype)
     queries = np.random.default_rng(1).standard_normal((150, 64), dtype=np.float32)
     groups = np.arange(len(held)) % 7

@@ -1,5 +1,6 @@
 """The store of vectors: what is written is found, what is damaged is named, what is pruned is gone."""
 
+import errno
 import io
 import os
 import resource
@@ -10,6 +11,7 @@ import pytest
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
+from equiview.io import memory
 from equiview.store import Store, stored
 from equiview.store.vectors import keys_of
 from tests.store.counting import Counting, Tokens, images, many, texts
@@ -73,6 +75,38 @@ def test_what_one_file_holds_in_the_order_asked_for_is_mapped(store):
     copied = shelf.get([key(letter) for letter in "bcde"])
     assert copied.flags.owndata
     np.testing.assert_array_equal(copied[:3], mapped)
+
+
+def no_room(*of_file):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_what_memory_should_not_hold_is_put_in_order_on_disk(store, monkeypatch):
+    shelf = store.shelf("x")
+    fill(shelf, "abcd", "ef")
+    wanted = [key(letter) for letter in "fadb"]
+    held, names = shelf.get(wanted), sorted(os.listdir(shelf.folder))
+    monkeypatch.setattr(memory, "memory_bytes", lambda: 4 * held.nbytes - 1)
+    mapped = shelf.get(wanted)
+    assert isinstance(mapped, np.memmap)
+    assert not isinstance(held, np.memmap)
+    np.testing.assert_array_equal(mapped, held)
+    assert sorted(os.listdir(shelf.folder)) == names
+    monkeypatch.setattr(os, "posix_fallocate", no_room, raising=False)
+    with pytest.raises(
+        InputError, match=r"more than a quarter of the memory, cannot be put in order there \(No"
+    ):
+        shelf.get(wanted)
+
+
+def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "LIMITS", ())
+    machine = memory.memory_bytes()
+    (tmp_path / "max").write_text("max\n")
+    (tmp_path / "less").write_text("1000000\n")
+    for name, expected in (("max", machine), ("missing", machine), ("less", 10**6)):
+        monkeypatch.setattr(memory, "LIMITS", (tmp_path / name,))
+        assert memory.memory_bytes() == expected
 
 
 def test_of_what_two_wrote_everybody_reads_the_same(store):

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.errors import InputError
+from equiview.io.memory import memory_bytes
 from equiview.search.scaling import Gallery, Scaled
 
 Rows = NDArray[np.floating[Any]]
@@ -103,7 +104,7 @@ class _Reader:
 
     def _read(self) -> None:
         try:
-            with _opened(self.path, past_cache=2 * self.stored.nbytes > _memory()) as file:
+            with _opened(self.path, past_cache=2 * self.stored.nbytes > memory_bytes()) as file:
                 for number in range(self.passes):
                     for first in self.firsts:
                         # Whoever stops the search puts None behind the buffers that are free.
@@ -158,11 +159,6 @@ def _pages(size: int) -> Buffer:
     wider = np.empty((-(-size // PAGE) + 1) * PAGE, dtype=np.uint8)
     begin = -wider.ctypes.data % PAGE
     return wider[begin : begin + len(wider) - PAGE]
-
-
-def _memory() -> int:
-    """Bytes of memory of the machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _file_of(stored: Rows) -> tuple[Path, int] | None:

@@ -37,6 +37,7 @@ from equiview.data.vectors import TokenVectors, Vectors, rows_with, values_of
 from equiview.errors import InputError
 from equiview.io.cache import cache_folder, check_no_link
 from equiview.io.files import content_of, is_file, parse_json, size_of
+from equiview.io.memory import room_for
 from equiview.io.notices import notice
 from equiview.io.remote import Mirror, url_of
 from equiview.io.tables import write_bytes
@@ -159,8 +160,9 @@ class Shelf:
         """The vectors of items that are all stored, in order of `keys`.
 
         `(n, width)` float32, or `TokenVectors` in the stored precision; mapped from disk, read-only, where
-        they are one file in the order asked for, else copied file by file. KeyError for an item that is not
-        stored, FileNotFoundError where it was pruned meanwhile, InputError for a file that is damaged.
+        they are one file in the order asked for, else copied file by file (`equiview.io.memory.room_for`).
+        KeyError for an item that is not stored, FileNotFoundError where it was pruned meanwhile, InputError
+        for a file that is damaged, and where the disk has no room for a copy that memory should not hold.
         """
         rows = np.fromiter((self.rows[key] for key in keys), dtype=np.int64, count=len(keys))
         number, start, count = (column[rows] for column in self._places())
@@ -181,7 +183,9 @@ class Shelf:
             whole = self.files[number[0]].values[start[0] : start[0] + offsets[-1]]
             values: NDArray[Any] = whole if several else np.asarray(whole, dtype=np.float32)
         else:
-            values = np.empty((int(offsets[-1]), width), dtype=self.precision if several else np.float32)
+            values = room_for(
+                (int(offsets[-1]), width), self.precision if several else np.float32, self.folder
+            )
             for index in np.unique(number):
                 places = np.flatnonzero(number == index)
                 _gather(values, self.files[index].values, places, start, offsets)

@@ -66,6 +66,18 @@ def test_batches_are_found_in_any_order_by_whoever_looks(store):
     np.testing.assert_array_equal(store.shelf("x").get(wanted), shelf.get(wanted))
 
 
+def test_a_key_may_end_with_zeros(store):
+    shelf = store.shelf("x")
+    keys = [start + bytes(16 - len(start)) for start in (b"", b"a", b"a\0b", b"\xff")]
+    assert shelf.missing(keys) == keys
+    shelf.add([keys[0], keys[2]], rows("xy"))
+    shelf.refresh()
+    assert shelf.missing(keys) == [keys[1], keys[3]]
+    assert shelf.get(keys[2::-2])[:, 0].tolist() == [ord("y"), ord("x")]
+    with pytest.raises(KeyError, match=r"a\\x00"):
+        shelf.get(keys)
+
+
 def test_what_one_file_holds_in_the_order_asked_for_is_mapped(store):
     shelf = store.shelf("x")
     fill(shelf, "abcd", "ef")

@@ -25,6 +25,7 @@ import re
 import time
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,7 +47,9 @@ from equiview.store.files import VectorFile
 
 Precision = Literal["float32", "float16"]
 PRECISIONS = (".float32", ".float16")
-ROWS_TOGETHER = 4096
+ROWS_TOGETHER = 1024
+KEY = np.dtype("S16")
+"""A key as NumPy orders it; read as one it would lose zeros at its end."""
 BEGINNING = 2**16
 """Bytes of a file that hold the keys of a batch of usual size."""
 HOUR, DAY = 3600, 86_400
@@ -70,7 +73,9 @@ class Shelf:
         self.written = 0
         self.mark = folder / f"{self.writer}.writing"
         self.files: list[VectorFile] = []
-        self.rows: dict[bytes, int] = {}
+        self.keys = np.empty(0, dtype=KEY)
+        """Distinct, in order; an item's row is the number of items before it in `files`."""
+        self.rows = np.empty(0, dtype=np.int64)
         self.checked: set[Path] = set()
         self.refresh()
 
@@ -84,18 +89,18 @@ class Shelf:
                 with contextlib.suppress(InputError, FileNotFoundError):
                     opened[path] = files.read(path)
         self.files = [opened[path] for path in paths if path in opened and len(opened[path].items)]
-        keys = [key for file in self.files for key in file.items["key"].tolist()]
+        keys = [np.empty(0, dtype=files.ITEM["key"]), *(file.items["key"] for file in self.files)]
         # An item that is stored twice is read from its first file, in whatever order the files were seen.
-        self.rows = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+        self.keys, self.rows = np.unique(np.concatenate(keys).view(KEY), return_index=True)
 
     @property
     def n_vectors(self) -> int:
         """How many vectors the stored items have together."""
-        return int(self._places()[2][list(self.rows.values())].sum())
+        return int(self._places()[2][self.rows].sum())
 
-    def missing(self, keys: Iterable[bytes]) -> list[bytes]:
+    def missing(self, keys: Collection[bytes]) -> list[bytes]:
         """The distinct keys that are not stored, in the order given."""
-        return [key for key in dict.fromkeys(keys) if key not in self.rows]
+        return list(dict.fromkeys(compress(keys, self._rows_of(keys) < 0)))
 
     def share(self, keys: Collection[bytes]) -> None:
         """Fetch from the shared store the files that hold one of `keys`, and send those that it lacks.
@@ -164,7 +169,9 @@ class Shelf:
         KeyError for an item that is not stored, FileNotFoundError where it was pruned meanwhile, InputError
         for a file that is damaged, and where the disk has no room for a copy that memory should not hold.
         """
-        rows = np.fromiter((self.rows[key] for key in keys), dtype=np.int64, count=len(keys))
+        rows = self._rows_of(keys)
+        if (rows < 0).any():
+            raise KeyError(keys[int(np.argmin(rows))])
         number, start, count = (column[rows] for column in self._places())
         read = [self.files[index] for index in np.unique(number)]
         for file in read:
@@ -190,6 +197,14 @@ class Shelf:
                 places = np.flatnonzero(number == index)
                 _gather(values, self.files[index].values, places, start, offsets)
         return TokenVectors(values, offsets) if several else values
+
+    def _rows_of(self, keys: Iterable[bytes]) -> NDArray[np.int64]:
+        """The row of each item, -1 where it is not stored."""
+        asked = np.frombuffer(b"".join(keys), dtype=KEY)
+        places = np.searchsorted(self.keys, asked)
+        rows = np.append(self.rows, -1)[places]
+        rows[np.append(self.keys, b"")[places] != asked] = -1
+        return rows
 
     def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """For every item the number of its file, its first row there, and its number of rows."""
@@ -242,7 +257,7 @@ class Store:
             used = time.strftime(WHEN, time.localtime(about.lstat().st_mtime))
             size = size_of(*folder.iterdir()) / 1e6
             rows.append(
-                (encoder, _name_in(about) or "?", precision, len(shelf.rows), shelf.n_vectors, size, used)
+                (encoder, _name_in(about) or "?", precision, len(shelf.keys), shelf.n_vectors, size, used)
             )
         columns = {"encoder": pl.String, "name": pl.String, "precision": pl.String, "items": pl.Int64,
                    "vectors": pl.Int64, "megabytes": pl.Float64, "last_used": pl.String}  # fmt: skip

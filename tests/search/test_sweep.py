@@ -166,6 +166,14 @@ def test_a_gallery_on_disk_and_one_scaled_when_read_give_the_same_bytes(tmp_path
     assert before.tobytes() == kept.tobytes()
 
 
+@pytest.mark.parametrize("count", [256, LARGE])
+def test_a_gallery_that_asks_itself_is_no_special_case(count):
+    same, _ = drawn(normal, count, 1, 80, np.float32, 6)
+    one, other = top_k(same, same, 9), top_k(same, same.copy(), 9)
+    assert one.items.tobytes() == other.items.tobytes()
+    assert one.scores.tobytes() == other.scores.tobytes()
+
+
 def test_no_query_has_no_list():
     none, gallery = drawn(normal, 0, 30, 64, np.float32, 0)
     assert top_k(none, gallery, 3).items.shape == (0, 3)

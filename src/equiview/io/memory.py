@@ -1,12 +1,14 @@
-"""Room for large arrays: in memory, or in a file where they would take too much of it."""
+"""Room for large arrays: in memory, or in a file where they would take too much of it; and memory given back."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 import os
 import sys
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +58,21 @@ def room_for(shape: tuple[int, ...], dtype: DTypeLike, folder: Path) -> NDArray[
             f"{folder}: vectors of {size / 1e9:,.1f} GB, more than a quarter of the memory, cannot be put in "
             f"order there ({error.strerror or error}); $EQUIVIEW_CACHE names another folder"
         ) from None
+
+
+def give_back() -> None:
+    """Have the C library give all free pages back to the system, where it can (glibc); takes some 2 ms.
+
+    By itself it gives back only the end of its heap. For where much was freed and much is needed next, of
+    other sizes.
+    """
+    if (trim := _trim()) is not None:
+        trim(0)
+
+
+@lru_cache(maxsize=1)
+def _trim() -> Any:
+    try:
+        return getattr(ctypes.CDLL(None), "malloc_trim", None)
+    except (OSError, TypeError):  # Windows has no library without a name
+        return None

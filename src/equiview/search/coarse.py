@@ -22,7 +22,7 @@ from equiview.extras import cuda_in_use
 from equiview.search.halves import as_float32
 from equiview.search.maxsim import maxsim_blocks, nearest, ready_blocks, runs
 from equiview.search.nearly import EightBits, Float32, Tokens, UndecidedError, Way, eight_bits_work
-from equiview.search.products import LARGE, SHARES, SMALL, apart, height_of
+from equiview.search.products import LARGE, SHARES, SMALL, apart, tile_height
 from equiview.search.targets import Targets
 from equiview.search.workers import at_once, one_thread_each
 
@@ -208,7 +208,7 @@ class _Block:
 
     def settle(self, wanted: Mask) -> bool:
         """Make the scores of these pairs exact; False, and none is, where it is too much."""
-        height = height_of(self.queries.width, 1)
+        height = tile_height(self.queries.width, 1)
         asked, offered = self.queries.lengths, self.gallery.lengths
         of_query, of_item = wanted @ offered.astype(np.float64), asked.astype(np.float64) @ wanted
         by_query = (_up(asked, height) * (of_query + (of_query > 0) * SMALL / 2)).sum()

@@ -58,7 +58,9 @@ class Best:
             if found and self._add(*found, part, there):
                 continue
             if len(part) >= self.k:
-                own = np.partition(np.ascontiguousarray(part.T), -self.k, axis=1)[:, -self.k]
+                own = part.T.copy()
+                own.partition(-self.k, axis=1)
+                own = own[:, -self.k].copy()
                 self._raise(own)
                 places, queries = np.nonzero(~(part < np.maximum(cut, own)))
                 if self._add(places, queries, part, there):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.search.products import LARGE, SHARES, height_of, pieces, ready_block, tile
+from equiview.search.products import LARGE, SHARES, pieces, ready_block, tile, tile_height
 from equiview.search.workers import at_once, one_thread_each
 
 Floats = NDArray[np.float32]
@@ -46,7 +46,7 @@ def _scores(queries: TokenVectors, start: int, stop: int, gallery: TokenVectors)
     asked = _floats(queries, start, stop)
     ends = queries.offsets[start:stop] - queries.offsets[start]
     scores = np.empty((stop - start, len(gallery)), dtype=np.float32)
-    height = height_of(queries.width, len(asked))
+    height = tile_height(queries.width, len(asked))
     with one_thread_each() as threads:
         blocks = ready_blocks(asked, height)
         share = -(-len(gallery.values) // (SHARES * threads))

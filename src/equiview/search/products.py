@@ -139,12 +139,22 @@ def height_of(width: int, n_rows: int) -> int:
     return least
 
 
-def ready_block(part: Rows, height: int) -> Rows:
-    """A new block of `height` rows for `tile` and `pieces`, those beyond `part` zero.
+def tile_height(width: int, n_rows: int) -> int:
+    """`height_of` for blocks given to `tile`, which is tried out before its callers take memory for tiles."""
+    height = height_of(width, n_rows)
+    _by_columns(width, height)
+    return height
 
-    Copied even where nothing is added: NumPy computes the product of a matrix with itself in another way.
+
+def ready_block(part: Rows, height: int, *, apart: bool = False) -> Rows:
+    """A block of `height` rows for `tile` and `pieces`, those beyond `part` zero.
+
+    Copied even where nothing is added, unless it lies `apart` from the memory of all columns: NumPy computes
+    the product of a matrix with itself in another way.
     """
     found = tiles(part.shape[1])
+    if apart and found and len(part) == height and part.dtype == np.float32 and part.flags.c_contiguous:
+        return part
     block: Rows = np.zeros((height, part.shape[1]), dtype=np.float32 if found else np.float64)
     block[: len(part)] = part
     return block if found else _rounded(block)
@@ -172,12 +182,16 @@ def pieces(part: Rows, room: Floats | None = None) -> list[Piece]:
     for start in range(0, len(left), len(small.places)):
         to = left[start : start + len(small.places)]
         at = small.places[: len(to)]
+        if small.whole and large.whole:  # rows that follow one another
+            where = slice(int(to[0]), int(to[-1]) + 1)
+            values = as_float32(part[where])
+            if len(to) < small.length:
+                values = ready_block(values, small.length)
+            laid.append(Piece(values, where, slice(0, len(to))))
+            continue
         values = np.zeros((small.length, part.shape[1]), dtype=np.float32)
         values[at] = part[to]
-        if small.whole and large.whole:
-            laid.append(Piece(values, slice(int(to[0]), int(to[0]) + len(to)), slice(0, len(to))))
-        else:
-            laid.append(Piece(values, to, at))
+        laid.append(Piece(values, to, at))
     return laid
 
 

@@ -15,8 +15,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from equiview.io.memory import give_back
 from equiview.io.progress import Progress, silent
-from equiview.search.products import LARGE, height_of, pieces, ready_block, tile
+from equiview.search.products import LARGE, pieces, ready_block, tile, tile_height
 from equiview.search.reading import Part, parts_in_order
 from equiview.search.scaling import Gallery, Scaled
 from equiview.search.workers import at_once, one_thread_each
@@ -56,12 +57,16 @@ def sweep(
     group by group, and in row order within. The gallery may be mapped from disk, and of float16.
     """
     with one_thread_each() as threads:
-        height = height_of(queries.shape[1], len(queries))
-        blocks = [slice(at, min(at + height, len(queries))) for at in range(0, len(queries), height)]
         firsts = range(0, len(gallery), LARGE)
         step = BLOCKS if len(firsts) >= BLOCKS * threads else 1
+        if step > 1:
+            give_back()  # what reading the vectors took, before there are rooms and tiles
+        height = tile_height(queries.shape[1], len(queries))
+        blocks = [slice(at, min(at + height, len(queries))) for at in range(0, len(queries), height)]
         together = [blocks[at : at + step] for at in range(0, len(blocks), step)]
-        results = _Results(queries, height, together, len(firsts), done)
+        stored = gallery.vectors if isinstance(gallery, Scaled) else gallery[:]
+        apart = not np.may_share_memory(queries, stored)
+        results = _Results(queries, height, apart, together, len(firsts), done)
 
         def work(mine: Iterator[Part]) -> None:
             scores = np.empty((LARGE, height), dtype=np.float32)
@@ -71,6 +76,7 @@ def sweep(
                 group, first, stored = part.number, part.first, part.rows
                 if group != current:
                     results.add(current, own, count)
+                    own = []  # before there are others
                     current, own, count = group, [taker(block) for block in together[group]], 0
                 rows = np.arange(first, first + len(stored))
                 if groups is not None:
@@ -100,11 +106,13 @@ class _Results(Generic[Kind]):
         self,
         queries: NDArray[np.float32],
         height: int,
+        apart: bool,
         together: list[list[slice]],
         n_parts: int,
         done: Callable[[slice, list[Kind]], None],
     ) -> None:
-        self.queries, self.height, self.together, self.done = queries, height, together, done
+        self.queries, self.height, self.apart = queries, height, apart
+        self.together, self.done = together, done
         self.left = [n_parts] * len(together)
         self.kept: list[list[list[Kind]]] = [[] for _ in together]
         self.ready: dict[int, list[NDArray[Any]]] = {}
@@ -115,7 +123,8 @@ class _Results(Generic[Kind]):
         with self.turn:
             if group not in self.ready:
                 self.ready[group] = [
-                    ready_block(self.queries[block], self.height) for block in self.together[group]
+                    ready_block(self.queries[block], self.height, apart=self.apart)
+                    for block in self.together[group]
                 ]
             return self.ready[group]
 

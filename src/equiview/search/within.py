@@ -17,7 +17,7 @@ from equiview.data.rankings import Rankings
 from equiview.data.vectors import TokenVectors, Vectors
 from equiview.io.progress import Progress, silent
 from equiview.search.kept import Best, Kept, check_numbers
-from equiview.search.products import LARGE, height_of, pieces, ready_block, tile
+from equiview.search.products import LARGE, pieces, ready_block, tile, tile_height
 from equiview.search.scaling import Gallery
 from equiview.search.sweep import sweep
 from equiview.search.targets import Targets
@@ -30,6 +30,8 @@ SLOTS = 4
 """Items of one query and group that are compared with a whole tile at once; further ones query by query."""
 COUNTED = 255
 """Comparisons that are added up in a byte."""
+TAKEN = 1024
+"""Targets whose vectors are copied together."""
 
 
 def lists_and_ranks(
@@ -93,7 +95,7 @@ def lists_and_ranks(
 def target_scores(queries: Floats, gallery: Gallery, targets: Targets) -> Floats:
     """The score of each target, the same number as in any other place."""
     scores = np.empty(len(targets.items), dtype=np.float32)
-    height = height_of(queries.shape[1], 1)
+    height = tile_height(queries.shape[1], 1)
 
     def work(mine: Iterator[int]) -> None:
         out = np.empty((LARGE, height), dtype=np.float32)
@@ -102,9 +104,9 @@ def target_scores(queries: Floats, gallery: Gallery, targets: Targets) -> Floats
             there = targets.where(block.start, block.stop)
             values = ready_block(queries[block], height)
             items, place = np.unique(targets.items[there], return_inverse=True)
-            for first in range(0, len(items), LARGE):
-                tile(pieces(gallery[items[first : first + LARGE]]), values, out)
-                here = np.flatnonzero((place >= first) & (place < first + LARGE))
+            for first in range(0, len(items), TAKEN):
+                tile(pieces(gallery[items[first : first + TAKEN]]), values, out)
+                here = np.flatnonzero((place >= first) & (place < first + TAKEN))
                 row = targets.queries[there][here] - start
                 scores[there.start + here] = out[place[here] - first, row]
 
@@ -152,11 +154,11 @@ class Ahead:
         shape = (int(self.starts[-1]), n_queries)
         fits = self.slot >= 0
         at = self.slot[fits], queries[fits]
-        self.score, self.item = np.full(shape, np.inf, dtype=np.float32), np.full(shape, -1)
+        self.score, self.item = np.full(shape, np.inf, dtype=np.float32), np.full(shape, -1, dtype=np.int32)
         self.score[at], self.item[at] = scores[fits], items[fits]
         self.below = np.nextafter(self.score, np.float32(-np.inf))
-        self.ahead = np.zeros(shape, dtype=np.int64)
-        self.ahead_of_rest = np.zeros(len(self.rest), dtype=np.int64)
+        self.ahead = np.zeros(shape, dtype=np.int32)
+        self.ahead_of_rest = np.zeros(len(self.rest), dtype=np.int32)
         self.by_item = np.argsort(items, kind="stable")
 
     def take(self, scores: Floats, first: int, rows: Integers) -> None:
@@ -178,9 +180,9 @@ class Ahead:
             self._add_ties(here[self.group[here] == group], scores[low:high], rows[low:high])
             self._add_rest(group, scores[low:high], rows[low:high])
 
-    def counts(self) -> Integers:
+    def counts(self) -> NDArray[np.int32]:
         """How many were ahead of each target so far, `(n_targets,)`."""
-        counts = self.ahead[self.slot, self.queries] if self.ahead.size else np.zeros(0, dtype=np.int64)
+        counts = self.ahead[self.slot, self.queries] if self.ahead.size else np.zeros(0, dtype=np.int32)
         counts[self.rest] = self.ahead_of_rest
         return counts
 

@@ -106,17 +106,20 @@ def _of_encoder(
     """Rank the pool for each image, and each image's captions within their language."""
     order = blind_order(benchmark.need_texts().ids)
     relevance = _reordered(benchmark.need_relevance(), order)
-    image_ids, text_ids = benchmark.images.ids, benchmark.need_texts().ids.gather(order)
-    exact = None
+    image_ids = benchmark.images.ids
+    ranks, exact = None, None
     if settings.candidates:
         image_vectors = comparable(subject, benchmark.images, progress)
         text_vectors = comparable(subject, benchmark.need_texts().take(order), progress)
         few = min(settings.candidates, len(order))
         lists = top_k_among(image_vectors, text_vectors, min(settings.depth, len(order)), few)
         progress("ranking", len(image_vectors), len(image_vectors))
-        targets = _unranked(benchmark)
     else:
         lists, ranks, exact = _ranked(subject, benchmark, order, relevance, settings, progress)
+    text_ids = benchmark.need_texts().ids.gather(order)  # not before: they would take memory beside scores
+    if ranks is None:
+        targets = _unranked(benchmark)
+    else:
         known = pl.Series(ranks.astype(np.int32))
         targets = pl.DataFrame(
             {
@@ -149,11 +152,10 @@ def _ranked(
     Where the search is approximate, also exact lists of some queries, with their rows; ranks of the others'
     captions, for which all scores would be needed, are 0.
     """
-    images, texts = benchmark.images, benchmark.need_texts().take(order)
+    images, texts = benchmark.images, benchmark.need_texts()
+    languages = (texts.table["language"].rank("dense").to_numpy() - 1).astype(np.int16)[order]
     queries = comparable(subject, images, progress)
-    gallery = comparable_parts(subject, texts, progress)
-    languages = (texts.table["language"].rank("dense").to_numpy() - 1).astype(np.int16)
-    del texts  # their words would take memory beside the scores
+    gallery = comparable_parts(subject, texts.take(order), progress)
     depth = min(settings.depth, len(order))
     if settings.index is None:
         targets = Targets(relevance.queries, relevance.items, languages)

@@ -250,17 +250,19 @@ def test_the_best_by_tokens_are_those_of_this_process(either):
     assert there.scores.tobytes() == here.scores.tobytes()
 
 
-def largest(start, scores, add):
-    return start, float(scores.max()) + add
+def largest(block, add):
+    return block.start, float(block.scores.max()) + add, block.targets.queries + block.start
 
 
 def test_work_on_blocks_of_scores_is_done_in_order(either):
     rng = np.random.default_rng(0)
     queries, gallery = vectors_with_ties(rng, 23), vectors_with_ties(rng, 60)
+    targets = Targets(np.array([3, 3, 22]), np.array([5, 59, 0]), np.zeros(60, dtype=np.int64))
     with using(either):
-        found = list(per_block(largest, queries, gallery, 1, None, 1.0))
+        found = list(per_block(largest, queries, gallery, 1, targets, 1.0))
     assert [done for done, _ in found][-1] == 23
-    assert max(value for _, (_, value) in found) == (queries @ gallery.T).max() + 1
+    assert max(value for _, (_, value, _) in found) == (queries @ gallery.T).max() + 1
+    assert np.concatenate([asked for _, (_, _, asked) in found]).tolist() == [3, 3, 22]
 
 
 def test_a_gallery_of_another_width_is_the_same_error(either):

@@ -268,8 +268,8 @@ def test_audits_find_the_same_in_scores_of_tokens(monkeypatch):
     orders = rng.permutation(90), rng.permutation(90)
 
     def found():
-        lists = list(per_block(_lists, queries, gallery, 5, None, 5))
-        ranks = list(per_block(_right, queries, gallery, 0, right, right, members))
+        lists = list(per_block(_lists, queries, gallery, 5))
+        ranks = list(per_block(_right, queries, gallery, 0, right, members))
         assert [done for done, _ in lists][-1] == [done for done, _ in ranks][-1] == 90
         parts = [zip(*(part for _, part in of), strict=True) for of in (lists, ranks)]
         both = _ranks_both_ways(queries, gallery, *orders, members)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equiview.stats._check import exact_product
+from equiview.stats._check import ExactProduct
 
 
 @pytest.mark.parametrize("rows", [3, 5000])
@@ -18,6 +18,6 @@ def test_a_product_is_that_of_whole_numbers(rows: int, unit: int, most: int, dty
     whole = rng.integers(0, most, (6, 3), endpoint=True) * np.array([1, -1, 0])
     whole[:, 0] = most - np.arange(6) % 2  # odd numbers, so that no larger unit divides a column
     unit = min(unit, 2**52 // (most * 6 * 2**16))  # totals that a float64 holds
-    product = exact_product(counts, (whole * max(unit, 1)).astype(np.float64))
+    product = ExactProduct((whole * max(unit, 1)).astype(np.float64))(counts)
     assert product.dtype == np.float64
     assert product.astype(np.int64).tolist() == (counts.astype(np.int64) @ (whole * max(unit, 1))).tolist()

@@ -1,4 +1,4 @@
-"""Room for large arrays: in memory, or in a file where they would take too much of it; and memory given back."""
+"""Room for large arrays, in memory or in a file where they would take too much of it; and room given back."""
 
 from __future__ import annotations
 

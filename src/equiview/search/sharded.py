@@ -91,26 +91,38 @@ def ranked_within(
     return lists, 1 + _ahead_of_all(shards, gallery, targets, scores, progress)
 
 
+@dataclass(frozen=True)
+class Block:
+    """Scores `(n, n_gallery)` of queries `start` and after.
+
+    Exact in what their best `k` and the ranks of `targets` depend on, whose queries count from `start`.
+    """
+
+    start: int
+    scores: Floats
+    k: int
+    targets: Targets
+
+
 def per_block(
     work: Callable[..., Result],
     queries: Vectors,
     gallery: Vectors,
     k: int,
-    targets: Targets | None,
+    targets: Targets | None = None,
     *shared: Any,
 ) -> Iterator[tuple[int, Result]]:
-    """Yield (queries done, `work(start, scores, *shared)`) for the scores of some queries, in their order.
+    """Yield (queries done, `work(block, *shared)`) for the `Block`s of all queries, in their order.
 
-    `scores` are `(block, n_gallery)`, of queries `start` and after, exact in what the best `k` and the ranks
-    of `targets` depend on. Done by the engine in use where its workers can hold the gallery, else here.
-    `work` is a function of a module, which a worker can import.
+    Done by the engine in use where its workers can hold the gallery, else here. `work` is a function of a
+    module, which a worker can import.
     """
-    if not _shareable(queries, gallery) or not _fits(gallery, targets, *shared):
-        for start, scores in deciding_blocks(queries, gallery, k, targets):
-            yield start + len(scores), work(start, scores, *shared)
+    targets = targets or Targets.none(len(gallery))
+    given = (gallery, k, targets, work, *shared)
+    if not _shareable(queries, gallery) or not _fits(*given):
+        yield from _works(Shard(0, len(queries), queries), *given)
         return
-    shards = _shards_of(queries)
-    for parts in current().map(_worked, shards, shared=(gallery, k, targets, work, *shared), size=_size):
+    for parts in current().map(_worked, _shards_of(queries), shared=given, size=_size):
         yield from parts
 
 
@@ -310,11 +322,14 @@ def _ranked_shard(shard: Shard, gallery: Vectors, k: int, targets: Targets) -> t
     return lists_and_ranks(shard.queries, gallery, k, targets.of(shard.start, shard.stop))
 
 
-def _worked(
-    shard: Shard, gallery: Vectors, k: int, targets: Targets | None, work: Callable[..., Any], *shared: Any
-) -> list[tuple[int, Any]]:
-    mine = None if targets is None else targets.of(shard.start, shard.stop)
-    return [
-        (shard.start + start + len(scores), work(shard.start + start, scores, *shared))
-        for start, scores in deciding_blocks(shard.queries, gallery, k, mine)
-    ]
+def _works(
+    shard: Shard, gallery: Vectors, k: int, targets: Targets, work: Callable[..., Result], *shared: Any
+) -> Iterator[tuple[int, Result]]:
+    mine = targets.of(shard.start, shard.stop)
+    for start, scores in deciding_blocks(shard.queries, gallery, k, mine):
+        stop = start + len(scores)
+        yield shard.start + stop, work(Block(shard.start + start, scores, k, mine.of(start, stop)), *shared)
+
+
+def _worked(shard: Shard, *given: Any) -> list[tuple[int, Any]]:
+    return list(_works(shard, *given))

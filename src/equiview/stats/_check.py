@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -110,24 +111,40 @@ def exact_sums(
     return add_up(np.rint(columns / unit), rows, n_clusters), unit
 
 
-def exact_product(counts: NDArray[Any], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`counts`, `(n, n_clusters)` small whole numbers, times `matrix` of `exact_sums`: exact in any order.
+class ExactProduct:
+    """Small whole numbers `(n, n_clusters)` times a matrix of `exact_sums`, exact in any order.
 
     A few columns take less time than it takes to write all counts out as floats: they are multiplied in parts
     that stay in a cache, and that are too small for the library to wake threads for each. Columns of hits are
     such small numbers that single precision holds every total, in half the time.
     """
+
+    def __init__(self, matrix: NDArray[np.float64]) -> None:
+        self.matrix = matrix
+
+    def __call__(self, counts: NDArray[Any]) -> NDArray[np.float64]:
+        """The totals of `counts`, `(n, n_columns)`; they may be floats that are whole numbers."""
+        if counts.dtype == np.float64:
+            return np.asarray(counts @ self.matrix)
+        single, unit, largest = self._in_units
+        if largest < SINGLE >> 8 * counts.itemsize:
+            return _product(counts, single) * unit
+        return np.asarray(_product(counts, self.matrix))
+
+    @cached_property
+    def _in_units(self) -> tuple[NDArray[np.float32], NDArray[np.float64], int]:
+        """The matrix in units of each column, these, and the largest total of one column's sizes in them."""
+        whole = self.matrix.astype(np.int64)
+        held = np.bitwise_or.reduce(whole, axis=0)
+        unit = np.maximum(held & -held, 1)  # the lowest bit that any row has
+        small = whole // unit
+        largest = int(np.abs(small).sum(axis=0).max(initial=0))
+        return small.astype(np.float32), unit.astype(np.float64), largest
+
+
+def _product(counts: NDArray[Any], matrix: NDArray[Any]) -> NDArray[Any]:
+    """`counts` times `matrix`, in parts where these are worth it, in its precision."""
     rows = min(SMALL // max(1, matrix.size), PART // max(1, len(matrix)))
-    if counts.dtype == np.float64:
-        return np.asarray(counts @ matrix)
-    single, unit = _in_single(matrix, 8 * counts.itemsize)
-    if single is not None:
-        return _product(counts, single, rows) * unit
-    return np.asarray(_product(counts, matrix, rows))
-
-
-def _product(counts: NDArray[Any], matrix: NDArray[Any], rows: int) -> NDArray[Any]:
-    """`counts` times `matrix`, so many rows at a time, in its precision."""
     if rows < LEAST_ROWS:
         return np.asarray(counts.astype(matrix.dtype) @ matrix)
     totals = np.empty((len(counts), matrix.shape[1]), matrix.dtype)
@@ -137,15 +154,3 @@ def _product(counts: NDArray[Any], matrix: NDArray[Any], rows: int) -> NDArray[A
         np.copyto(part[: len(some)], some)
         np.matmul(part[: len(some)], matrix, out=totals[start : start + len(some)])
     return totals
-
-
-def _in_single(
-    matrix: NDArray[np.float64], bits: int
-) -> tuple[NDArray[np.float32] | None, NDArray[np.float64]]:
-    """`matrix` in units of each column `(n,)`, where totals of its rows times numbers of `bits` are exact."""
-    whole = matrix.astype(np.int64)
-    held = np.bitwise_or.reduce(whole, axis=0)
-    unit = np.maximum(held & -held, 1)  # the lowest bit that any row has
-    small = whole // unit
-    exact = int(np.abs(small).sum(axis=0).max(initial=0)) < SINGLE >> bits
-    return small.astype(np.float32) if exact else None, unit.astype(np.float64)

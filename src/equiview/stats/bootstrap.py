@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 from equiview.engine import Local, current_for
 from equiview.errors import StatsInputError, UndefinedStatisticError
 from equiview.stats._check import (
+    ExactProduct,
     add_up,
     as_columns,
     as_level,
     cluster_rows,
-    exact_product,
     exact_sums,
     whole_number,
 )
@@ -94,7 +94,8 @@ def bootstrap_means(
         parts = engine.map(_totals, _ranges(n_clusters, replicates, seed), shared=(matrix,))
     else:
         counted = _remembered(n_clusters, replicates, seed) if few else _counts(n_clusters, replicates, seed)
-        parts = ((start, exact_product(counts, matrix)) for start, counts in counted)
+        product = ExactProduct(matrix)
+        parts = ((start, product(counts)) for start, counts in counted)
     for start, totals in parts:
         stop = start + len(totals)
         weights = totals[:, columns.shape[1] :][:, pattern_of]
@@ -212,7 +213,7 @@ def _totals(
     rng.bit_generator.state = state
     _, at_once = _at_once(n_clusters, count)
     drawn = [_draw_counts(rng, n_clusters, at_once) for _ in range(0, count, at_once)]
-    return start, exact_product(np.concatenate(drawn)[:count], matrix)
+    return start, ExactProduct(matrix)(np.concatenate(drawn)[:count])
 
 
 @lru_cache(maxsize=4)

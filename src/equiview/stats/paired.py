@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError
-from equiview.stats._check import SMALL, as_columns, cluster_rows, exact_product, exact_sums, whole_number
+from equiview.stats._check import SMALL, ExactProduct, as_columns, cluster_rows, exact_sums, whole_number
 from equiview.stats.signs import sign_tail
 
 EXACT_CLUSTERS = 20
@@ -101,9 +101,9 @@ def sign_flip_test(
 
 
 class _Few(NamedTuple):
-    """Sums of a few columns, the weights that make others of them, and how far such a total may be off."""
+    """A product with sums of few columns, the weights that make others, how far such totals may be off."""
 
-    sums: NDArray[np.float64]
+    product: ExactProduct
     weights: NDArray[np.float64]
     off: NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def _few(
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite leaves all totals open
         scaled = np.asarray(weights, dtype=np.float64) * unit_of_few[:, None] / unit
         rounding = np.abs(few).sum(axis=0) @ np.abs(scaled) * ROUNDING + 1
-        return _Few(few, scaled, np.abs(sums - few @ scaled).sum(axis=0) + rounding)
+        return _Few(ExactProduct(few), scaled, np.abs(sums - few @ scaled).sum(axis=0) + rounding)
 
 
 def _as_extreme(
@@ -160,7 +160,7 @@ def _as_extreme_of_few(
     """As `_as_extreme`: totals are made of the few ones, and where these leave it open, added up."""
     signs = np.unpackbits(drawn, axis=1, count=len(sums))
     with np.errstate(invalid="ignore"):
-        far = np.abs(observed - 2 * (exact_product(signs, few.sums) @ few.weights))
+        far = np.abs(observed - 2 * (few.product(signs) @ few.weights))
     sure = far >= least + 2 * few.off
     counted = np.asarray(sure.sum(axis=0))
     left = ~sure & ~(far < least - 2 * few.off)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equiview.errors import StatsInputError, UndefinedStatisticError
-from equiview.stats._check import as_columns, cluster_rows, exact_product, exact_sums, whole_number
+from equiview.stats._check import ExactProduct, as_columns, cluster_rows, exact_sums, whole_number
 from equiview.stats.tails import tail_p
 
 Floats = NDArray[np.float64]
@@ -156,12 +156,12 @@ def _noises(
     draws = whole_number(replicates, "replicates", 1)
     rng = np.random.Generator(np.random.PCG64(whole_number(seed, "seed", 0)))
     summed = [exact_sums(table, rows, n_clusters) for table in apart]
-    matrix = np.ascontiguousarray(np.hstack([sums for sums, _ in summed]))
+    product = ExactProduct(np.ascontiguousarray(np.hstack([sums for sums, _ in summed])))
     block = max(1, BLOCK_BYTES // (8 * n_clusters))
     parts = []
     for start in range(0, draws, block):
         signs = rng.integers(0, 2, size=(min(block, draws - start), n_clusters), dtype=np.int8)
-        parts.append(exact_product(2 * signs - 1, matrix))
+        parts.append(product(2 * signs - 1))
     ends = np.cumsum([table.shape[1] for table in apart])[:-1]
     totals = np.split(np.concatenate(parts), ends, axis=1)
     return [

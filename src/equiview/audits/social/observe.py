@@ -19,7 +19,7 @@ from equiview.data.vectors import TokenVectors, Vectors
 from equiview.errors import InputError, NotApplicableError
 from equiview.io.progress import Progress
 from equiview.io.tables import Column, schemas
-from equiview.search import Targets, ahead_within, best, comparable, per_block, ranks_within, unit
+from equiview.search import Block, Targets, ahead_within, best, comparable, per_block, ranks_within, unit
 from equiview.subjects import Encoder
 
 Rows = NDArray[np.int64]
@@ -174,7 +174,7 @@ def rankings(
     """The lists with ties at the cut, and the rows of the images among the first of any list."""
     depth = settings.depth(len(images))
     parts = []
-    for done, part in per_block(_lists, asked, gallery, depth, None, depth):
+    for done, part in per_block(_lists, asked, gallery, depth):
         parts.append(part)
         progress("ranking", done, len(prompts))
     prompt, rank, item, score = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -189,15 +189,14 @@ def rankings(
     return table, np.unique(item[rank <= PICTURED]).astype(np.int64)
 
 
-def _lists(
-    start: int, scores: NDArray[np.float32], depth: int
-) -> tuple[Rows, Rows, NDArray[np.int32], NDArray[np.float32]]:
+def _lists(block: Block) -> tuple[Rows, Rows, NDArray[np.int32], NDArray[np.float32]]:
     """Prompt, rank, image and score of all that is ranked for the prompts of a block."""
+    scores, depth = block.scores, block.k
     cut = best(scores, depth).scores[:, -1:]
     sizes = np.minimum((scores >= cut).sum(axis=1), TIES * depth)
     ranked = best(scores, int(sizes.max()))
     row, at = np.nonzero(np.arange(ranked.depth) < sizes[:, None])
-    return row + start, at + 1, ranked.items[row, at], ranked.scores[row, at]
+    return row + block.start, at + 1, ranked.items[row, at], ranked.scores[row, at]
 
 
 def _images(
@@ -250,7 +249,7 @@ def _matches(
         found = []
         right = Targets(pairs.queries, pairs.items, np.zeros(pairs.n_items, dtype=np.int64))
         of_gallery = members[image_of] if of_image else members
-        for done, ranks in per_block(_right, queries, gallery, 0, right, right, of_gallery):
+        for done, ranks in per_block(_right, queries, gallery, 0, right, of_gallery):
             found.append(ranks)
             progress(f"matching {direction}", done, pairs.n_queries)
         rank, ahead = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -271,13 +270,10 @@ def _matches(
     return pl.concat(parts), captions
 
 
-def _right(
-    start: int, scores: NDArray[np.float32], right: Targets, members: NDArray[np.float32]
-) -> tuple[Rows, NDArray[np.int32]]:
+def _right(block: Block, members: NDArray[np.float32]) -> tuple[Rows, NDArray[np.int32]]:
     """The rank of what is right for the queries of a block, and how many of each group are before it."""
-    here = right.of(start, start + len(scores))
-    at = (here.queries, here.items)
-    return ranks_within(scores, *at), ahead_within(scores, *at, members)
+    pairs = (block.scores, block.targets.queries, block.targets.items)
+    return ranks_within(*pairs), ahead_within(*pairs, members)
 
 
 def _captions(benchmark: Benchmark, images: Items, language: str) -> tuple[Items, Relevance]:

@@ -30,7 +30,7 @@ from equiview.engine.cluster import RayEngine
 from equiview.search import sharded, top_k
 from equiview.search.sharded import TURNS
 from equiview.stats import bootstrap, bootstrap_means
-from equiview.store.vectors import keys_of
+from equiview.store.vectors import KEY, keys_of
 from equiview.subjects.encoders.pictogram import Pictogram
 
 WORKERS = (1, 2, 4)
@@ -100,10 +100,10 @@ def held_by_item(count: int = 200_000) -> float:
     places: dict[Any, list[int]] = {}
     for row, key in enumerate(keys):
         places.setdefault(key, []).append(row)
-    shelf = dict(zip(keys, range(count), strict=True))
+    shelf = np.unique(np.array(keys, dtype=KEY), return_index=True)
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return (held + float(items.table.estimated_size())) / len(shelf)
+    return (held + float(items.table.estimated_size())) / len(shelf[0])
 
 
 def constants(engine: Engine) -> dict[str, float]:

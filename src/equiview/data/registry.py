@@ -65,9 +65,9 @@ class Registry(Generic[T]):
 
         return remember
 
-    def place(self, name: str, where: str, *, about: str) -> None:
+    def place(self, name: str, where: str, *, about: str, usage: tuple[str, ...] | None = None) -> None:
         """Register what is at `where`, `module:name`; it is imported when it is used."""
-        self.entries[name] = Entry(name, (name,), about, partial(pkgutil.resolve_name, where))
+        self.entries[name] = Entry(name, usage or (name,), about, partial(pkgutil.resolve_name, where))
 
     def all(self) -> dict[str, Entry[T]]:
         """Every entry by name, those of installed packages included."""

@@ -8,8 +8,6 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from PIL import Image
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, cross_val_score
 
 from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.pictograms import drawings, names, pictograms
@@ -168,6 +166,9 @@ def test_a_neutral_name_finds_the_people_of_its_role(name, language):
 )
 def test_gender_and_skin_can_be_read_from_the_held_out_artists_people(attribute, unsaid, n_values, least):
     """Accuracy of a linear probe fitted on four fifths of the drawings and tried on the others."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import KFold, cross_val_score
+
     said = people()[attribute]
     known = said.ne_missing(unsaid)
     vectors, values = people_images()[known.to_numpy()], said.filter(known).to_numpy()

@@ -31,6 +31,8 @@ settings.register_profile(
 )
 settings.load_profile("equiview")
 
+gc.disable()  # until all is collected: what tests import stays, and looking through it took long
+
 collect_ignore = ["plugin", "error_rates/brevity.py", "frozen.py"]  # to import them changes the process
 
 FIRST = (
@@ -51,9 +53,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what was imported and collected out of every later collection of garbage: it stays to the end."""
-    gc.collect()
+    """Keep what was imported and collected out of every collection of garbage: it stays to the end."""
     gc.freeze()
+    gc.enable()
 
 
 def write_world(folder: Path, *, images: int = 40, width: int = 8, skew: float = 1.0, seed: int = 0) -> Path:

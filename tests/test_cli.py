@@ -394,7 +394,7 @@ def test_an_audit_that_fails_is_named_and_the_others_are_reported(
 
     entry = AUDITS.all()["prevalence"]
     broken = replace(entry.value, name="broken", **{step: fail})
-    monkeypatch.setitem(AUDITS.entries, "broken", replace(entry, name="broken", value=broken))
+    monkeypatch.setitem(AUDITS.entries, "broken", replace(entry, name="broken", load=lambda: broken))
     arguments = ["audit", f"embeddings:{world}", "--benchmark", f"folder:{world}"]
     arguments += ["--out", str(tmp_path / "out"), "--audit", "broken", "--audit", "prevalence"]
     monkeypatch.setattr(sys, "argv", ["equiview", *arguments])

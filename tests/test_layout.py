@@ -15,6 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from equiview.audits import AUDITS
+from equiview.audits.ours import QUESTIONS
+from equiview.subjects import SUBJECTS
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "equiview"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -52,6 +56,23 @@ def loaded_by(code: str) -> set[str]:
 )
 def test_nothing_heavy_is_loaded_before_it_is_needed(code: str, unneeded: set[str]) -> None:
     assert loaded_by(code) & (HEAVY | unneeded) == set()
+
+
+def test_what_is_listed_is_not_imported_and_what_is_used_comes_alone() -> None:
+    code = (
+        "import sys\nfrom equiview.catalogue import catalogue\nfrom equiview.subjects import load_subject\n"
+        "catalogue('subjects'), catalogue('audits'), load_subject('names')\nprint(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    places = {entry.value.__module__ for entry in SUBJECTS.all().values()}
+    assert places & loaded == {"equiview.subjects.chat.names"}
+    assert {f"equiview.audits.{audit}" for audit in AUDITS.all()} & loaded == set()
+
+
+def test_every_folder_of_audits_is_an_audit() -> None:
+    folders = {path.parent.name for path in SOURCE.glob("audits/*/__init__.py")}
+    assert folders == set(QUESTIONS) == {entry.value.name for entry in AUDITS.all().values()}
 
 
 @pytest.mark.parametrize("room", ["metrics", "stats"])

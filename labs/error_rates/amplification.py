@@ -14,7 +14,7 @@ import polars as pl
 from labs.error_rates.harness import System
 from numpy.typing import NDArray
 
-from equiview.audits.amplification import AMPLIFICATION_AUDIT
+from equiview.audits.amplification import AMPLIFICATION
 from equiview.benchmarks import Benchmark
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.data.items import Items
@@ -158,8 +158,8 @@ def pictures(women: Numbers) -> Items:
 
 
 def observed(said: Sequence[str], data: Benchmark) -> Observations:
-    settings = AMPLIFICATION_AUDIT.configure({"shuffles": 0})
-    return AMPLIFICATION_AUDIT.observe(Says(said), data, settings, silent)
+    settings = AMPLIFICATION.configure({"shuffles": 0})
+    return AMPLIFICATION.observe(Says(said), data, settings, silent)
 
 
 def answering(drawn: Drawn, right: float = RIGHT) -> Replied:

@@ -5,7 +5,6 @@ A kind of thing is imported when it is asked for: what lists them must not load 
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -31,13 +30,7 @@ def catalogue(kind: str = "") -> dict[str, pl.DataFrame]:
     }
     if kind and kind not in kinds:
         raise unknown_name("list", kind, kinds)
-    collected = gc.isenabled()
-    gc.disable()  # all is imported and stays: looking for what is not used took a tenth of the time
-    try:
-        return {name: table() for name, table in kinds.items() if name == (kind or name)}
-    finally:
-        if collected:
-            gc.enable()
+    return {name: table() for name, table in kinds.items() if name == (kind or name)}
 
 
 def _subjects() -> pl.DataFrame:

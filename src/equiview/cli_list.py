@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -59,6 +62,19 @@ def cache(
     return None
 
 
+@contextmanager
+def _keeping_all() -> Iterator[None]:
+    """Collect no garbage: what is listed is imported and stays; looking through it took long."""
+    collected = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collected:
+            gc.enable()
+
+
+@_keeping_all()
 def list_(
     kind: Annotated[
         str, typer.Argument(help="subjects, models, benchmarks, audits, makers or providers.")
@@ -81,6 +97,7 @@ def list_(
     return None
 
 
+@_keeping_all()
 def settings_(
     audit_: Annotated[str, typer.Argument(metavar="[AUDIT]", help="An audit; all of them by default.")] = "",
     as_json: AsJson = False,

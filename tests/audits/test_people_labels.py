@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from equiview.audits.amplification import AMPLIFICATION_AUDIT
+from equiview.audits.amplification import AMPLIFICATION
 from equiview.audits.amplification.ask import asked_of
 from equiview.audits.parity import PARITY
 from equiview.audits.prevalence import PREVALENCE
@@ -60,7 +60,7 @@ def parity(world, genders, **given):
 
 def amplification(world, genders, **given):
     given = {"excluded" if name == "unknown" else name: value for name, value in given.items()}
-    settings = AMPLIFICATION_AUDIT.configure({"least": 2, **given})
+    settings = AMPLIFICATION.configure({"least": 2, **given})
     return set(asked_of(with_gender(world, genders), settings).people["group"])
 
 

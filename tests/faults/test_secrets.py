@@ -124,7 +124,7 @@ def test_the_defect_of_an_audit_keeps_no_secret(here: Path, monkeypatch: pytest.
         raise ZeroDivisionError(f"http://me:{PASSWORD}@host refused Bearer {TOKEN}")
 
     broken = replace(entry.value, name="broken", measure=measure)
-    monkeypatch.setitem(AUDITS.entries, "broken", replace(entry, name="broken", value=broken))
+    monkeypatch.setitem(AUDITS.entries, "broken", replace(entry, name="broken", load=lambda: broken))
     words = ("audit", "embeddings:world", "--benchmark", "folder:world", "--audit", "broken")
     for more in ((), ("--audit", "prevalence")):
         code, output, errors = typed((*words, *more, "--out", f"out{len(more)}"))

@@ -136,7 +136,7 @@ def test_another_group_of_makers_is_another_command(monkeypatch: pytest.MonkeyPa
     MAKERS.all()
     monkeypatch.setitem(GROUPS, "mitigate", Group("Make a system less biased.", "Subject"))
     maker = Maker(name="all", kind="mitigate", about="All.", settings=All, job=Any, yields="{out}")
-    monkeypatch.setitem(MAKERS.entries, "all", Entry("all", ("mitigate all",), "All.", maker))
+    monkeypatch.setitem(MAKERS.entries, "all", Entry("all", ("mitigate all",), "All.", lambda: maker))
     app = typer.Typer()
     add_groups(app)
     assert "Make a system less biased." in CliRunner().invoke(app, ["--help"]).output

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.metrics import average_precision_score, ndcg_score
 
 from equiview.errors import MetricInputError, UndefinedMetricError
 from equiview.metrics import accuracy_at_k, average_precision_at_k, ndcg_at_k
@@ -83,6 +82,8 @@ def test_all_agree_with_a_reading_rank_by_rank(relevant: np.ndarray, data: st.Da
 
 @given(tables)
 def test_agreement_with_scikit_learn(relevant: np.ndarray) -> None:
+    from sklearn.metrics import average_precision_score, ndcg_score
+
     relevant = relevant[relevant.any(axis=1)]
     n, depth = relevant.shape
     if n == 0 or depth < 2:

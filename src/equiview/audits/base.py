@@ -210,7 +210,7 @@ class Audit(Generic[Sub, S, V]):
 
 
 AnyAudit: TypeAlias = Audit[Any, Any, Any]
-AUDITS: Registry[AnyAudit] = Registry("audit", "equiview.audits", Audit)
+AUDITS: Registry[AnyAudit] = Registry("audit", "equiview.audits", Audit, rooms=("equiview.audits.ours",))
 
 
 def register(audit: Audit[Sub, S, V]) -> Audit[Sub, S, V]:

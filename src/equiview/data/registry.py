@@ -1,7 +1,7 @@
 """Registries: how a name typed by a person becomes an encoder, a benchmark or an audit.
 
-Nothing has to be edited to add one. Ours register themselves when their file is imported; a package of
-somebody else's names an entry point; a user's own class is reached as `module:Class`.
+Ours register themselves when their file is imported, or have a place from which they are imported when they
+are used; a package of somebody else's names an entry point; a user's own class is reached as `module:Class`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pkgutil
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
@@ -26,12 +26,17 @@ _installed = cache(entry_points)
 
 @dataclass(frozen=True)
 class Entry(Generic[T]):
-    """A registered thing: its name, how to type it, what it is, and the thing."""
+    """A registered thing: its name, how to type it, what it is, and how to get the thing."""
 
     name: str
     usage: tuple[str, ...]
     about: str
-    value: T
+    load: Callable[[], T]
+
+    @property
+    def value(self) -> T:
+        """The thing."""
+        return self.load()
 
 
 @dataclass
@@ -55,10 +60,14 @@ class Registry(Generic[T]):
         """Return a decorator that registers what it decorates under `name`."""
 
         def remember(value: T) -> T:
-            self.entries[name] = Entry(name, usage or (name,), about, value)
+            self.entries[name] = Entry(name, usage or (name,), about, lambda: value)
             return value
 
         return remember
+
+    def place(self, name: str, where: str, *, about: str, usage: tuple[str, ...] | None = None) -> None:
+        """Register what is at `where`, `module:name`; it is imported when it is used."""
+        self.entries[name] = Entry(name, usage or (name,), about, partial(pkgutil.resolve_name, where))
 
     def all(self) -> dict[str, Entry[T]]:
         """Every entry by name, those of installed packages included."""
@@ -89,7 +98,7 @@ class Registry(Generic[T]):
             return
         if point.name not in self.entries:
             about = (value.__doc__ or "").strip().split("\n")[0]
-            self.entries[point.name] = Entry(point.name, (point.name,), about, value)
+            self.entries[point.name] = Entry(point.name, (point.name,), about, lambda: value)
 
     def _checked(self, value: Any, where: str) -> Any:
         if not isinstance(value, self.holds):

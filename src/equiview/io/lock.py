@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from equiview.errors import InputError
 
 LOCK = ".lock"
@@ -23,6 +21,8 @@ def locked(folder: Path, wait: float = 0) -> Iterator[None]:
     May be nested. The lock ends with the process, however that ends. A folder that was made for an error
     alone is removed.
     """
+    from filelock import FileLock, Timeout
+
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK, timeout=0, is_singleton=True)

@@ -87,5 +87,7 @@ def of_inner(name: str) -> Any:
     return property(attrgetter(path), lambda self, value: setattr(self.inner, name, value))
 
 
-SUBJECTS: Registry[type[Subject]] = Registry("subject", "equiview.subjects", type)
+SUBJECTS: Registry[type[Subject]] = Registry(
+    "subject", "equiview.subjects", type, rooms=("equiview.subjects.ours",)
+)
 register = SUBJECTS.register

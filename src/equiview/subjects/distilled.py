@@ -21,7 +21,7 @@ from equiview.errors import InputError
 from equiview.extras import require, versions_of
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
-from equiview.subjects.base import of_inner, register
+from equiview.subjects.base import of_inner
 from equiview.subjects.encoders.base import EmbeddingModel, Encoder, checked_vectors
 from equiview.subjects.encoders.huggingface import HuggingFace
 from equiview.subjects.encoders.loading import (
@@ -253,11 +253,6 @@ class Adapter(Encoder):
             return np.asarray(normalize(self.network(normalize(torch.from_numpy(given), dim=1)), dim=1))
 
 
-@register(
-    "distilled",
-    usage=("distilled:DIR",),
-    about="an encoder whose texts a student reads, by `equiview mitigate distill`",
-)
 class Distilled(Derived, Encoder):
     """An encoder whose texts a student of its text tower reads."""
 

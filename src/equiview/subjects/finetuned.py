@@ -21,7 +21,7 @@ from equiview.data.arguments import split_argument
 from equiview.errors import InputError
 from equiview.extras import require, versions_of
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.base import of_inner, register
+from equiview.subjects.base import of_inner
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.loading import filled, state_of
 from equiview.subjects.load import load_subject
@@ -87,11 +87,6 @@ def new_heads(width: int, hidden: int) -> Any:
     return nn.ModuleDict({"images": head(), "texts": head()})
 
 
-@register(
-    "finetuned",
-    usage=("finetuned:DIR",),
-    about="an encoder after fine-tuning by `equiview train finetune`",
-)
 class FineTuned(EmbeddingModel):
     """An encoder after fine-tuning."""
 

@@ -18,7 +18,7 @@ from equiview.data.arguments import split_argument
 from equiview.data.items import Items
 from equiview.errors import InputError
 from equiview.io.progress import Progress, silent
-from equiview.subjects.base import of_inner, register
+from equiview.subjects.base import of_inner
 from equiview.subjects.correction import Correction
 from equiview.subjects.encoders.base import Encoder, checked_vectors
 from equiview.subjects.load import load_encoder
@@ -46,11 +46,6 @@ class Mitigation(DerivedCard):
     """What was tried while fitting, in order: how well classifiers of INLP told groups, or weights."""
 
 
-@register(
-    "mitigated",
-    usage=("mitigated:DIR",),
-    about="an encoder whose vectors are corrected, by `equiview mitigate`",
-)
 class Mitigated(Derived, Encoder):
     """An encoder whose vectors are corrected."""
 

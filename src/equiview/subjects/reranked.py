@@ -24,7 +24,7 @@ from equiview.io.files import content_of
 from equiview.io.fingerprint import fingerprint
 from equiview.search import top_k
 from equiview.search.scaling import comparable
-from equiview.subjects.base import Subject, of_inner, register
+from equiview.subjects.base import Subject, of_inner
 from equiview.subjects.encoders.base import Encoder
 from equiview.subjects.lists.base import ResultLists
 from equiview.subjects.load import load_subject
@@ -142,9 +142,6 @@ def first_lists(
     return table.with_columns(row=pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
 
 
-@register(
-    "reranked", usage=("reranked:DIR",), about="a system's lists in another order, by `equiview mitigate`"
-)
 class Reranked(Derived, ResultLists):
     """A system's lists in another order."""
 

@@ -16,7 +16,7 @@ from labs.error_rates.amplification import (
     revealing,
 )
 
-from equiview.audits.amplification import AMPLIFICATION_AUDIT
+from equiview.audits.amplification import AMPLIFICATION
 from equiview.audits.amplification.cider import cider
 from equiview.audits.execute import execute
 from equiview.benchmarks import Benchmark
@@ -110,7 +110,7 @@ def test_a_persons_captions_are_not_biased(captioned):
 
 def test_the_mean_over_groups_of_values_is_the_estimate(captioned):
     observed, estimates, _, settings = audited(caption(captioned), captioned.data)
-    values = steps.valued(AMPLIFICATION_AUDIT, observed, settings)
+    values = steps.valued(AMPLIFICATION, observed, settings)
     for metric in ("amplification", "LIC"):
         expected = estimates.one(metric, attribute="gender").value
         assert values.mean(metric, attribute="gender") == pytest.approx(expected)
@@ -165,12 +165,12 @@ def test_requests_say_what_is_asked(asked, captioned):
 
 
 def test_the_plan_counts_what_would_be_asked(asked):
-    settings = AMPLIFICATION_AUDIT.configure({})
-    (plan,) = AMPLIFICATION_AUDIT.plan(Known({}), asked.data, settings)
+    settings = AMPLIFICATION.configure({})
+    (plan,) = AMPLIFICATION.plan(Known({}), asked.data, settings)
     assert (plan.requests, plan.pictures, plan.model) == (400, 400, "known")
     assert len(plan.asked) == 400  # by which it is known how many answers are kept
     plain, japanese = (
-        AMPLIFICATION_AUDIT.plan(Known({}), asked.data, settings.model_copy(update={"prompt": prompt}))[0]
+        AMPLIFICATION.plan(Known({}), asked.data, settings.model_copy(update={"prompt": prompt}))[0]
         for prompt in ("What is that?", "これは何ですか？")  # 13 bytes, and 24 of 8 letters
     )
     assert japanese.input_tokens - plain.input_tokens == 400 * (6 - 4)
@@ -329,7 +329,7 @@ def test_nouns_of_another_language_than_the_captions_are_refused(captioned, tmp_
 @pytest.mark.parametrize("prompt", ["{other}", "{", "{0}"])
 def test_prompts_that_cannot_be_filled_are_refused(prompt):
     with pytest.raises(InputError, match=r"setting 'prompt'"):
-        AMPLIFICATION_AUDIT.configure({"prompt": prompt})
+        AMPLIFICATION.configure({"prompt": prompt})
 
 
 def test_the_same_replies_give_the_same_numbers(captioned):

@@ -6,14 +6,14 @@ import transformers as hf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equiview.audits.amplification import AMPLIFICATION_AUDIT
+from equiview.audits.amplification import AMPLIFICATION
 from equiview.audits.amplification.leakage import MATCHED, SOURCES, leakage, split
 from equiview.io.progress import silent
 from tests.subjects.encoders.vocabularies import bert_tokenizer
 
 
 def guessed(replies, humans, groups, contents=(), **settings):
-    options = AMPLIFICATION_AUDIT.configure({"splits": 4, "shuffles": 0, **settings})
+    options = AMPLIFICATION.configure({"splits": 4, "shuffles": 0, **settings})
     ids = [f"i{row}" for row in range(len(groups))]
     return leakage(ids, replies, humans, groups, contents or [""] * len(groups), options, "gender", silent)
 

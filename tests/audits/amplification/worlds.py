@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from equiview.audits.amplification import AMPLIFICATION_AUDIT, AmplificationSettings
+from equiview.audits.amplification import AMPLIFICATION, AmplificationSettings
 from equiview.benchmarks import Benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.items import Items
@@ -44,7 +44,7 @@ class Known(Answerer):
 def audited(
     subject: Answerer, data: Benchmark, **given: Any
 ) -> tuple[Observations, Estimates, Verdict, AmplificationSettings]:
-    settings = AMPLIFICATION_AUDIT.configure(QUICK | given)
-    observations = AMPLIFICATION_AUDIT.observe(subject, data, settings, silent)
-    estimates = steps.measured(AMPLIFICATION_AUDIT, observations, settings)
-    return observations, estimates, AMPLIFICATION_AUDIT.judge(estimates, settings), settings
+    settings = AMPLIFICATION.configure(QUICK | given)
+    observations = AMPLIFICATION.observe(subject, data, settings, silent)
+    estimates = steps.measured(AMPLIFICATION, observations, settings)
+    return observations, estimates, AMPLIFICATION.judge(estimates, settings), settings

@@ -3,7 +3,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import accuracy_score, top_k_accuracy_score
 
 from equiview.audits.judging import shows_bias
 from equiview.audits.parity import PARITY
@@ -81,6 +80,8 @@ def test_an_image_that_is_not_asked_about_in_a_language_is_left_out_of_it():
 
 
 def test_matching_is_that_of_scikit_learn(world):
+    from sklearn.metrics import top_k_accuracy_score
+
     _, estimates, _ = of_world(world)
     texts, vectors = pl.read_csv(world / "texts.csv"), np.load(world / "texts.npy")
     images = np.load(world / "images.npy")
@@ -99,6 +100,8 @@ def test_matching_is_that_of_scikit_learn(world):
 
 
 def test_classification_is_that_of_scikit_learn(harmed):
+    from sklearn.metrics import accuracy_score
+
     observed, estimates, _ = harmed
     for task in ("gender", "race", "age"):
         for code in ("en", "tr"):

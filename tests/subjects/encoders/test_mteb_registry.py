@@ -11,13 +11,6 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of libraries that it imports
-    import mteb
-    from mteb.models.abs_encoder import AbsEncoder
-    from mteb.models.get_model_meta import MODEL_REGISTRY
-    from mteb.models.model_meta import ModelMeta
-
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.subjects import EmbeddingModel, load_subject
@@ -27,9 +20,21 @@ from tests.subjects.encoders.checks import TOLERANCE
 Made = Callable[[str], Path]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _library() -> None:
+    """Import mteb, without the warnings of libraries that it imports."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import mteb  # noqa: F401
+
+
 @pytest.fixture
 def registered(checkpoint: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Put a folder into mteb's registry under a name, as a copy of a model that is in it."""
+    import mteb
+    from mteb.models.get_model_meta import MODEL_REGISTRY
+    from mteb.models.model_meta import ModelMeta
+
     monkeypatch.chdir(tmp_path)
     # It asks for torchvision, which its CLIP does not use.
     monkeypatch.setattr(ModelMeta, "_check_requirements", lambda self: None)
@@ -82,21 +87,29 @@ def test_a_checkpoint_that_lacks_weights_is_refused(
         subject.encode_texts(["a dog"])
 
 
-class Late(AbsEncoder):
-    """A vector a letter, shorter texts filled up with zeros, as mteb's wrappers of ColPali do."""
+def late() -> type:
+    """A model of mteb that gives a vector a token."""
+    from mteb.models.abs_encoder import AbsEncoder
 
-    def __init__(self, model_name: str, revision: str | None, device: str | None = None, **_: Any) -> None:
-        self.seen: list[Any] = []
+    class Late(AbsEncoder):
+        """A vector a letter, shorter texts filled up with zeros, as mteb's wrappers of ColPali do."""
 
-    def encode(self, inputs: Any, *, task_metadata: Any, prompt_type: Any, **_: Any) -> torch.Tensor:
-        self.seen.append((task_metadata.name, prompt_type.value))
-        texts = [text for batch in inputs for text in batch["text"]]
-        rows = [torch.tensor([[ord(letter), 1.0] for letter in text]) for text in texts]
-        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        def __init__(
+            self, model_name: str, revision: str | None, device: str | None = None, **_: Any
+        ) -> None:
+            self.seen: list[Any] = []
+
+        def encode(self, inputs: Any, *, task_metadata: Any, prompt_type: Any, **_: Any) -> torch.Tensor:
+            self.seen.append((task_metadata.name, prompt_type.value))
+            texts = [text for batch in inputs for text in batch["text"]]
+            rows = [torch.tensor([[ord(letter), 1.0] for letter in text]) for text in texts]
+            return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+    return Late
 
 
 def test_one_vector_a_token(registered: Callable[..., str], tmp_path: Path) -> None:
-    changes = {"loader": Late, "similarity_fn_name": "MaxSim", "modalities": ["text"]}
+    changes = {"loader": late(), "similarity_fn_name": "MaxSim", "modalities": ["text"]}
     subject = load_subject(registered("tiny/late", tmp_path, "openai/clip-vit-large-patch14", **changes))
     assert subject.similarity == "maxsim"
     made = subject.encode_texts(["ab", "cab"])

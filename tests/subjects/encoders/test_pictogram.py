@@ -8,8 +8,6 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from PIL import Image
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, cross_val_score
 
 from equiview.benchmarks import load_benchmark
 from equiview.benchmarks.pictograms import drawings, names, pictograms
@@ -19,7 +17,8 @@ from equiview.errors import InputError
 from equiview.metrics import max_skew
 from equiview.subjects import load_subject
 from equiview.subjects.encoders import pictogram
-from equiview.subjects.encoders.pictogram import BUCKETS, NAMES, Pictogram, padded, text_features
+from equiview.subjects.encoders.pictogram import BUCKETS, Pictogram, padded, text_features
+from equiview.subjects.ours import PICTOGRAMS
 
 MODELS = files("equiview.subjects.encoders") / "pictogram_models"
 
@@ -71,7 +70,7 @@ def test_features_do_not_depend_on_neighbours():
     assert ((bag > 0).sum(axis=1) == np.diff(starts)).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PICTOGRAMS)
 def test_encoders_repeat_themselves_and_ignore_the_batch(name):
     subject = load_subject(f"pictogram:{name}")
     texts = names().sample(300, seed=2)["text"].to_list()
@@ -124,12 +123,12 @@ def test_odd_input_is_encoded_too():
 
 
 def test_fingerprints_differ_and_unknown_names_are_told():
-    assert len({Pictogram(name).fingerprint for name in NAMES}) == len(NAMES)
+    assert len({Pictogram(name).fingerprint for name in PICTOGRAMS}) == len(PICTOGRAMS)
     with pytest.raises(InputError, match="pictogram:skewed"):
         load_subject("pictogram:skewd")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "scenes"])
+@pytest.mark.parametrize("name", [name for name in PICTOGRAMS if name != "scenes"])
 def test_english_finds_the_held_out_artists_drawings(name):
     assert recall_at_10(names_of(name, "en"), images_of(name)) >= 0.6
 
@@ -167,6 +166,9 @@ def test_a_neutral_name_finds_the_people_of_its_role(name, language):
 )
 def test_gender_and_skin_can_be_read_from_the_held_out_artists_people(attribute, unsaid, n_values, least):
     """Accuracy of a linear probe fitted on four fifths of the drawings and tried on the others."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import KFold, cross_val_score
+
     said = people()[attribute]
     known = said.ne_missing(unsaid)
     vectors, values = people_images()[known.to_numpy()], said.filter(known).to_numpy()

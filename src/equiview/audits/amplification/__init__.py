@@ -12,7 +12,7 @@ from equiview.audits.amplification.draw import draw
 from equiview.audits.amplification.judge import judge
 from equiview.audits.amplification.measure import (
     ABOVE,
-    AMPLIFICATION,
+    AMPLIFIED,
     LEAN,
     LIC,
     Replied,
@@ -23,14 +23,15 @@ from equiview.audits.amplification.measure import (
 from equiview.audits.amplification.observe import SCHEMAS, observe, plan
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.audits.amplification.vqa import plain_answer, vqa_accuracy
-from equiview.audits.base import Audit, register
+from equiview.audits.base import Audit
+from equiview.audits.ours import QUESTIONS
 from equiview.data.headline import Headline
 from equiview.data.metric import DIFFERENCE, Metric, nats, points, quantity, share
 from equiview.subjects import Answerer
 
 METRICS = (
     Metric(
-        AMPLIFICATION,
+        AMPLIFIED,
         "how much more replies go with who is shown than what people say does; 0 is no more",
         "lower",
         "points",
@@ -66,46 +67,44 @@ METRICS = (
 )
 
 
-AMPLIFICATION_AUDIT = register(
-    Audit[Answerer, AmplificationSettings, Replied](
-        name="amplification",
-        question="Do answers or captions lean on who is shown more than what people say?",
-        source='S: "From Global to Local: Social Bias Transfer in CLIP", section 3',
-        subject=Answerer,
-        settings=AmplificationSettings,
-        schemas=SCHEMAS,
-        metrics=METRICS,
-        headlines=(
-            *(Headline(quantity(AMPLIFICATION, attribute=name)) for name in PEOPLE),
-            *(lic_headline(name) for name in PEOPLE),
-            Headline(quantity("accuracy")),
-            Headline(quantity("CIDEr")),
-        ),
-        observe=observe,
-        needs=asked_of,
-        view=Replied,
-        values=values,
-        measure=measure,
-        draw=draw,
-        judge=judge,
-        worst_by=(
-            ("group", quantity("accuracy", attribute="gender")),
-            ("group", quantity("CIDEr", attribute="gender")),
-        ),
-        key_formats={
-            "attribute": "by {}",
-            "group": "{}",
-            "of": "of {}",
-            "variant": "variant of the {}",
-            "what": "{}",
-        },
-        packages=("pycocoevalcap", "scikit-learn"),
-        plan=plan,
-    )
+AMPLIFICATION = Audit[Answerer, AmplificationSettings, Replied](
+    name="amplification",
+    question=QUESTIONS["amplification"],
+    source='S: "From Global to Local: Social Bias Transfer in CLIP", section 3',
+    subject=Answerer,
+    settings=AmplificationSettings,
+    schemas=SCHEMAS,
+    metrics=METRICS,
+    headlines=(
+        *(Headline(quantity(AMPLIFIED, attribute=name)) for name in PEOPLE),
+        *(lic_headline(name) for name in PEOPLE),
+        Headline(quantity("accuracy")),
+        Headline(quantity("CIDEr")),
+    ),
+    observe=observe,
+    needs=asked_of,
+    view=Replied,
+    values=values,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    worst_by=(
+        ("group", quantity("accuracy", attribute="gender")),
+        ("group", quantity("CIDEr", attribute="gender")),
+    ),
+    key_formats={
+        "attribute": "by {}",
+        "group": "{}",
+        "of": "of {}",
+        "variant": "variant of the {}",
+        "what": "{}",
+    },
+    packages=("pycocoevalcap", "scikit-learn"),
+    plan=plan,
 )
 
 __all__ = [
-    "AMPLIFICATION_AUDIT",
+    "AMPLIFICATION",
     "METRICS",
     "SCHEMAS",
     "AmplificationSettings",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from equiview.audits.amplification import sentences as say
-from equiview.audits.amplification.measure import ABOVE, AMPLIFICATION, LIC
+from equiview.audits.amplification.measure import ABOVE, AMPLIFIED, LIC
 from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.audits.judging import (
     CERTAIN,
@@ -30,7 +30,7 @@ def judge(estimates: Estimates, settings: AmplificationSettings) -> Verdict:
     group has too few.
     """
     measured = [
-        row for metric in (AMPLIFICATION, ABOVE) for row in estimates.by("attribute", metric) if row.judged
+        row for metric in (AMPLIFIED, ABOVE) for row in estimates.by("attribute", metric) if row.judged
     ]
     unjudged = _unjudged(estimates, measured, settings)
     effects = [replace(at_least_none(row), value=max(row.value, 0.0)) for row in measured]
@@ -73,7 +73,7 @@ def _unjudged(estimates: Estimates, measured: list[Estimate], settings: Amplific
     small = say.too_small(estimates)
     tied = [
         f"what replies tie to {row.keys['attribute']}, which people tie to nothing"
-        for row in estimates.by("attribute", AMPLIFICATION)
+        for row in estimates.by("attribute", AMPLIFIED)
         if row.judged is False and not small
     ]
     return [*small, *tied, *leaking]

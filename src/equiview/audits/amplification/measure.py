@@ -29,7 +29,7 @@ from equiview.stats.means import LEAST
 Floats = NDArray[np.float64]
 BLIND_DRAWS = 500
 """Random shuffles of people among images from which a floor is computed."""
-LEAN, AMPLIFICATION, LIC, ABOVE = "lean", "amplification", "LIC", "LIC above its floor"
+LEAN, AMPLIFIED, LIC, ABOVE = "lean", "amplification", "LIC", "LIC above its floor"
 EVEN = {"accuracy": 100, "CIDEr": 200}
 """Images of a group below which nothing is shown where people tie things to nobody, by what is scored."""
 REDRAWN = 1000
@@ -37,7 +37,7 @@ REDRAWN = 1000
 SMALL = "images of a group too small to judge: "
 MIXED = 0.5
 """Share of who changes group in a shuffle of all that must do so among images of one content."""
-TESTED = (AMPLIFICATION, LIC)
+TESTED = (AMPLIFIED, LIC)
 """Metrics that are 0 where replies add nothing to what people say."""
 DBA: tuple[Variant, ...] = ("paper", "reference")
 
@@ -151,7 +151,7 @@ def _leaning(tasks: Tasks | None, attribute: str, n: int) -> Iterator[ValueColum
         numbers = {SOURCES[0]: replied[of_group], SOURCES[1]: true[of_group]}
         for source, leaning in numbers.items():
             yield column(LEAN, _spread(leaning, rows, n), of=source, **keys)
-        yield column(AMPLIFICATION, _spread(replied[of_group] - true[of_group], rows, n), **keys)
+        yield column(AMPLIFIED, _spread(replied[of_group] - true[of_group], rows, n), **keys)
 
 
 def _spread(numbers: Floats, rows: NDArray[np.int64], n: int) -> Floats:
@@ -226,7 +226,7 @@ def measure(view: Replied, settings: AmplificationSettings) -> Estimates:
     _add_skill(rows, per_reply, settings)
     for attribute, tasks in view.tasks.items():
         _add_divergence(rows, view, per_reply, attribute, settings)
-        for metric in (LEAN, AMPLIFICATION, "leakage", LIC):
+        for metric in (LEAN, AMPLIFIED, "leakage", LIC):
             _add_means(rows, view, per_reply, metric, attribute, settings)
         _add_over_seeds(rows, view, attribute)
         if tasks is not None:
@@ -269,7 +269,7 @@ def _add_means(
         by_group = Replicates.of(matrix, settings, clusters=per_reply.clusters)
         fewest = None if by_group.clusters is None else np.asarray(by_group.clusters.min())
         mean = Replicates(by_group.value.mean(), by_group.draws.mean(axis=1), fewest)
-        if metric == AMPLIFICATION and (tasks := view.tasks[attribute]):
+        if metric == AMPLIFIED and (tasks := view.tasks[attribute]):
             apart = tasks.redrawn(min(len(mean.draws), REDRAWN), settings.seed_of(f"redrawn.{attribute}"))
             mean = Replicates(mean.value, mean.value + np.resize(apart, len(mean.draws)), fewest)
         n = int((~np.isnan(matrix)).sum())

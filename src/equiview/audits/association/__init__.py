@@ -22,14 +22,14 @@ from equiview.audits.association.observe import SCHEMAS, observe
 from equiview.audits.association.pull import MEAN_PULL, PULL, TIED
 from equiview.audits.association.settings import DIRECTIONS, AssociationSettings
 from equiview.audits.association.tables import TABLES
-from equiview.audits.base import Audit, register
+from equiview.audits.base import Audit
+from equiview.audits.ours import QUESTIONS
 from equiview.audits.power import Unit
 from equiview.benchmarks.own_trials import trials_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, points, quantity, share
 from equiview.subjects import Encoder
 
-QUESTION = "Does the language of a query pull in images of its culture over images of what was asked?"
 METRICS = (
     Metric(
         "SP",
@@ -69,49 +69,47 @@ METRICS = (
     ),
 )
 
-ASSOCIATION = register(
-    Audit[Encoder, AssociationSettings, Trials](
-        name="association",
-        question=QUESTION,
-        source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", text to image',
-        subject=Encoder,
-        settings=AssociationSettings,
-        schemas=SCHEMAS,
-        metrics=METRICS,
-        headlines=tuple(
-            headline
-            for direction in DIRECTIONS
-            for headline in (
-                Headline(quantity(PULL, direction=direction)),
-                self_preference_in(direction),
-                Headline(quantity("M_sem", direction=direction)),
-            )
-        ),
-        observe=observe,
-        needs=lambda benchmark, _: trials_of(benchmark),
-        view=Trials,
-        values=values,
-        measure=measure,
-        draw=draw,
-        judge=judge,
-        worst_by=tuple(
-            (key, quantity(PULL, direction=direction))
-            for key in ("language", "country")
-            for direction in DIRECTIONS
-        ),
-        key_formats={
-            "direction": "{}",
-            "space": "of {}",
-            "country": "{}",
-            "concept": "{}",
-            "ties": "ties {}",
-        },
-        explore=explore,
-        packages=("umap-learn",),
-        averaged=(TOGETHER,),
-        tables=TABLES,
-        unit=Unit("trials", lambda benchmark: len(trials_of(benchmark))),
-    )
+ASSOCIATION = Audit[Encoder, AssociationSettings, Trials](
+    name="association",
+    question=QUESTIONS["association"],
+    source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", text to image',
+    subject=Encoder,
+    settings=AssociationSettings,
+    schemas=SCHEMAS,
+    metrics=METRICS,
+    headlines=tuple(
+        headline
+        for direction in DIRECTIONS
+        for headline in (
+            Headline(quantity(PULL, direction=direction)),
+            self_preference_in(direction),
+            Headline(quantity("M_sem", direction=direction)),
+        )
+    ),
+    observe=observe,
+    needs=lambda benchmark, _: trials_of(benchmark),
+    view=Trials,
+    values=values,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    worst_by=tuple(
+        (key, quantity(PULL, direction=direction))
+        for key in ("language", "country")
+        for direction in DIRECTIONS
+    ),
+    key_formats={
+        "direction": "{}",
+        "space": "of {}",
+        "country": "{}",
+        "concept": "{}",
+        "ties": "ties {}",
+    },
+    explore=explore,
+    packages=("umap-learn",),
+    averaged=(TOGETHER,),
+    tables=TABLES,
+    unit=Unit("trials", lambda benchmark: len(trials_of(benchmark))),
 )
 
 __all__ = ["ASSOCIATION"]

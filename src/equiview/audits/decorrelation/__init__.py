@@ -6,13 +6,14 @@ is gone with how often captions of the same remaining objects name it: a system 
 nothing of what usually comes with it, would name it just as often.
 """
 
-from equiview.audits.base import Audit, register
+from equiview.audits.base import Audit
 from equiview.audits.decorrelation.draw import draw
 from equiview.audits.decorrelation.judge import judge
 from equiview.audits.decorrelation.measure import EXCESS, KEPT, NAMED, ODMAP, RECALL, Ranked, measure, values
 from equiview.audits.decorrelation.observe import DIRECTIONS, SCHEMAS, explore, observe, removals_of
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.audits.decorrelation.tables import TABLES
+from equiview.audits.ours import QUESTIONS
 from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import points, quantity, share
@@ -36,38 +37,36 @@ METRICS = (
     share(RECALL, "share of real images or captions with a right result among the first", "higher"),
 )
 
-DECORRELATION = register(
-    Audit[Encoder | ResultLists, DecorrelationSettings, Ranked](
-        name="decorrelation",
-        question="Does it name objects that are not there because they usually are?",
-        source='O: "Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval", section 3.2',
-        subject=(Encoder, ResultLists),
-        settings=DecorrelationSettings,
-        schemas=SCHEMAS,
-        metrics=METRICS,
-        headlines=(
-            *(Headline(quantity(ODMAP, k)) for k in (10, 5, 1)),
-            Headline(quantity(EXCESS, 10)),
-            *(Headline(quantity(RECALL, 1, direction=direction)) for direction in DIRECTIONS),
-        ),
-        observe=observe,
-        needs=removals_of,
-        view=Ranked,
-        values=values,
-        measure=measure,
-        draw=draw,
-        judge=judge,
-        worst_by=(("removed", quantity(ODMAP, 10)),),
-        key_formats={
-            "images": "{} images",
-            "removed": "without {}",
-            "kept": "with {} left",
-            "direction": "{}",
-        },
-        explore=explore,
-        tables=TABLES,
-        unit=Unit("removals", rows_of("removals")),
-    )
+DECORRELATION = Audit[Encoder | ResultLists, DecorrelationSettings, Ranked](
+    name="decorrelation",
+    question=QUESTIONS["decorrelation"],
+    source='O: "Exposing and Mitigating Spurious Correlations for Cross-Modal Retrieval", section 3.2',
+    subject=(Encoder, ResultLists),
+    settings=DecorrelationSettings,
+    schemas=SCHEMAS,
+    metrics=METRICS,
+    headlines=(
+        *(Headline(quantity(ODMAP, k)) for k in (10, 5, 1)),
+        Headline(quantity(EXCESS, 10)),
+        *(Headline(quantity(RECALL, 1, direction=direction)) for direction in DIRECTIONS),
+    ),
+    observe=observe,
+    needs=removals_of,
+    view=Ranked,
+    values=values,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    worst_by=(("removed", quantity(ODMAP, 10)),),
+    key_formats={
+        "images": "{} images",
+        "removed": "without {}",
+        "kept": "with {} left",
+        "direction": "{}",
+    },
+    explore=explore,
+    tables=TABLES,
+    unit=Unit("removals", rows_of("removals")),
 )
 
 __all__ = ["DECORRELATION", "METRICS", "SCHEMAS", "DecorrelationSettings"]

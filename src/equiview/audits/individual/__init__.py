@@ -8,7 +8,7 @@ gap between languages beyond that between captions of one language, both in unit
 much more similar captions are to their own image than to all others.
 """
 
-from equiview.audits.base import Audit, register
+from equiview.audits.base import Audit
 from equiview.audits.individual.draw import draw
 from equiview.audits.individual.judge import judge
 from equiview.audits.individual.measure import (
@@ -21,6 +21,7 @@ from equiview.audits.individual.measure import (
 )
 from equiview.audits.individual.observe import SCHEMAS, compared_captions, observe
 from equiview.audits.individual.settings import IndividualSettings
+from equiview.audits.ours import QUESTIONS
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, quantity
 from equiview.subjects import Encoder
@@ -82,31 +83,29 @@ METRICS = (
     Metric("alpha bound", "the largest ratio that the lengths of the vectors allow", range=(0.0, None)),
 )
 
-INDIVIDUAL = register(
-    Audit[Encoder, IndividualSettings](
-        name="individual",
-        question="Do captions that say the same in different languages relate differently to the same image?",
-        source='F: "Assessing Multilingual Fairness in Pre-trained Multimodal Representations", section 3',
-        subject=Encoder,
-        settings=IndividualSettings,
-        schemas=SCHEMAS,
-        metrics=METRICS,
-        headlines=(
-            RELATIVE_GAP,
-            RELATIVE_BEYOND,
-            Headline(GAP),
-            Headline(quantity("ratio", images="matched", vectors="unit")),
-            Headline(quantity("chord", images="matched")),
-        ),
-        observe=observe,
-        needs=compared_captions,
-        values=values,
-        measure=measure,
-        draw=draw,
-        judge=judge,
-        worst_by=(("language", quantity(RELATIVE_SHIFT)),),
-        key_formats={"other": "beside {}"},
-    )
+INDIVIDUAL = Audit[Encoder, IndividualSettings](
+    name="individual",
+    question=QUESTIONS["individual"],
+    source='F: "Assessing Multilingual Fairness in Pre-trained Multimodal Representations", section 3',
+    subject=Encoder,
+    settings=IndividualSettings,
+    schemas=SCHEMAS,
+    metrics=METRICS,
+    headlines=(
+        RELATIVE_GAP,
+        RELATIVE_BEYOND,
+        Headline(GAP),
+        Headline(quantity("ratio", images="matched", vectors="unit")),
+        Headline(quantity("chord", images="matched")),
+    ),
+    observe=observe,
+    needs=compared_captions,
+    values=values,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    worst_by=(("language", quantity(RELATIVE_SHIFT)),),
+    key_formats={"other": "beside {}"},
 )
 
 __all__ = ["INDIVIDUAL", "METRICS", "SCHEMAS", "IndividualSettings"]

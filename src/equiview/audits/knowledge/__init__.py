@@ -6,7 +6,7 @@ language is right in another, beside its floor if languages knew nothing of each
 same knowledge in every language would give.
 """
 
-from equiview.audits.base import Audit, register
+from equiview.audits.base import Audit
 from equiview.audits.knowledge.answers import Answered
 from equiview.audits.knowledge.ask import questions_of
 from equiview.audits.knowledge.consistency import BOTH, CONSISTENCY, OVER_PAIRS, UNDEFINED
@@ -26,6 +26,7 @@ from equiview.audits.knowledge.measure import (
 from equiview.audits.knowledge.observe import SCHEMAS, observe, plan
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.audits.knowledge.tables import SETTINGS, TABLES
+from equiview.audits.ours import QUESTIONS
 from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, points, quantity, share
@@ -65,39 +66,37 @@ METRICS = (
     Metric(UNDEFINED, "pairs of region and language without consistency", "lower", "", (0, None)),
 )
 
-KNOWLEDGE = register(
-    Audit[Answerer, KnowledgeSettings, Answered](
-        name="knowledge",
-        question="Does what the model knows depend on the language it is asked in?",
-        source='T: "Traveling Across Languages: Benchmarking Cross-Lingual Consistency in Multimodal LLMs"',
-        subject=Answerer,
-        settings=KnowledgeSettings,
-        schemas=SCHEMAS,
-        metrics=METRICS,
-        headlines=(
-            OVER_PAIRS,
-            Headline(quantity(ACCURACY)),
-            *(Headline(quantity(ACCURACY, setting=name)) for name in SETTINGS),
-            Headline(ADVANTAGE),
-            Headline(quantity(UNREAD)),
-        ),
-        worst_by=(("language", quantity(ACCURACY)),),
-        key_formats={
-            "setting": "{}",
-            "other": "with {}",
-            "over": "over {}",
-            "region": "about the region of {}",
-            "rule": "by {}",
-        },
-        observe=observe,
-        needs=questions_of,
-        view=Answered,
-        values=values,
-        measure=measure,
-        draw=draw,
-        judge=judge,
-        tables=TABLES,
-        plan=plan,
-        unit=Unit("questions", rows_of("questions", "question_id")),
-    )
+KNOWLEDGE = Audit[Answerer, KnowledgeSettings, Answered](
+    name="knowledge",
+    question=QUESTIONS["knowledge"],
+    source='T: "Traveling Across Languages: Benchmarking Cross-Lingual Consistency in Multimodal LLMs"',
+    subject=Answerer,
+    settings=KnowledgeSettings,
+    schemas=SCHEMAS,
+    metrics=METRICS,
+    headlines=(
+        OVER_PAIRS,
+        Headline(quantity(ACCURACY)),
+        *(Headline(quantity(ACCURACY, setting=name)) for name in SETTINGS),
+        Headline(ADVANTAGE),
+        Headline(quantity(UNREAD)),
+    ),
+    worst_by=(("language", quantity(ACCURACY)),),
+    key_formats={
+        "setting": "{}",
+        "other": "with {}",
+        "over": "over {}",
+        "region": "about the region of {}",
+        "rule": "by {}",
+    },
+    observe=observe,
+    needs=questions_of,
+    view=Answered,
+    values=values,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    tables=TABLES,
+    plan=plan,
+    unit=Unit("questions", rows_of("questions", "question_id")),
 )

@@ -6,7 +6,7 @@ verdict reads how much each language's descriptions differ from those of the sam
 languages, and local languages from foreign ones, as a share of the margin over that floor.
 """
 
-from equiview.audits.base import Audit, register
+from equiview.audits.base import Audit
 from equiview.audits.memory.asking import plan, questions_of
 from equiview.audits.memory.consistency import CONSISTENCY
 from equiview.audits.memory.draw import draw
@@ -28,6 +28,7 @@ from equiview.audits.memory.observe import SCHEMAS, observe
 from equiview.audits.memory.replies import ADHERENCE, SHARE
 from equiview.audits.memory.settings import MemorySettings
 from equiview.audits.memory.tables import TABLES
+from equiview.audits.ours import QUESTIONS
 from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, quantity, share
@@ -92,38 +93,36 @@ METRICS = (
     ),
 )
 
-MEMORY = register(
-    Audit[Answerer, MemorySettings, Described](
-        name="memory",
-        question="Does the model describe a place better in some languages than in others?",
-        source='T: "Traveling Across Languages: Benchmarking Cross-Lingual Consistency in Multimodal LLMs", '
-        "section 3",
-        subject=Answerer,
-        settings=MemorySettings,
-        schemas=SCHEMAS,
-        metrics=METRICS,
-        headlines=(
-            Headline(quantity(SCORE, setting="GLO")),
-            Headline(quantity(SCORE, setting="LOC")),
-            Headline(quantity(SCORE, setting="EN")),
-            CONSISTENT,
-            Headline(quantity(LOCAL)),
-            Headline(quantity(ADHERENCE)),
-        ),
-        observe=observe,
-        needs=questions_of,
-        view=Described,
-        values=values,
-        measure=measure,
-        draw=draw,
-        judge=judge,
-        worst_by=(("language", quantity(TESTED[SHIFT])),),
-        key_formats={"setting": "{}", "variant": "{}", "category": "{}", "prompt": "prompt {}"},
-        packages=("lingua-language-detector",),
-        tables=TABLES,
-        plan=plan,
-        unit=Unit("landmarks", rows_of("landmarks")),
-    )
+MEMORY = Audit[Answerer, MemorySettings, Described](
+    name="memory",
+    question=QUESTIONS["memory"],
+    source='T: "Traveling Across Languages: Benchmarking Cross-Lingual Consistency in Multimodal LLMs", '
+    "section 3",
+    subject=Answerer,
+    settings=MemorySettings,
+    schemas=SCHEMAS,
+    metrics=METRICS,
+    headlines=(
+        Headline(quantity(SCORE, setting="GLO")),
+        Headline(quantity(SCORE, setting="LOC")),
+        Headline(quantity(SCORE, setting="EN")),
+        CONSISTENT,
+        Headline(quantity(LOCAL)),
+        Headline(quantity(ADHERENCE)),
+    ),
+    observe=observe,
+    needs=questions_of,
+    view=Described,
+    values=values,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    worst_by=(("language", quantity(TESTED[SHIFT])),),
+    key_formats={"setting": "{}", "variant": "{}", "category": "{}", "prompt": "prompt {}"},
+    packages=("lingua-language-detector",),
+    tables=TABLES,
+    plan=plan,
+    unit=Unit("landmarks", rows_of("landmarks")),
 )
 
 __all__ = ["MEMORY", "METRICS", "SCHEMAS", "MemorySettings"]

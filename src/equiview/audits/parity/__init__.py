@@ -5,7 +5,8 @@ the images; no other language competes. Zero-shot classification, where images o
 value with the most similar prompt, in each language and paraphrase of the prompts.
 """
 
-from equiview.audits.base import Audit, register
+from equiview.audits.base import Audit
+from equiview.audits.ours import QUESTIONS
 from equiview.audits.parity.alike import SAME
 from equiview.audits.parity.answers import Answers
 from equiview.audits.parity.coverage import COVERAGE
@@ -88,52 +89,44 @@ METRICS = (
 CLASSES = (*SHIPPED, NAMED)
 """The tasks of zero-shot classification that need no prompts of the user's own."""
 
-PARITY = register(
-    Audit[Encoder, ParitySettings, Answers](
-        name="parity",
-        question="Does accuracy differ across languages, or across people within and across languages?",
-        source='F: "Assessing Multilingual Fairness in Pre-trained Multimodal Representations", section 4',
-        subject=Encoder,
-        settings=ParitySettings,
-        schemas=SCHEMAS,
-        metrics=METRICS,
-        headlines=(
-            Headline(quantity("gap to pivot", task=DIRECTIONS[0])),
-            Headline(quantity("R", 1, task=DIRECTIONS[0])),
-            Headline(quantity("R", 1, task=DIRECTIONS[0], tier="low")),
-            Headline(quantity("R", 1, task=DIRECTIONS[1])),
-            *(
-                Headline(quantity(metric, task=task))
-                for task in CLASSES
-                for metric in ("accuracy", "gap to pivot")
-            ),
-            *(
-                spread_headline(spread, task)
-                for task in (*DIRECTIONS, *CLASSES)
-                for spread in ("range", "sd")
-            ),
+PARITY = Audit[Encoder, ParitySettings, Answers](
+    name="parity",
+    question=QUESTIONS["parity"],
+    source='F: "Assessing Multilingual Fairness in Pre-trained Multimodal Representations", section 4',
+    subject=Encoder,
+    settings=ParitySettings,
+    schemas=SCHEMAS,
+    metrics=METRICS,
+    headlines=(
+        Headline(quantity("gap to pivot", task=DIRECTIONS[0])),
+        Headline(quantity("R", 1, task=DIRECTIONS[0])),
+        Headline(quantity("R", 1, task=DIRECTIONS[0], tier="low")),
+        Headline(quantity("R", 1, task=DIRECTIONS[1])),
+        *(
+            Headline(quantity(metric, task=task))
+            for task in CLASSES
+            for metric in ("accuracy", "gap to pivot")
         ),
-        worst_by=tuple(
-            ("language", quantity("gap to pivot", task=task)) for task in (DIRECTIONS[0], *CLASSES)
-        ),
-        key_formats={
-            "task": "{}",
-            "other": "against {}",
-            "group": "{}",
-            "against": "against {}",
-            "attribute": "by {}",
-            "within": "within {}",
-            "within_group": "{}",
-            "paraphrase": "asked as {}",
-            "part": "{}",
-        },
-        observe=observe,
-        needs=asked_of,
-        view=Answers,
-        values=values,
-        measure=measure,
-        draw=draw,
-        judge=judge,
-        tables=TABLES,
-    )
+        *(spread_headline(spread, task) for task in (*DIRECTIONS, *CLASSES) for spread in ("range", "sd")),
+    ),
+    worst_by=tuple(("language", quantity("gap to pivot", task=task)) for task in (DIRECTIONS[0], *CLASSES)),
+    key_formats={
+        "task": "{}",
+        "other": "against {}",
+        "group": "{}",
+        "against": "against {}",
+        "attribute": "by {}",
+        "within": "within {}",
+        "within_group": "{}",
+        "paraphrase": "asked as {}",
+        "part": "{}",
+    },
+    observe=observe,
+    needs=asked_of,
+    view=Answers,
+    values=values,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    tables=TABLES,
 )

@@ -7,7 +7,8 @@ labels are exchanged among the captions of each image. LBKL and DLBKL are report
 
 from __future__ import annotations
 
-from equiview.audits.base import Audit, register
+from equiview.audits.base import Audit
+from equiview.audits.ours import QUESTIONS
 from equiview.audits.prevalence.draw import draw
 from equiview.audits.prevalence.judge import judge
 from equiview.audits.prevalence.lists import Lists
@@ -80,49 +81,47 @@ METRICS = (
     *EFFECTS,
 )
 
-PREVALENCE = register(
-    Audit[Encoder | ResultLists, PrevalenceSettings, Lists](
-        name="prevalence",
-        question="Do captions in some languages crowd out equally right ones in others?",
-        source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", image to text',
-        subject=(Encoder, ResultLists),
-        settings=PrevalenceSettings,
-        schemas=SCHEMAS,
-        metrics=METRICS,
-        headlines=(
-            *(
-                Headline(
-                    quantity("exposure ratio", k=k, tier="low"),
-                    of=(
-                        quantity("exposure", k=k, tier="low"),
-                        quantity("expected exposure", k=k, tier="low"),
-                    ),
-                    combine=ratio,
-                )
-                for k in (10, 1)
-            ),
-            *map(Headline, HEADLINES),
-            Headline(quantity("R", k=1, tier="low")),
+PREVALENCE = Audit[Encoder | ResultLists, PrevalenceSettings, Lists](
+    name="prevalence",
+    question=QUESTIONS["prevalence"],
+    source='P: "Evaluating Perspectival Biases in Cross-Modal Retrieval", image to text',
+    subject=(Encoder, ResultLists),
+    settings=PrevalenceSettings,
+    schemas=SCHEMAS,
+    metrics=METRICS,
+    headlines=(
+        *(
+            Headline(
+                quantity("exposure ratio", k=k, tier="low"),
+                of=(
+                    quantity("exposure", k=k, tier="low"),
+                    quantity("expected exposure", k=k, tier="low"),
+                ),
+                combine=ratio,
+            )
+            for k in (10, 1)
         ),
-        observe=observe,
-        needs=pool_of,
-        view=Lists,
-        values=values,
-        measure=measure,
-        draw=draw,
-        judge=judge,
-        worst_by=(
-            ("group", quantity("exposure ratio", k=10)),
-            ("language", quantity("exposure ratio", k=10)),
-            ("language", quantity("R", k=1)),
-        ),
-        key_formats={
-            "grouping": "by {}",
-            "ideal": "ideal order of the {}",
-            "floor": "{} floor",
-            "group": "{}",
-        },
-        explore=explore,
-        tables=TABLES,
-    )
+        *map(Headline, HEADLINES),
+        Headline(quantity("R", k=1, tier="low")),
+    ),
+    observe=observe,
+    needs=pool_of,
+    view=Lists,
+    values=values,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    worst_by=(
+        ("group", quantity("exposure ratio", k=10)),
+        ("language", quantity("exposure ratio", k=10)),
+        ("language", quantity("R", k=1)),
+    ),
+    key_formats={
+        "grouping": "by {}",
+        "ideal": "ideal order of the {}",
+        "floor": "{} floor",
+        "group": "{}",
+    },
+    explore=explore,
+    tables=TABLES,
 )

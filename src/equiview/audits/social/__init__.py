@@ -6,7 +6,8 @@ would show: groups are exchanged among the images. Where images have captions, R
 (KL of R).
 """
 
-from equiview.audits.base import Audit, Space, register
+from equiview.audits.base import Audit, Space
+from equiview.audits.ours import QUESTIONS
 from equiview.audits.social.draw import draw
 from equiview.audits.social.gallery import Gallery
 from equiview.audits.social.judge import judge
@@ -80,36 +81,34 @@ METRICS = (
     nats(CHANCE_END, "where 95% of means of MaxSkew lie when groups are exchanged"),
 )
 
-SOCIAL = register(
-    Audit[Encoder, SocialSettings, Gallery](
-        name="social",
-        question="Are people of some groups shown more for prompts that name no group, or matched better?",
-        source='S: "From Global to Local: Social Bias Transfer in CLIP", sections 3 and 4',
-        subject=Encoder,
-        settings=SocialSettings,
-        schemas=SCHEMAS,
-        metrics=METRICS,
-        headlines=(
-            *(Headline(quantity(BEYOND, attribute=name)) for name in ATTRIBUTES),
-            *(Headline(quantity(MAX_SKEW, 1000, attribute=name)) for name in ATTRIBUTES),
-            *(Headline(quantity(LEVEL, 5, direction=direction)) for direction in DIRECTIONS),
-        ),
-        observe=observe,
-        needs=lambda benchmark, settings: labels_of(benchmark.images, settings),
-        view=Gallery,
-        values=values,
-        measure=measure,
-        draw=draw,
-        judge=judge,
-        key_formats={
-            "attribute": "by {}",
-            "group": "{}",
-            "direction": "{}",
-            "prompt": "for '{}'",
-            "end": "{} end",
-        },
-        space=Space(images=images, vectors=vectors, within=within, metrics=(DIVERGENCE, BEYOND)),
-    )
+SOCIAL = Audit[Encoder, SocialSettings, Gallery](
+    name="social",
+    question=QUESTIONS["social"],
+    source='S: "From Global to Local: Social Bias Transfer in CLIP", sections 3 and 4',
+    subject=Encoder,
+    settings=SocialSettings,
+    schemas=SCHEMAS,
+    metrics=METRICS,
+    headlines=(
+        *(Headline(quantity(BEYOND, attribute=name)) for name in ATTRIBUTES),
+        *(Headline(quantity(MAX_SKEW, 1000, attribute=name)) for name in ATTRIBUTES),
+        *(Headline(quantity(LEVEL, 5, direction=direction)) for direction in DIRECTIONS),
+    ),
+    observe=observe,
+    needs=lambda benchmark, settings: labels_of(benchmark.images, settings),
+    view=Gallery,
+    values=values,
+    measure=measure,
+    draw=draw,
+    judge=judge,
+    key_formats={
+        "attribute": "by {}",
+        "group": "{}",
+        "direction": "{}",
+        "prompt": "for '{}'",
+        "end": "{} end",
+    },
+    space=Space(images=images, vectors=vectors, within=within, metrics=(DIVERGENCE, BEYOND)),
 )
 
 __all__ = ["METRICS", "SCHEMAS", "SOCIAL", "SocialSettings"]

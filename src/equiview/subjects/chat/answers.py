@@ -19,7 +19,6 @@ from equiview.errors import InputError
 from equiview.io.files import kind_of, read_json, read_json_lines
 from equiview.io.remote import local
 from equiview.io.tables import TABLES, Schema, is_table, read_table
-from equiview.subjects.base import register
 from equiview.subjects.chat.finished import FinishedAnswers
 
 BY_ID = {"id", "answer"}
@@ -32,7 +31,6 @@ RESULTS = (("image_id", "caption", (int, str)), ("question_id", "answer", (int,)
 Row = Mapping[str, Any]
 
 
-@register("answers", usage=("answers:FILE",), about="finished answers, as csv, parquet, json or jsonl")
 class AnswersFile(FinishedAnswers):
     """Finished answers in a file."""
 

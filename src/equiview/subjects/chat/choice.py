@@ -20,18 +20,12 @@ from equiview.io.hashes import hash_bytes
 from equiview.io.notices import notice
 from equiview.io.progress import Progress
 from equiview.search import comparable, pair_scores
-from equiview.subjects.base import register
 from equiview.subjects.chat.encoder_answerer import EncoderAnswerer, texts_of
 from equiview.subjects.encoders.base import Encoder
 
 TEMPLATE = "{question} {option}"
 
 
-@register(
-    "choice",
-    usage=("choice:ENCODER", "choice:ENCODER,template=TEXT"),
-    about="an encoder that answers by the option most similar to the picture",
-)
 class Choice(EncoderAnswerer):
     """An encoder that chooses among options; equal best scores are decided by a hash of the option.
 

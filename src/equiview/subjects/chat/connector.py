@@ -27,7 +27,6 @@ from equiview.data.vectors import one_each
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
-from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.soft_tokens import LanguageModel, new_connector, soft_tokens
 from equiview.subjects.encoders.base import Encoder
@@ -63,11 +62,6 @@ class Connection(TrainingCard):
     stages: dict[str, str] = Field(default_factory=dict)
 
 
-@register(
-    "connector",
-    usage=("connector:DIR",),
-    about="an encoder joined to a language model by a trained connector: it answers and captions",
-)
 class Connector(OnTorch, Answerer):
     """An encoder joined to a language model by a trained connector."""
 

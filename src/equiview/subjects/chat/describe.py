@@ -20,18 +20,12 @@ from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
 from equiview.search import comparable, top_k
-from equiview.subjects.base import register
 from equiview.subjects.chat.encoder_answerer import EncoderAnswerer, texts_of
 from equiview.subjects.encoders.base import Encoder
 
 WORDS = 6
 
 
-@register(
-    "describe",
-    usage=("describe:ENCODER", "describe:ENCODER,words=N"),
-    about="an encoder that describes what has a name by the pictograms most similar to the name",
-)
 class Describe(EncoderAnswerer):
     """An encoder that says what a name is most similar to, without a picture."""
 

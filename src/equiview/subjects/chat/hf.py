@@ -20,7 +20,6 @@ from equiview.extras import require
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress
-from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.encoders.checkpoint import Checkpoint
 from equiview.subjects.encoders.loading import from_files, whole_model
@@ -139,11 +138,6 @@ class LocalModel(OnTorch, Answerer):
         return list(self.processor.tokenizer.batch_decode(ids, skip_special_tokens=True))
 
 
-@register(
-    "hf-caption",
-    usage=("hf-caption:ID_OR_PATH",),
-    about="a captioner of transformers: BLIP, BLIP-2, GIT, ...",
-)
 class Captioner(LocalModel):
     """A captioner of the transformers library; it reads no prompt."""
 
@@ -156,11 +150,6 @@ class Captioner(LocalModel):
         return None
 
 
-@register(
-    "hf-vqa",
-    usage=("hf-vqa:ID_OR_PATH",),
-    about="a model of transformers that answers: ViLT, BLIP, BLIP-2, GIT",
-)
 class QuestionAnswerer(LocalModel):
     """A model of the transformers library that answers questions about pictures."""
 

@@ -40,7 +40,6 @@ from equiview.io.cache import cache_folder
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress
 from equiview.io.secrets import redacted, without_keys
-from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 from equiview.subjects.chat.local import PROVIDER, register_provider
 from equiview.subjects.chat.quiet import logging_kept
@@ -64,7 +63,6 @@ _ONE_AT_A_TIME = threading.Lock()
 """Inspect runs one evaluation in a process at a time."""
 
 
-@register("chat", usage=("chat:INSPECT_MODEL",), about="a chat model, by its name in Inspect AI")
 class InspectModel(Answerer):
     """A chat model that Inspect AI reaches."""
 

@@ -23,7 +23,6 @@ from equiview.io.files import is_file, readable
 from equiview.io.notices import notice
 from equiview.io.progress import Progress
 from equiview.io.secrets import redacted
-from equiview.subjects.base import register
 from equiview.subjects.chat.finished import FinishedAnswers
 from equiview.subjects.chat.task import EXTRA, reply_of
 
@@ -31,9 +30,6 @@ ENDS = (".eval", ".json")
 UNUSED = {"events", "store", "messages", "scores"}
 
 
-@register(
-    "inspect-log", usage=("inspect-log:FILE",), about="a finished log of Inspect AI, or a folder of them"
-)
 class InspectLog(FinishedAnswers):
     """Finished logs of Inspect AI."""
 

@@ -14,11 +14,9 @@ from equiview.data.items import Items
 from equiview.data.requests import Reply, Request
 from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress
-from equiview.subjects.base import register
 from equiview.subjects.chat.base import Answerer
 
 
-@register("names", about="a translator of lists of pictograms' names into English; comes with equiview")
 class Names(Answerer):
     """A dictionary that answers: for audits that have descriptions of `describe:` translated."""
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from equiview.errors import InputError
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.base import register
 from equiview.subjects.encoders._adapters import adapted, backbone, tensors_of
 from equiview.subjects.encoders._qwen import PLACE, QwenTokens
 from equiview.subjects.encoders.checkpoint import Checkpoint
@@ -23,9 +22,6 @@ from equiview.subjects.encoders.checkpoint import Checkpoint
 QUERY = "Query: "
 
 
-@register(
-    "colqwen2.5", usage=("colqwen2.5:ID_OR_PATH",), about="late interaction on Qwen2.5-VL, with its adapter"
-)
 class ColQwen25(QwenTokens):
     """ColQwen2.5; `prefix=...` is put before each text in place of `Query: `, `prefix=` for none."""
 

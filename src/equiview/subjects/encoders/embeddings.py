@@ -20,16 +20,12 @@ from equiview.io.fingerprint import fingerprint
 from equiview.io.progress import Progress, silent
 from equiview.io.remote import local
 from equiview.io.tables import TABLES, checksum
-from equiview.subjects.base import register
 from equiview.subjects.encoders.base import Encoder, checked_vectors
 
 ENDINGS = (".npy", ".scale.npy", *TABLES)
 FILES = {f"{kind}{ending}" for kind in ("images", "texts") for ending in ENDINGS}
 
 
-@register(
-    "embeddings", usage=("embeddings:DIR",), about="vectors you already have, in a folder of .npy files"
-)
 class Embeddings(Encoder):
     """Vectors read from disk in place of a model."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import PLACE, THINNEST, QwenEncoder
 
 if TYPE_CHECKING:
@@ -29,9 +28,6 @@ TURN = (
 )
 
 
-@register(
-    "gme", usage=("gme:ID_OR_PATH",), about="GME embedders on Qwen2-VL, such as gme-Qwen2-VL-2B-Instruct"
-)
 class Gme(QwenEncoder):
     """GME on Qwen2-VL; `instruction=...` replaces the system prompt of texts."""
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from equiview.errors import InputError
 from equiview.extras import require
-from equiview.subjects.base import register
 from equiview.subjects.encoders.checkpoint import Checkpoint, code_of, files_hash
 from equiview.subjects.encoders.hints import check_config, check_name
 from equiview.subjects.encoders.loading import preprocessing_of, tokenizer_of, whole_model
@@ -29,9 +28,6 @@ FULL_LENGTH = {"siglip", "siglip2"}
 """Families trained on texts padded to one length without an attention mask."""
 
 
-@register(
-    "hf", usage=("hf:ID_OR_PATH",), about="a dual encoder of transformers: CLIP, SigLIP, AltCLIP, BLIP, ..."
-)
 class HuggingFace(TorchEncoder):
     """A dual encoder of the transformers library."""
 
@@ -160,9 +156,6 @@ class HuggingFace(TorchEncoder):
         return _vectors(self.model.get_text_features(**inputs))
 
 
-@register(
-    "hf-trust", usage=("hf-trust:ID_OR_PATH",), about="as hf, and runs the code that the checkpoint brings"
-)
 class TrustedHuggingFace(HuggingFace):
     """A dual encoder that brings code of its own; code written for transformers 4 may not run.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from equiview.subjects.base import register
 from equiview.subjects.encoders._adapters import adapted, tensors_of
 from equiview.subjects.encoders._qwen import PLACE, QwenEncoder, QwenTokens, checked_choice
 from equiview.subjects.encoders.checkpoint import Checkpoint
@@ -24,7 +23,6 @@ PROMPTS = {"query": "Query: {}", "passage": "Passage: {}"}
 TASKS = ("retrieval", "text-matching", "code")
 
 
-@register("jina-v4", usage=("jina-v4:ID_OR_PATH",), about="jina-embeddings-v4, one vector an item")
 class JinaV4(QwenEncoder):
     """jina-embeddings-v4, one vector an item."""
 
@@ -64,9 +62,6 @@ class JinaV4(QwenEncoder):
         return _mean(self.hidden(inputs), inputs["attention_mask"])
 
 
-@register(
-    "jina-v4-multi", usage=("jina-v4-multi:ID_OR_PATH",), about="jina-embeddings-v4, one vector a token"
-)
 class JinaV4Multi(QwenTokens, JinaV4):
     """jina-embeddings-v4, one vector a token, compared by MaxSim."""
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
 from equiview.extras import require
-from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import LONGEST, on_the_grid, widened
 from equiview.subjects.encoders.loading import preprocessing_of, tokenizer_of, whole_model
 from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, pad, with_masks
@@ -97,9 +96,6 @@ class LateInteraction(TorchEncoder):
     text_vectors = image_vectors
 
 
-@register(
-    "colpali", usage=("colpali:ID_OR_PATH",), about="late interaction on PaliGemma, in transformers' layout"
-)
 class ColPali(LateInteraction):
     """ColPali in transformers' layout."""
 
@@ -107,9 +103,6 @@ class ColPali(LateInteraction):
     family = "ColPali"
 
 
-@register(
-    "colqwen2", usage=("colqwen2:ID_OR_PATH",), about="late interaction on Qwen2-VL, in transformers' layout"
-)
 class ColQwen2(LateInteraction):
     """ColQwen2 in transformers' layout."""
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.base import register
 from equiview.subjects.encoders._open_clip_tower import OpenClipTower
 from equiview.subjects.encoders.checkpoint import OPEN_CLIP, Checkpoint
 from equiview.subjects.encoders.huggingface import HuggingFace
@@ -37,9 +36,6 @@ HEADS = {768: 12, 1024: 16}
 """Attention heads of XLM-R base and large, by their width."""
 
 
-@register(
-    "mclip", usage=("mclip:ID_OR_PATH",), about="M-CLIP: XLM-R texts in the space of a CLIP image tower"
-)
 class MultilingualClip(TorchEncoder):
     """M-CLIP's XLM-R text tower and the CLIP image tower it was trained to match."""
 

@@ -18,7 +18,6 @@ from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.base import register
 from equiview.subjects.encoders.base import EmbeddingModel
 from equiview.subjects.encoders.loading import every_weight, failures, library_bars_off
 from equiview.subjects.encoders.sentence import SentenceTransformers
@@ -32,7 +31,6 @@ TASK = "XM3600T2IRetrieval"
 SIMILARITIES: dict[str | None, Literal["dot", "maxsim"]] = {"MaxSim": "maxsim", "dot": "dot"}
 
 
-@register("mteb", usage=("mteb:NAME",), about="a model of mteb's registry, loaded as mteb loads it")
 class MtebModel(EmbeddingModel):
     """A model of mteb's registry."""
 

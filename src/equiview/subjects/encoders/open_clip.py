@@ -19,7 +19,6 @@ from equiview.data.arguments import split_argument
 from equiview.errors import InputError, unknown_name
 from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.base import register
 from equiview.subjects.encoders.checkpoint import COMMON, Checkpoint, content_hash
 from equiview.subjects.encoders.loading import failures, from_files, library_bars_off
 from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, readable
@@ -37,11 +36,6 @@ FAR = 9
 """The distance, as langcodes counts it, up to which two codes are one language, or its variety."""
 
 
-@register(
-    "open_clip",
-    usage=("open_clip:ARCH,pretrained=TAG", "open_clip:ID_OR_FOLDER"),
-    about="a model of OpenCLIP, by its own names or from a folder",
-)
 class OpenClip(TorchEncoder):
     """A model of the OpenCLIP library."""
 

@@ -29,13 +29,12 @@ from numpy.typing import NDArray
 
 from equiview.errors import unknown_name
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.base import register
 from equiview.subjects.encoders.base import EmbeddingModel
+from equiview.subjects.ours import PICTOGRAMS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-NAMES = ("skewed", "english", "aligned", "tied", "untied", "scenes", "flags-skewed", "flags-aligned")
 IMAGE_TOWERS = {"scenes": "scenes-image"}
 """Image towers of encoders that do not share the common one."""
 SIDE = 64
@@ -61,11 +60,6 @@ PUNCTUATION = " \t\n\u00a0\u200c\u200d!\"#&'()*+,-./:;<=>?[]_{|}~¡«·»¿–�
 BREAKS = np.array(sorted({*map(ord, PUNCTUATION + FIRST + LAST)}), dtype=np.uint32)
 
 
-@register(
-    "pictogram",
-    usage=tuple(f"pictogram:{name}" for name in NAMES),
-    about="embedded encoder for the pictograms benchmark; comes with equiview",
-)
 class Pictogram(EmbeddingModel):
     """One of the embedded encoders; its vectors have 120 dimensions and length 1."""
 
@@ -74,8 +68,10 @@ class Pictogram(EmbeddingModel):
     one_thread = True
 
     def __init__(self, argument: str = "skewed") -> None:
-        if argument not in NAMES:
-            raise unknown_name("embedded encoder", f"pictogram:{argument}", [f"pictogram:{n}" for n in NAMES])
+        if argument not in PICTOGRAMS:
+            raise unknown_name(
+                "embedded encoder", f"pictogram:{argument}", [f"pictogram:{n}" for n in PICTOGRAMS]
+            )
         super().__init__(argument)
         self._image_tower = IMAGE_TOWERS.get(argument, "image")
 

@@ -20,7 +20,6 @@ from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
 from equiview.extras import require
 from equiview.io.fingerprint import fingerprint
-from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import on_the_grid
 from equiview.subjects.encoders.base import EmbeddingModel, narrowed
 from equiview.subjects.encoders.checkpoint import Checkpoint
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 EXTRA = "sentence-transformers"
 
 
-@register("st", usage=("st:ID_OR_PATH",), about="a model of sentence-transformers, one vector an item")
 class SentenceTransformers(OnTorch, EmbeddingModel):
     """A model of sentence-transformers."""
 
@@ -132,9 +130,6 @@ class SentenceTransformers(OnTorch, EmbeddingModel):
         return narrowed(whole, self.dim, self.checkpoint.name, scaled=scaled)
 
 
-@register(
-    "st-multi", usage=("st-multi:ID_OR_PATH",), about="a model of sentence-transformers, one vector a token"
-)
 class SentenceTransformersMulti(SentenceTransformers):
     """A late-interaction model of sentence-transformers."""
 

@@ -42,7 +42,6 @@ from equiview.io.again import PASSING, TRIES, BusyError, Clock, ask_again, retry
 from equiview.io.ahead import ahead
 from equiview.io.fingerprint import fingerprint
 from equiview.io.pictures import data_uri, encoded
-from equiview.subjects.base import register
 from equiview.subjects.budget import Budget
 from equiview.subjects.encoders.base import EmbeddingModel, narrowed
 from equiview.subjects.encoders.torch_encoder import readable
@@ -60,9 +59,6 @@ OTHER_SHAPES = {"cohere": "mteb:Cohere/Cohere-embed-v4.0", "voyageai": "mteb:voy
 """Services with another protocol, and how they are named instead."""
 
 
-@register(
-    "openai", usage=("openai:MODEL",), about="an embedding service in the OpenAI shape, images as data URIs"
-)
 class EmbeddingService(EmbeddingModel):
     """A remote embedding service."""
 

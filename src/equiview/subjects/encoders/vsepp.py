@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 from equiview.errors import InputError
 from equiview.extras import require
-from equiview.subjects.base import register
 from equiview.subjects.encoders._qwen import widened
 from equiview.subjects.encoders.loading import failures, filled
 from equiview.subjects.encoders.torch_encoder import Inputs, Tokens, TorchEncoder, pad
@@ -40,7 +39,6 @@ MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 LONGEST = 1000
 
 
-@register("vsepp", usage=("vsepp:FOLDER",), about="VSE++ with VGG19 and a GRU, from its original checkpoint")
 class VsePlusPlus(TorchEncoder):
     """VSE++ with VGG19 and a GRU."""
 

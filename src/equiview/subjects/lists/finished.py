@@ -24,7 +24,6 @@ from equiview.io.fingerprint import fingerprint
 from equiview.io.notices import notice
 from equiview.io.remote import local
 from equiview.io.tables import Column, Schema, checksum, is_table, read_table
-from equiview.subjects.base import register
 from equiview.subjects.lists.base import ResultLists, depth_option, fitting
 
 OPTIONS = ("depth", "partial", "items", "qrels", "queries", "keep")
@@ -52,7 +51,6 @@ RELEASED = Schema(
 """The lists released with P."""
 
 
-@register("run", usage=("run:FILE",), about="a finished run: lists of any system, of TREC or as a table")
 class FinishedRun(ResultLists):
     """Result lists read from a file in place of a model.
 

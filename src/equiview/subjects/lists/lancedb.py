@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from equiview.errors import InputError
 from equiview.extras import require
-from equiview.subjects.base import register
 from equiview.subjects.lists.databases import Collection, Database, Hits
 
 METRIC_OF = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}
 
 
-@register("lancedb", usage=("lancedb:PLACE,table=NAME,queries=DIR",), about="lists of a LanceDB table")
 class LanceDB(Database):
     """Result lists of a LanceDB table, by the metric of its index."""
 

@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 
 from equiview.errors import InputError
 from equiview.extras import require
-from equiview.subjects.base import register
 from equiview.subjects.lists.databases import Collection, Database, Hits
 
 METRIC_OF = {"COSINE": "cosine", "IP": "dot", "L2": "euclidean"}
 DENSE = {"FLOAT_VECTOR", "FLOAT16_VECTOR", "BFLOAT16_VECTOR"}
 
 
-@register("milvus", usage=("milvus:PLACE,collection=NAME,queries=DIR",), about="lists of a Milvus collection")
 class Milvus(Database):
     """Result lists of a Milvus collection, by the metric of its index."""
 

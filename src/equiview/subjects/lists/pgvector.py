@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.extras import require
-from equiview.subjects.base import register
 from equiview.subjects.lists.databases import Collection, Database, Hits
 
 OPERATORS = {"cosine": "<=>", "dot": "<#>", "euclidean": "<->", "manhattan": "<+>"}
@@ -35,7 +34,6 @@ WHERE i.indrelid = %s AND i.indkey[0] = %s AND i.indisvalid AND o.opcname ~ '^(v
 """
 
 
-@register("pgvector", usage=("pgvector:DSN,table=NAME,queries=DIR",), about="lists of a PostgreSQL table")
 class Pgvector(Database):
     """Result lists of a PostgreSQL table, by the metric of its index."""
 

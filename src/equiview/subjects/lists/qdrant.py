@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from equiview.errors import InputError
 from equiview.extras import require
-from equiview.subjects.base import register
 from equiview.subjects.lists.databases import Collection, Database, Hits
 
 METRIC_OF = {"Cosine": "cosine", "Dot": "dot", "Euclid": "euclidean", "Manhattan": "manhattan"}
 
 
-@register("qdrant", usage=("qdrant:PLACE,collection=NAME,queries=DIR",), about="lists of a Qdrant collection")
 class Qdrant(Database):
     """Result lists of a Qdrant collection, by the distance it was made with."""
 

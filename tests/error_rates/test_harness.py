@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,17 +16,20 @@ from labs.error_rates.wanted import WANTS, wants_of
 
 from equiview.data.observations import Observations
 from equiview.errors import InputError
+from tests.processes import fresh, start
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [
-    *(sys.executable, "-m", "labs.error_rates", "--package", "tests.error_rates", "--audits", "brevity"),
+MODULE = "import runpy; runpy.run_module('labs.error_rates', run_name='__main__')"
+WORDS = [
+    *("--package", "tests.error_rates", "--audits", "brevity"),
     *("--replicates", "100", "--sizes", "60"),
 ]
 
 
 def count(out: Path, *arguments: str, seeds: int = 4) -> pl.DataFrame:
-    command = [*COMMAND, "--out", str(out), "--seeds", str(seeds), "--jobs", "1", *arguments]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env=environment())
+    words = [*WORDS, "--out", str(out), "--seeds", str(seeds), "--jobs", "1", *arguments]
+    done = fresh(MODULE, words, folder=ROOT, environment=environment())
+    assert done.returncode == 0, done.stderr
     return pl.read_csv(out / "brevity.csv", schema_overrides=RESULT)
 
 
@@ -72,15 +73,15 @@ def test_an_audit_that_cannot_measure_has_failed_and_says_why(out: Path) -> None
 
 def test_a_killed_run_goes_on_where_it_was(out: Path, tmp_path: Path) -> None:
     results = tmp_path / "brevity.jsonl"
-    command = [*COMMAND, "--out", str(tmp_path), "--seeds", "1000", "--jobs", "1"]
-    started = subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL)
+    words = [*WORDS, "--out", str(tmp_path), "--seeds", "1000", "--jobs", "1"]
+    started = start(MODULE, words, tmp_path, folder=ROOT, environment=environment())
     until = time.monotonic() + 600
     while not results.exists() or results.read_bytes().count(b"\n") < 5:
         assert time.monotonic() < until
-        assert started.poll() is None
+        assert started.is_alive()
         time.sleep(0.01)
     started.kill()
-    started.wait()
+    started.join()
     kept = results.read_bytes().splitlines(keepends=True)[:5]
     results.write_bytes(b"".join(kept) + b'{"audit": "brev')  # cut off within a line
     count(tmp_path)

@@ -66,16 +66,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Run]]
     return cache(lambda name: PAGES[name](tmp_path_factory.mktemp(name)))
 
 
-@pytest.fixture(scope="module", params=PAGES)
-def shown(
-    request: pytest.FixtureRequest,
-    made: Callable[[str], list[Run]],
-    window: Page,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Read:
+@pytest.fixture(scope="module")
+def drawn(
+    made: Callable[[str], list[Run]], window: Page, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Read]:
+    """The runs of a page and what is drawn on it, opened once."""
+    folder = tmp_path_factory.mktemp("pages")
+    return cache(lambda name: (made(name), *read(window, made(name), folder / f"{name}.html")))
+
+
+@pytest.fixture(params=PAGES)
+def shown(request: pytest.FixtureRequest, drawn: Callable[[str], Read]) -> Read:
     """The runs of one page, and what is drawn on it."""
-    runs = made(request.param)
-    return runs, *read(window, runs, tmp_path_factory.mktemp("page") / "page.html")
+    return drawn(request.param)
 
 
 def figures_of(run: Run) -> list[Figure]:
@@ -155,11 +158,9 @@ def test_heat_maps_of_one_figure_share_one_scale(shown: Read) -> None:
         assert len(scales[name]) == panels[name]
 
 
-def test_the_gap_that_is_beyond_the_tolerance_looks_so_in_every_panel(
-    window: Page, made: Callable[[str], list[Run]], tmp_path: Path
-) -> None:
-    drawn, _ = read(window, made("world"), tmp_path / "page.html")
-    panels = [legend for name, legend in drawn if "gap-to-pivot-text-to-image" in name]
+def test_the_gap_that_is_beyond_the_tolerance_looks_so_in_every_panel(drawn: Callable[[str], Read]) -> None:
+    _, seen, _ = drawn("world")
+    panels = [legend for name, legend in seen if "gap-to-pivot-text-to-image" in name]
     skewed, _, even = panels
     assert list(skewed) != list(even), "the systems are told apart"
     assert {word.split()[0] for word in even} == {"not"}

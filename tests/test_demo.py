@@ -9,10 +9,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from equiview import demo as equiview_demo
 from equiview.data.figures import Gallery
 from equiview.data.run import Run
+from equiview.errors import InputError
 from tests.conftest import write_world
 
 
@@ -195,7 +197,9 @@ def test_a_tie_of_roles_to_gender_is_told_from_none_in_words_and_pictures(demo):
     assert shown.table["item_picture"].null_count() == 0
 
 
-def test_the_files_are_the_same_with_several_processes(tmp_path, monkeypatch):
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A demo of two small systems, run in `tmp_path`."""
     encoders = ("embeddings:world", "embeddings:other")
     write_world(tmp_path / "world", images=60, width=8)
     write_world(tmp_path / "other", images=60, width=8, skew=0.0)
@@ -205,15 +209,47 @@ def test_the_files_are_the_same_with_several_processes(tmp_path, monkeypatch):
     parts = tuple(equiview_demo.Part("folder:world", ("prevalence",), (encoder,)) for encoder in encoders)
     monkeypatch.setattr(equiview_demo, "DEMO", parts)
     monkeypatch.setattr(equiview_demo, "TRIED", None)
+    return tmp_path
+
+
+def test_the_files_are_the_same_with_several_processes(small):
     said = []
     for processes in (1, 2):
         equiview_demo.demo(
-            tmp_path / str(processes), processes=processes, progress=lambda *words: said.append(words)
+            small / str(processes), processes=processes, progress=lambda *words: said.append(words)
         )
     assert said.count(("parts", 2, 2)) == 2
-    ours, theirs = (contents(tmp_path / folder) for folder in "12")
+    ours, theirs = (contents(small / folder) for folder in "12")
     assert len(ours) > 20
     assert ours == theirs
+
+
+def test_a_whole_demo_is_left_as_it_is_and_what_is_damaged_or_stale_is_made_again(small, monkeypatch):
+    out, said = small / "out", []
+    runs, table = equiview_demo.demo(out)
+    left = contents(out)
+
+    def again(seed=0):
+        said.clear()
+        return equiview_demo.demo(out, seed=seed, progress=lambda *words: said.append(words))
+
+    kept, same = again()
+    assert said == []
+    assert [(run.name, run.folder, run.manifest) for run in kept] == [
+        (run.name, run.folder, run.manifest) for run in runs
+    ]
+    assert_frame_equal(same, table)
+    for damaged in ("report.html", "comparison.parquet", "demo.json", "world-folder/report.html"):
+        for damage in (Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-9] + b"something")):
+            damage(out / damaged)
+            again()
+            assert said
+            assert contents(out) == left
+    with pytest.raises(InputError, match="seed"):  # a run of another seed is never passed off as this one's
+        again(seed=1)
+    monkeypatch.setattr(equiview_demo, "versions", lambda *packages: {"equiview": "another"})
+    again()
+    assert said
 
 
 def contents(folder):

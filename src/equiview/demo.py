@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -15,9 +17,15 @@ from threadpoolctl import threadpool_limits
 from equiview.api import audit, check_no_run, write_comparison
 from equiview.benchmarks import Benchmark, load_benchmark
 from equiview.benchmarks.partial import without_images
+from equiview.data.manifest import versions
 from equiview.data.run import Run
 from equiview.engine.processes import in_processes, tell
+from equiview.errors import InputError
+from equiview.io.files import content_of, parse_json
+from equiview.io.fingerprint import fingerprint
+from equiview.io.hashes import hash_files
 from equiview.io.progress import Progress, silent
+from equiview.io.tables import checksum, write_bytes
 from equiview.making import MAKERS, Job
 from equiview.making.make import make
 from equiview.mitigation.lists.make import Ordering
@@ -26,8 +34,10 @@ from equiview.mitigation.vectors.make import Fitting
 from equiview.report.embed import small_kept
 from equiview.report.mitigation import tried
 from equiview.report.page import Tried
+from equiview.report.tables import FILE as COMPARED
 from equiview.store import Store, stored
 from equiview.studies import mitigation
+from equiview.studies.alike import told_apart
 from equiview.subjects import Encoder, Subject, load_subject
 from equiview.subjects.load import load_encoder
 
@@ -53,22 +63,26 @@ class Part:
         """What its runs are called after: the benchmark, or the audit where that is only a part of one."""
         return self.benchmark.partition(":")[0] if self.images is None else "-".join(self.audits)
 
-    def load(self) -> Benchmark:
-        """The benchmark, or its first images."""
-        whole = _loaded(self.benchmark)
+    def name_of(self, name: str) -> str:
+        """The name of the folder of the run of one of the encoders."""
+        return f"{name.partition(':')[2]}-{self.folder}"
+
+    def load(self, kept: Path) -> Benchmark:
+        """The benchmark, or its first images; `kept` is the folder of what processes share."""
+        whole = _loaded(self.benchmark, kept)
         return whole if self.images is None else without_images(whole, whole.images.ids[self.images :])
 
-    def run(self, name: str, out: Path, store: Store, seed: int, progress: Progress) -> Run:
+    def run(self, name: str, out: Path, kept: Path, seed: int, progress: Progress) -> Run:
         """The run of one of the encoders, in a folder of `out`."""
-        short = f"{name.partition(':')[2]}-{self.folder}"
+        short = self.name_of(name)
 
         def named(label: str, done: int, total: int) -> None:
             progress(f"{short}: {label}", done, total)
 
         subject = load_subject(self.called.format(name))
-        subject = stored(subject, store) if isinstance(subject, Encoder) else subject
+        subject = stored(subject, Store(kept)) if isinstance(subject, Encoder) else subject
         return audit(
-            subject, self.load(), self.audits, out / short,
+            subject, self.load(kept), self.audits, out / short,
             seed=seed, settings=self.settings, cache=False, progress=named,
         )  # fmt: skip
 
@@ -82,10 +96,10 @@ class Trial:
     audits: tuple[str, ...]
     methods: Mapping[str, dict[str, Any]]
 
-    def run(self, out: Path, store: Store, seed: int, progress: Progress) -> Tried:
+    def run(self, out: Path, kept: Path, seed: int, progress: Progress) -> Tried:
         """What helps: methods fitted on half of the images, judged on the others, in `out`/help."""
-        out = out / "help"
-        items, before = _loaded(self.benchmark), stored(load_encoder(self.encoder), store)
+        out, store = out / "help", Store(kept)
+        items, before = _loaded(self.benchmark, kept), stored(load_encoder(self.encoder), store)
         systems: dict[str, Subject] = {"as it is": before}
         for method, given in self.methods.items():
             maker = MAKERS.get(method)
@@ -100,11 +114,11 @@ class Trial:
         judged = load_benchmark(f"held-out:{out / next(iter(self.methods))}")
         runs = []
         for called, subject in systems.items():
-            kept = stored(subject, store) if isinstance(subject, Encoder) else subject
+            asked = stored(subject, store) if isinstance(subject, Encoder) else subject
             folder = out / f"run-{called.replace(' ', '-')}"
             runs.append(
                 audit(
-                    kept, judged, self.audits, folder, name=called, seed=seed, cache=False, progress=progress
+                    asked, judged, self.audits, folder, name=called, seed=seed, cache=False, progress=progress
                 )
             )
         about = (
@@ -157,6 +171,10 @@ TRIED: Trial | None = Trial(
 """What is tried last, when what it takes is encoded."""
 PROCESSES = 4
 """At most so many work at once: each takes about 1 GB."""
+DONE = "demo.json"
+"""The file that says by what a demo was made, and the checksum of each file that it left."""
+UNSEEN = ("timings.json", ".lock")
+"""Files of runs that are no part of what was made."""
 SMALL = "small"
 """The folder, beside the vectors, of pictures as pages show them: many pages show the same."""
 Place = tuple[int, int]
@@ -174,10 +192,13 @@ def demo(
     """Audit the embedded encoders on the embedded benchmarks, offline, and compare them in `out`.
 
     Up to `processes` work at once; the files are the same. A script that asks for several does so below
-    `if __name__ == "__main__"`. Returns the runs and their paired differences. InputError when `out` is a
-    run: its page would be lost.
+    `if __name__ == "__main__"`. Returns the runs and their paired differences. Nothing is done where all of
+    it is there, as it was left, by the same equiview. InputError when `out` is a run: its page would be lost.
     """
     check_no_run(out)
+    by = _made_by(seed)
+    if (there := _finished(out, by)) is not None:
+        return there
     _loaded.cache_clear()  # a folder may have changed since an earlier call
     tasks = _tasks()
     found: dict[Place, Run | Tried] = {}
@@ -195,13 +216,53 @@ def demo(
         runs = [result for result in results if isinstance(result, Run)]
         helps = next((result for result in results if isinstance(result, Tried)), None)
         with small_kept(Path(folder) / SMALL):
-            return write_comparison(runs, out, progress, helps=helps)
+            compared = write_comparison(runs, out, progress, helps=helps)
+    write_bytes(json.dumps(_left(out, by), indent=2).encode() + b"\n", out / DONE)
+    return compared
+
+
+def _made_by(seed: int) -> str:
+    """A hash of all that decides what a demo writes: parts, seed, libraries, and equiview's own files.
+
+    What is asked comes with equiview: benchmarks, encoders, pages.
+    """
+    own = Path(__file__).parent
+    paths = sorted(path for path in own.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    names = [path.relative_to(own).as_posix() for path in paths]
+    return fingerprint(DEMO, TRIED, seed, versions("onnxruntime"), names, hash_files([*map(str, paths)]))
+
+
+def _left(out: Path, by: str) -> dict[str, Any]:
+    """What was made so, and the checksum of each file of a demo, but for those that say how long it took."""
+    folders = [*(out / part.name_of(name) for part in DEMO for name in part.encoders), out / "help"]
+    inside = [path for folder in folders for path in folder.rglob("*") if path.name not in UNSEEN]
+    paths = sorted(path for path in (*inside, out / COMPARED, out / "report.html") if path.is_file())
+    return {"by": by, "files": {path.relative_to(out).as_posix(): checksum(path) for path in paths}}
+
+
+def _finished(out: Path, by: str) -> tuple[list[Run], pl.DataFrame] | None:
+    """The runs and their differences where a demo that was made so left its files as they are."""
+    path = out / DONE
+    try:
+        if not path.is_file() or parse_json(content_of(path), str(path)) != _left(out, by):
+            return None
+    except InputError:  # damaged
+        return None
+    runs = [Run.open(out / part.name_of(name)) for part in DEMO for name in part.encoders]
+    return told_apart(runs), pl.read_parquet(out / COMPARED)
 
 
 @cache
-def _loaded(benchmark: str) -> Benchmark:
-    """A benchmark, of which several encoders are asked by this process."""
-    return load_benchmark(benchmark)
+def _loaded(benchmark: str, kept: Path) -> Benchmark:
+    """A benchmark, of which several encoders are asked: made by one process, and kept for the others."""
+    path = kept / f"{fingerprint(benchmark)}.benchmark"
+    if path.exists():
+        made: Benchmark = pickle.loads(path.read_bytes())
+        return made
+    made = load_benchmark(benchmark)
+    _ = made.fingerprint  # pictures are hashed once, too
+    write_bytes(pickle.dumps(made), path)
+    return made
 
 
 def _tasks() -> list[tuple[Place, Part | Trial]]:
@@ -220,12 +281,12 @@ def _tasks() -> list[tuple[Place, Part | Trial]]:
 
 
 def _run(
-    out: Path, store: Path, seed: int, progress: Progress, task: tuple[Place, Part | Trial]
+    out: Path, kept: Path, seed: int, progress: Progress, task: tuple[Place, Part | Trial]
 ) -> tuple[Place, Run | Tried]:
     """A place and its result."""
     place, asked = task
     # Small products: threads of BLAS would wait longer for each other than they work.
-    with threadpool_limits(1, user_api="blas"), small_kept(store / SMALL):
+    with threadpool_limits(1, user_api="blas"), small_kept(kept / SMALL):
         if isinstance(asked, Trial):
-            return place, asked.run(out, Store(store), seed, progress)
-        return place, asked.run(asked.encoders[place[1]], out, Store(store), seed, progress)
+            return place, asked.run(out, kept, seed, progress)
+        return place, asked.run(asked.encoders[place[1]], out, kept, seed, progress)

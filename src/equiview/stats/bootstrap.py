@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from equiview.engine import Local, current_for
 from equiview.errors import StatsInputError, UndefinedStatisticError
@@ -168,11 +168,13 @@ def bootstrap_interval(
     )
 
 
-def _counts(n_clusters: int, replicates: int, seed: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+def _counts(
+    n_clusters: int, replicates: int, seed: int, kind: DTypeLike = np.float64
+) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield (first replicate, how often each cluster came up `(block, n_clusters)`), then overwritten."""
     rng = np.random.Generator(np.random.PCG64(seed))
     block, at_once = _at_once(n_clusters, replicates)
-    counts = np.empty((block, n_clusters))
+    counts = np.empty((block, n_clusters), kind)
     for start in range(0, replicates, block):
         stop = min(start + block, replicates)
         for first in range(0, stop - start, at_once):
@@ -224,10 +226,10 @@ def _remembered(
 
     In whole numbers as narrow as they fit, nearly always one byte.
     """
-    return tuple(
-        (start, counts.astype(np.min_scalar_type(int(counts.max()))))
-        for start, counts in _counts(n_clusters, replicates, seed)
-    )
+    kept = []
+    for start, counts in _counts(n_clusters, replicates, seed, np.min_scalar_type(n_clusters)):
+        kept.append((start, counts.astype(np.min_scalar_type(int(counts.max())))))
+    return tuple(kept)
 
 
 def _draw_counts(rng: np.random.Generator, n_clusters: int, replicates: int) -> NDArray[np.int64]:

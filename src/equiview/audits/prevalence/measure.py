@@ -201,10 +201,14 @@ class _Floors:
         self.lists = lists
         self.sizes: dict[str, int] = dict(zip(lists.codes, lists.language.counts.tolist(), strict=True))
         by_language = lists.captions.partition_by("language", maintain_order=True)
-        self.captions = pl.concat([lists.captions.clear(), *by_language]).with_columns(
-            pl.col("language", "tier").cast(pl.Categorical),
-            **{f"R@{k}": self._found(by_language, k) for k in RECALL_CUTOFFS},
+        captions = pl.concat([lists.captions.clear(), *by_language]).with_columns(
+            **{f"R@{k}": self._found(by_language, k) for k in RECALL_CUTOFFS}
         )
+        self.captions = {
+            (key, name): part
+            for key in ("language", "tier")
+            for (name,), part in captions.partition_by(key, as_dict=True).items()
+        }
         self.divergence: dict[tuple[str, str, int], float] = {}
         for grouping, groups in lists.groupings.items():
             floors = _divergence_floors(
@@ -232,7 +236,7 @@ class _Floors:
             return sum(self.sizes[code] for code in within) / lists.pool_size
         if wanted.metric != "R":
             return None
-        return float(self.captions.filter(**keys)[f"R@{k}"].to_numpy().mean())
+        return float(self.captions[next(iter(keys.items()))][f"R@{k}"].to_numpy().mean())
 
     def _found(self, by_language: list[pl.DataFrame], k: int) -> Floats:
         """The chance that each image finds one of its captions among the first k of their language."""

@@ -114,7 +114,7 @@ class Trial:
         judged = load_benchmark(f"held-out:{out / next(iter(self.methods))}")
         runs = []
         for called, subject in systems.items():
-            asked = stored(subject, store) if isinstance(subject, Encoder) else subject
+            asked = stored(subject, store)
             folder = out / f"run-{called.replace(' ', '-')}"
             runs.append(
                 audit(

@@ -210,8 +210,14 @@ class Items:
         """A picture small enough to keep with results, or None if the image has none that can be read.
 
         A stored picture that is small already is returned unchanged; others become WebP of at most `side`
-        pixels.
+        pixels, once: all systems are shown with the same.
         """
+        made: dict[tuple[int, int], bytes | None] = self.__dict__.setdefault("_thumbnails", {})
+        if (row, side) not in made:
+            made[row, side] = self._thumbnail(row, side)
+        return made[row, side]
+
+    def _thumbnail(self, row: int, side: int) -> bytes | None:
         stored = self.table["picture"][row] if "picture" in self.table.columns else None
         if stored is not None and len(stored) <= SMALL:
             return bytes(stored)

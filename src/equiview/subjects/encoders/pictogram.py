@@ -190,7 +190,7 @@ def _pixels(image: Image) -> NDArray[np.uint8]:
     """A picture on a white square, `(64, 64, 3)`."""
     import PIL.Image
 
-    image = image.convert("RGB")
+    image = _rgb(image)
     if image.width != image.height:
         ground = PIL.Image.new("RGB", (max(image.size),) * 2, "white")
         ground.paste(image, ((ground.width - image.width) // 2, (ground.height - image.height) // 2))
@@ -202,8 +202,13 @@ def _pixels(image: Image) -> NDArray[np.uint8]:
 
 def _content(image: Image) -> bytes:
     """A hash of a picture's size and pixels."""
-    content = repr(image.size).encode() + image.convert("RGB").tobytes()
+    content = repr(image.size).encode() + _rgb(image).tobytes()
     return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def _rgb(image: Image) -> Image:
+    """The picture as RGB, itself where it is: `convert` would copy it."""
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -27,8 +26,6 @@ SHARED = "trials sharing the query's language"
 SILHOUETTE = "silhouette"
 TOGETHER = "Pearson of SP and silhouette"
 GROUPINGS = ("country", "language", "concept")
-AT_ONCE = 32
-"""Groups whose rates are drawn at once: their draws take 8 MB."""
 SPACES = {"texts": "language", "images": "country"}
 """The spaces that are described, each with the key of its groups."""
 
@@ -85,11 +82,11 @@ def measure(view: Trials, settings: AssociationSettings) -> Estimates:
     for direction in settings.directions:
         asked = trials.filter(direction=direction)
         pulls.append(mean_pulls(asked, direction, settings))
-        _add_rates(rates, [("", asked)], direction, settings)
+        _add_rates(rates, asked, direction, settings)
         for grouping in GROUPINGS:
-            groups = asked.sort(grouping).partition_by(grouping, maintain_order=True)
-            named = [(str(part[grouping][0]), part) for part in groups]
-            _add_rates(rates, named, direction, settings, grouping)
+            groups = asked.sort(grouping).group_by(grouping, maintain_order=True)
+            for (group,), part in groups:
+                _add_rates(rates, part, direction, settings, **{grouping: str(group)})
     estimates = joined(
         [
             rates.estimates(),
@@ -102,48 +99,27 @@ def measure(view: Trials, settings: AssociationSettings) -> Estimates:
 
 
 def _add_rates(
-    rows: Rows,
-    groups: Sequence[tuple[str, pl.DataFrame]],
-    direction: Direction,
-    settings: AssociationSettings,
-    grouping: str = "",
+    rows: Rows, trials: pl.DataFrame, direction: Direction, settings: AssociationSettings, **keys: str
 ) -> None:
-    """Estimates of one direction of groups of trials, or of all, each over draws of its own queries."""
+    """Estimates of one direction, of all trials or of a group, over draws of its own queries."""
+    drawn = Replicates.of(
+        trials.select(RATES).to_numpy(),
+        settings,
+        direction,
+        clusters=trials["query_id"].rank("dense").to_numpy().astype(np.int64),
+    )
+    rates = replace(drawn, value=win_rates(trials.select(SCORES).to_numpy(), ties=settings.ties))
+    _, cultural, other = rates.split()
+    measured = dict(zip(RATES, rates.split(), strict=True)) | {PULL: cultural.gap(other)}
     headline = self_preference_in(direction)
-    drawn = _drawn([trials for _, trials in groups], direction, settings)
-    for (group, trials), of_group in zip(groups, drawn, strict=True):
-        keys = {grouping: group} if grouping else {}
-        rates = replace(of_group, value=win_rates(trials.select(SCORES).to_numpy(), ties=settings.ties))
-        _, cultural, other = rates.split()
-        measured = dict(zip(RATES, rates.split(), strict=True)) | {PULL: cultural.gap(other)}
-        sp = rates[[RATES.index("M_cul"), RATES.index("M_sem")]].headline(headline)
-        if not np.isnan(sp.value):  # nan: there is no win to divide by, which the rates show
-            measured[headline.quantity.metric] = sp
-        for name, replicates in measured.items():
-            # Each language is tested for a pull of its own; those of one direction are a family.
-            p = query_test(trials, settings, direction) if name == PULL and grouping == "language" else None
-            about = quantity(name, None, direction=direction, **keys)
-            rows.add(about, replicates, len(trials), CHANCE[name], p=p, family=direction)
-
-
-def _drawn(
-    groups: Sequence[pl.DataFrame], direction: Direction, settings: AssociationSettings
-) -> list[Replicates]:
-    """The rates of each group over draws of its queries; groups of as many queries have the same draws."""
-    clusters = [trials["query_id"].rank("dense").to_numpy().astype(np.int64) for trials in groups]
-    orders = [np.argsort(labels, kind="stable") for labels in clusters]
-    alike: dict[bytes, list[int]] = {}
-    for place, (labels, order) in enumerate(zip(clusters, orders, strict=True)):
-        alike.setdefault(labels[order].tobytes(), []).append(place)
-    drawn: dict[int, Replicates] = {}
-    for places in alike.values():
-        for some in (places[start : start + AT_ONCE] for start in range(0, len(places), AT_ONCE)):
-            matrix = np.hstack([groups[place].select(RATES).to_numpy()[orders[place]] for place in some])
-            labels = clusters[some[0]][orders[some[0]]]
-            found = Replicates.of(matrix, settings, direction, clusters=labels)
-            for at, place in enumerate(some):
-                drawn[place] = found[len(RATES) * at : len(RATES) * (at + 1)]
-    return [drawn[place] for place in range(len(groups))]
+    sp = rates[[RATES.index("M_cul"), RATES.index("M_sem")]].headline(headline)
+    if not np.isnan(sp.value):  # nan: there is no win to divide by, which the rates show
+        measured[headline.quantity.metric] = sp
+    for name, replicates in measured.items():
+        # Each language is tested for a pull of its own; those of one direction are a family.
+        p = query_test(trials, settings, direction) if name == PULL and "language" in keys else None
+        about = quantity(name, None, direction=direction, **keys)
+        rows.add(about, replicates, len(trials), CHANCE[name], p=p, family=direction)
 
 
 def _shared_language(view: Trials, settings: AssociationSettings) -> Estimates:

@@ -212,10 +212,13 @@ class Items:
         A stored picture that is small already is returned unchanged; others become WebP of at most `side`
         pixels, once: all systems are shown with the same.
         """
-        made: dict[tuple[int, int], bytes | None] = self.__dict__.setdefault("_thumbnails", {})
-        if (row, side) not in made:
-            made[row, side] = self._thumbnail(row, side)
-        return made[row, side]
+        if (row, side) not in self._thumbnails:
+            self._thumbnails[row, side] = self._thumbnail(row, side)
+        return self._thumbnails[row, side]
+
+    @cached_property
+    def _thumbnails(self) -> dict[tuple[int, int], bytes | None]:
+        return {}
 
     def _thumbnail(self, row: int, side: int) -> bytes | None:
         stored = self.table["picture"][row] if "picture" in self.table.columns else None

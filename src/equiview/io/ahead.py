@@ -1,11 +1,11 @@
-"""Work done ahead: threads compute the next results while the caller uses the current one."""
+"""Work done by threads: the next results while the caller uses the current one, or before it goes on."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
 
@@ -14,13 +14,20 @@ Result = TypeVar("Result")
 
 
 def ahead(
-    compute: Callable[[Item], Result], items: Iterable[Item], *, depth: int, threads: int = 8
+    compute: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    depth: int,
+    threads: int = 8,
+    in_turn: bool = False,
 ) -> Iterator[Result]:
     """Yield `compute(item)` for each item, in order, with up to `depth` results computed in advance.
 
-    An error of `compute`, or of `items`, is raised where the result would have been yielded. At most
-    `threads` compute, and one for each processor. They help where `compute` reads files, decodes or resizes
-    pictures: such code releases the interpreter lock.
+    With `in_turn`, for a caller that takes all processors itself, `depth` results are computed at once, and
+    none while the caller uses them. An error of `compute`, or of `items`, is raised where the result would
+    have been yielded. At most `threads` compute, and one for each processor. They help where `compute` reads
+    files, decodes or resizes pictures: such code releases the interpreter lock. It should import as `from a
+    import b`: with `import a.b`, a thread may see `a` before it has its `b`.
 
     >>> list(ahead(len, ["one", "three"], depth=2))
     [3, 5]
@@ -38,9 +45,13 @@ def ahead(
     try:
         submit(depth)
         while waiting:
-            if not failed:
+            if in_turn:
+                wait(waiting)
+            elif not failed:
                 submit(1)
             yield waiting.popleft().result()
+            if in_turn and not waiting and not failed:
+                submit(depth)
         if failed:
             raise failed[0]
     finally:

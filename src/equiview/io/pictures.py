@@ -63,17 +63,18 @@ def decoded(content: bytes) -> Image:
     A picture of more than 50 million pixels is reduced to 4096 pixels on its longer side. Pillow refuses one
     of more than twice its `MAX_IMAGE_PIXELS`, because a small file may claim any size.
     """
-    import PIL.Image
+    from PIL import Image as Pillow
+    from PIL import UnidentifiedImageError
 
     try:
-        with PIL.Image.open(io.BytesIO(content)) as image:
+        with Pillow.open(io.BytesIO(content)) as image:
             if image.width * image.height > LARGE:
                 image.draft("RGB", (LARGE_SIDE, LARGE_SIDE))  # a JPEG is never decoded in full
                 image.thumbnail((LARGE_SIDE, LARGE_SIDE), reducing_gap=2.0)
             return on_white(_upright(image))
-    except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
+    except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
         raise ValueError(f"{error}; make the picture smaller") from None
-    except PIL.UnidentifiedImageError:
+    except UnidentifiedImageError:
         reason = "the file is empty" if not content else "not a picture in any known format"
         raise ValueError(reason) from None
     except Exception as error:  # decoders of damaged files raise errors of many types
@@ -85,10 +86,10 @@ def stated_size(path: Path) -> tuple[int, int, bool] | None:
 
     Only the beginning of the file is read; None where that cannot be done.
     """
-    import PIL.Image
+    from PIL import Image as Pillow
 
     try:
-        with PIL.Image.open(path) as image:
+        with Pillow.open(path) as image:
             width, height = image.size
             turn = image.getexif().get(ORIENTATION, 1)
     except Exception:  # who decodes the picture says what is wrong with it
@@ -99,14 +100,14 @@ def stated_size(path: Path) -> tuple[int, int, bool] | None:
 
 def on_white(image: Image) -> Image:
     """Return `image` as RGB, transparent parts on white, as a web page shows them."""
-    import PIL.Image
+    from PIL import Image as Pillow
 
     if image.mode.startswith("I") or image.mode == "F":
         return _eight_bits(image).convert("RGB")
     if image.mode in {"RGBA", "LA", "PA", "RGBa", "La"} or "transparency" in image.info:
         with_alpha = (image.convert("LA") if image.mode == "La" else image).convert("RGBA")
-        background = PIL.Image.new("RGBA", with_alpha.size, "white")
-        return PIL.Image.alpha_composite(background, with_alpha).convert("RGB")
+        background = Pillow.new("RGBA", with_alpha.size, "white")
+        return Pillow.alpha_composite(background, with_alpha).convert("RGB")
     return image.convert("RGB")
 
 
@@ -127,7 +128,7 @@ def _eight_bits(image: Image) -> Image:
 
     White is the smallest of 1 (floats only), 255, 65,535 and the picture's maximum that no level exceeds.
     """
-    import PIL.Image
+    from PIL import Image as Pillow
 
     levels = np.nan_to_num(np.asarray(image, dtype=np.float64))
     brightest = float(levels.max(initial=0.0))
@@ -137,4 +138,4 @@ def _eight_bits(image: Image) -> Image:
         whites = (1.0, 255.0, 65_535.0) if image.mode == "F" else (255.0, 65_535.0)
         white = next((level for level in whites if brightest <= level), brightest)
     scaled = np.clip(levels / white * 255, 0, 255)
-    return PIL.Image.fromarray(np.rint(scaled).astype(np.uint8))
+    return Pillow.fromarray(np.rint(scaled).astype(np.uint8))

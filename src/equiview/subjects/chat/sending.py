@@ -41,10 +41,10 @@ def reduced(content: bytes, side: int = SIDE) -> bytes:
     The bytes of a JPEG or PNG that is small enough and upright are returned unchanged. A larger JPEG stays a
     JPEG, at quality 95; everything else becomes a PNG.
     """
-    import PIL.Image
+    from PIL import Image as Pillow
 
     image = decoded(content)  # wholly, so that a damaged picture is never sent
-    with PIL.Image.open(io.BytesIO(content)) as stored:
+    with Pillow.open(io.BytesIO(content)) as stored:
         kind = stored.format or ""
         upright = stored.getexif().get(ORIENTATION, 1) == 1
         frames = getattr(stored, "n_frames", 1)

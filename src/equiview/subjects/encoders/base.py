@@ -78,6 +78,8 @@ class EmbeddingModel(Encoder):
     """Whether it uses an accelerator where there is one; on a cluster each worker is then given one."""
     readers: int = 8
     """Threads that decode pictures, at most."""
+    in_turn: bool = False
+    """Whether it encodes with all processors: pictures are then decoded before a batch and not meanwhile."""
     one_thread: bool = False
     """Whether one thread of a processor encodes a batch; on a cluster a worker then takes one core."""
     computes: bool = True
@@ -190,7 +192,9 @@ class EmbeddingModel(Encoder):
         under_way: deque[NDArray[np.int64]] = deque()
 
         def batches() -> Iterator[list[Image]]:
-            waiting = ahead(read, chosen.tolist(), depth=self.image_batch, threads=self.readers)
+            waiting = ahead(
+                read, chosen.tolist(), depth=self.image_batch, threads=self.readers, in_turn=self.in_turn
+            )
             for part in self.batch_rows(items, chosen):
                 images: dict[int, Image] = {}
                 for row, image in zip(part.tolist(), waiting, strict=False):

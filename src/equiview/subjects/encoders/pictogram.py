@@ -188,15 +188,15 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _pixels(image: Image) -> NDArray[np.uint8]:
     """A picture on a white square, `(64, 64, 3)`."""
-    import PIL.Image
+    from PIL import Image as Pillow
 
     image = _rgb(image)
     if image.width != image.height:
-        ground = PIL.Image.new("RGB", (max(image.size),) * 2, "white")
+        ground = Pillow.new("RGB", (max(image.size),) * 2, "white")
         ground.paste(image, ((ground.width - image.width) // 2, (ground.height - image.height) // 2))
         image = ground
     if image.width != SIDE:
-        image = image.resize((SIDE, SIDE), PIL.Image.Resampling.LANCZOS)
+        image = image.resize((SIDE, SIDE), Pillow.Resampling.LANCZOS)
     return np.asarray(image)
 
 

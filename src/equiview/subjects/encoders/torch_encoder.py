@@ -156,9 +156,8 @@ class TorchEncoder(OnTorch, EmbeddingModel):
                 passes.append(-(-len(images) // step))
                 yield from (images[start : start + step] for start in range(0, len(images), step))
 
-        # On a processor all but the next batch would wait for it, and take its time.
-        depth = 2 if self.device.type == "cpu" else (os.cpu_count() or 2)
-        prepared = ahead(self._prepared, parts(), depth=depth, threads=depth)
+        depth = os.cpu_count() or 2
+        prepared = ahead(self._prepared, parts(), depth=depth, threads=depth, in_turn=self.in_turn)
         done: list[list[NDArray[np.float32]]] = []
         for vectors in self.run_all(self.image_vectors, prepared):
             done.append(vectors)
@@ -189,7 +188,11 @@ class TorchEncoder(OnTorch, EmbeddingModel):
     def _image_batches(
         self, items: Items, chosen: NDArray[np.int64], unreadable: Unreadable | None
     ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
-        """Those of any model; for an accelerator all processors decode, and fewer files are written."""
+        """Those of any model; for an accelerator all processors decode, and fewer files are written.
+
+        On a processor the threads of a pass would wait for those that decode and prepare pictures.
+        """
+        self.in_turn = self.device.type == "cpu"
         if self.device.type != "cpu":
             self.image_batch = max(self.image_batch, SAVED_TOGETHER * self.forward_images)
             self.readers = os.cpu_count() or self.readers

@@ -14,7 +14,8 @@ from bench.page import PAGE, exponent, with_tables
 from labs.marked import END
 
 ROOT = Path(__file__).parents[1]
-OF_MODELS = {"pictures", "texts"}
+OF_MODELS = {"pictures", "texts", "pictures on CUDA"}
+"""They silence libraries for their whole process."""
 
 
 @pytest.mark.parametrize("name", sorted({*CONTESTS, *ON_CUDA} - OF_MODELS))
@@ -47,7 +48,7 @@ def kernel_of(environment: dict[str, str]) -> str:
 def test_one_command_measures_and_writes_the_page(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "bench", "--small", "--rounds", "1", "--out", str(tmp_path)]
     forced = {"OPENBLAS_CORETYPE": "Prescott"}  # taken out again
-    names = ["top-k", "growth of numbers"]
+    names = ["top-k", "growth of numbers", "pictures on CUDA"]
     subprocess.run([*words, *names], cwd=ROOT, env=os.environ | forced, check=True, stdout=subprocess.DEVNULL)
     found = json.loads((tmp_path / "results.json").read_text())
     assert list(found) == names

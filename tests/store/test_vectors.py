@@ -11,7 +11,7 @@ import pytest
 
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
-from equiview.io import memory
+from equiview.search import room
 from equiview.store import Store, stored
 from equiview.store.vectors import keys_of
 from tests.store.counting import Counting, Tokens, images, many, texts
@@ -98,7 +98,7 @@ def test_what_memory_should_not_hold_is_put_in_order_on_disk(store, monkeypatch)
     fill(shelf, "abcd", "ef")
     wanted = [key(letter) for letter in "fadb"]
     held, names = shelf.get(wanted), sorted(os.listdir(shelf.folder))
-    monkeypatch.setattr(memory, "memory_bytes", lambda: 4 * held.nbytes - 1)
+    monkeypatch.setattr(room, "memory_bytes", lambda: 4 * held.nbytes - 1)
     mapped = shelf.get(wanted)
     assert isinstance(mapped, np.memmap)
     assert not isinstance(held, np.memmap)
@@ -112,13 +112,13 @@ def test_what_memory_should_not_hold_is_put_in_order_on_disk(store, monkeypatch)
 
 
 def test_a_container_may_have_less_memory_than_the_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "LIMITS", ())
-    machine = memory.memory_bytes()
+    monkeypatch.setattr(room, "LIMITS", ())
+    machine = room.memory_bytes()
     (tmp_path / "max").write_text("max\n")
     (tmp_path / "less").write_text("1000000\n")
     for name, expected in (("max", machine), ("missing", machine), ("less", 10**6)):
-        monkeypatch.setattr(memory, "LIMITS", (tmp_path / name,))
-        assert memory.memory_bytes() == expected
+        monkeypatch.setattr(room, "LIMITS", (tmp_path / name,))
+        assert room.memory_bytes() == expected
 
 
 def test_of_what_two_wrote_everybody_reads_the_same(store):

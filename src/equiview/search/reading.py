@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equiview.errors import InputError
-from equiview.io.memory import memory_bytes
+from equiview.search.room import memory_bytes
 from equiview.search.scaling import Gallery, Scaled
 
 Rows = NDArray[np.floating[Any]]

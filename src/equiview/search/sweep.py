@@ -15,10 +15,10 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from equiview.io.memory import give_back
 from equiview.io.progress import Progress, silent
 from equiview.search.products import LARGE, pieces, ready_block, tile, tile_height
 from equiview.search.reading import Part, parts_in_order
+from equiview.search.room import give_back
 from equiview.search.scaling import Gallery, Scaled
 from equiview.search.workers import at_once, one_thread_each
 

@@ -38,10 +38,10 @@ from equiview.data.vectors import TokenVectors, Vectors, rows_with, values_of
 from equiview.errors import InputError
 from equiview.io.cache import cache_folder, check_no_link
 from equiview.io.files import content_of, is_file, parse_json, size_of
-from equiview.io.memory import room_for
 from equiview.io.notices import notice
 from equiview.io.remote import Mirror, url_of
 from equiview.io.tables import write_bytes
+from equiview.search.room import room_for
 from equiview.store import files
 from equiview.store.files import VectorFile
 
@@ -165,7 +165,7 @@ class Shelf:
         """The vectors of items that are all stored, in order of `keys`.
 
         `(n, width)` float32, or `TokenVectors` in the stored precision; mapped from disk, read-only, where
-        they are one file in the order asked for, else copied file by file (`equiview.io.memory.room_for`).
+        they are one file in the order asked for, else copied file by file (`equiview.search.room.room_for`).
         KeyError for an item that is not stored, FileNotFoundError where it was pruned meanwhile, InputError
         for a file that is damaged, and where the disk has no room for a copy that memory should not hold.
         """

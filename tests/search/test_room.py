@@ -9,7 +9,7 @@ import pytest
 
 CHILD = """
 import numpy as np
-from equiview.io.memory import give_back
+from equiview.search.room import give_back
 
 def resident():
     (line,) = [line for line in open("/proc/self/status") if line.startswith("VmRSS")]

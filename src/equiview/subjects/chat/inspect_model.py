@@ -169,7 +169,12 @@ class InspectModel(Answerer):
         stop = threading.Event()
         answered = 0
 
+        used = threading.Semaphore()
+
         def told(name: str, outcome: Reply | Exception) -> None:
+            """Hand over an outcome, and ask no further before the one before it was used: it may be kept."""
+            while not used.acquire(timeout=0.1) and not stop.is_set():
+                pass
             waiting.put((name, outcome))
 
         def ask() -> None:
@@ -195,6 +200,7 @@ class InspectModel(Answerer):
                     failed[name] = reply
                     if not answered and len(failed) >= HOPELESS:
                         stop.set()
+                used.release()
         finally:
             stop.set()
         self._check(requests, answered, failed)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from equiview.errors import InputError
 from equiview.search.room import memory_bytes
-from equiview.search.scaling import Gallery, Scaled
+from equiview.search.scaling import Gallery, as_stored
 
 Rows = NDArray[np.floating[Any]]
 Buffer = NDArray[np.uint8]
@@ -60,7 +60,7 @@ def parts_in_order(
 
     InputError where a mapped file cannot be read to its end.
     """
-    stored: Rows = gallery.vectors if isinstance(gallery, Scaled) else gallery[:]
+    stored = as_stored(gallery)
     where = _file_of(stored)
     if where is None:
         yield (

@@ -48,10 +48,8 @@ def room_for(shape: tuple[int, ...], dtype: DTypeLike, folder: Path) -> NDArray[
         return np.empty(shape, dtype=dtype)
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            if hasattr(
-                os, "posix_fallocate"
-            ):  # else a full disk would end the process when pages are written
-                os.posix_fallocate(file.fileno(), 0, size)
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)  # a page without room would end the process later
             return np.memmap(file, dtype, "w+", shape=shape)
     except OSError as error:
         raise InputError(

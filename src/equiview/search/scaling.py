@@ -88,6 +88,11 @@ class Scaled:
         return _unit(taken, out=taken if copied else None)
 
 
+def as_stored(gallery: Gallery) -> NDArray[np.floating[Any]]:
+    """The vectors of a gallery as they are kept, not scaled and not copied."""
+    return gallery.vectors if isinstance(gallery, Scaled) else gallery[:]
+
+
 def ready(vectors: V, similarity: str) -> V:
     """Vectors whose dot products order items as `similarity` does, and neither overflow nor vanish.
 

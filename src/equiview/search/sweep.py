@@ -19,7 +19,7 @@ from equiview.io.progress import Progress, silent
 from equiview.search.products import LARGE, pieces, ready_block, tile, tile_height
 from equiview.search.reading import Part, parts_in_order
 from equiview.search.room import give_back
-from equiview.search.scaling import Gallery, Scaled
+from equiview.search.scaling import Gallery, Scaled, as_stored
 from equiview.search.workers import at_once, one_thread_each
 
 Floats = NDArray[np.float32]
@@ -64,8 +64,7 @@ def sweep(
         height = tile_height(queries.shape[1], len(queries))
         blocks = [slice(at, min(at + height, len(queries))) for at in range(0, len(queries), height)]
         together = [blocks[at : at + step] for at in range(0, len(blocks), step)]
-        stored = gallery.vectors if isinstance(gallery, Scaled) else gallery[:]
-        apart = not np.may_share_memory(queries, stored)
+        apart = not np.may_share_memory(queries, as_stored(gallery))
         results = _Results(queries, height, apart, together, len(firsts), done)
 
         def work(mine: Iterator[Part]) -> None:

@@ -226,10 +226,10 @@ def _remembered(
 
     In whole numbers as narrow as they fit, nearly always one byte.
     """
-    kept = []
-    for start, counts in _counts(n_clusters, replicates, seed, np.min_scalar_type(n_clusters)):
-        kept.append((start, counts.astype(np.min_scalar_type(int(counts.max())))))
-    return tuple(kept)
+    return tuple(
+        (start, counts.astype(np.min_scalar_type(int(counts.max()))))
+        for start, counts in _counts(n_clusters, replicates, seed, np.min_scalar_type(n_clusters))
+    )
 
 
 def _draw_counts(rng: np.random.Generator, n_clusters: int, replicates: int) -> NDArray[np.int64]:

@@ -78,14 +78,17 @@ class EmbeddingModel(Encoder):
     """Whether it uses an accelerator where there is one; on a cluster each worker is then given one."""
     readers: int = 8
     """Threads that decode pictures, at most."""
-    in_turn: bool = False
-    """Whether it encodes with all processors: pictures are then decoded before a batch and not meanwhile."""
     one_thread: bool = False
     """Whether one thread of a processor encodes a batch; on a cluster a worker then takes one core."""
     computes: bool = True
     """Whether it computes its vectors; else a service does, which workers of a cluster are not to ask too."""
     by_language: bool = False
     """Whether the model is told the language of a text; it then overrides `encode_texts_in`."""
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether pictures are decoded before a batch is encoded, and not meanwhile: it takes all cores."""
+        return False
 
     @property
     def fingerprint(self) -> str:

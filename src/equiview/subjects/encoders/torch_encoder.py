@@ -119,7 +119,7 @@ class TorchEncoder(OnTorch, EmbeddingModel):
 
     @abstractmethod
     def picture_inputs(self, images: Sequence[Image]) -> Inputs:
-        """What the model reads of pictures; runs in a thread while the model works on the batch before."""
+        """What the model reads of pictures; runs in a thread, perhaps while the model is at work."""
 
     @abstractmethod
     def image_vectors(self, inputs: Inputs) -> torch.Tensor:
@@ -136,6 +136,11 @@ class TorchEncoder(OnTorch, EmbeddingModel):
     @abstractmethod
     def text_vectors(self, inputs: Inputs) -> torch.Tensor:
         """Vectors `(n, width)` of a padded batch of texts, on the device."""
+
+    @property
+    def in_turn(self) -> bool:
+        """On a processor, if as many threads decode as it has cores: those of a pass would wait for them."""
+        return self.device.type == "cpu" and (os.cpu_count() or 1) <= self.readers
 
     def encode_images(self, images: Sequence[Image]) -> NDArray[np.float32] | TokenVectors:
         """Unit vectors of RGB images, `(n, width)` float32 or several for each."""
@@ -156,7 +161,8 @@ class TorchEncoder(OnTorch, EmbeddingModel):
                 passes.append(-(-len(images) // step))
                 yield from (images[start : start + step] for start in range(0, len(images), step))
 
-        depth = os.cpu_count() or 2
+        # On a processor of many cores all but the next batch would wait for it, and take its time.
+        depth = (os.cpu_count() or 2) if self.in_turn or self.device.type != "cpu" else 2
         prepared = ahead(self._prepared, parts(), depth=depth, threads=depth, in_turn=self.in_turn)
         done: list[list[NDArray[np.float32]]] = []
         for vectors in self.run_all(self.image_vectors, prepared):
@@ -188,11 +194,7 @@ class TorchEncoder(OnTorch, EmbeddingModel):
     def _image_batches(
         self, items: Items, chosen: NDArray[np.int64], unreadable: Unreadable | None
     ) -> Iterator[tuple[NDArray[np.int64], Vectors]]:
-        """Those of any model; for an accelerator all processors decode, and fewer files are written.
-
-        On a processor the threads of a pass would wait for those that decode and prepare pictures.
-        """
-        self.in_turn = self.device.type == "cpu"
+        """Those of any model; for an accelerator all processors decode, and fewer files are written."""
         if self.device.type != "cpu":
             self.image_batch = max(self.image_batch, SAVED_TOGETHER * self.forward_images)
             self.readers = os.cpu_count() or self.readers

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from equiview.errors import InputError
 from equiview.search import Targets, ranked_within, reading, top_k
-from equiview.search.halves import as_float32
+from equiview.search.halves import CAST, FEW, as_float32
 from equiview.search.scaling import Scaled
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="files are read past their mapping on Linux")
@@ -120,9 +121,23 @@ def test_an_error_of_the_search_ends_the_reading(tmp_path, read):
 
 def test_every_half_is_the_float_that_numpy_makes_of_it():
     halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    finite = halves[np.isfinite(halves)]
-    for values in (halves, finite, finite.reshape(-1, 64)[:, ::3], finite[:0]):
-        assert as_float32(values).tobytes() == values.astype(np.float32).tobytes()
+    finite = np.resize(halves[np.isfinite(halves)], (4 * FEW // 64, 64))
+    for values in (finite, finite[:, ::3], finite[:8], finite[:0]):
+        room = np.full(values.shape, np.nan, dtype=np.float32)
+        for given in (None, room, room[::-1], room[1:]):
+            assert as_float32(values, given).tobytes() == values.astype(np.float32).tobytes()
+    np.testing.assert_array_equal(as_float32(halves), halves.astype(np.float32))  # and what is not finite
+
+
+def test_the_model_that_converts_is_one_cast():
+    halves, floats = (
+        helper.make_tensor_value_info(name, kind, None)
+        for name, kind in (("x", TensorProto.FLOAT16), ("y", TensorProto.FLOAT))
+    )
+    cast = helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)
+    graph = helper.make_graph([cast], "halves", [halves], [floats])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+    assert model.SerializeToString() == CAST
 
 
 CHILD = """

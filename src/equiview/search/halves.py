@@ -1,22 +1,23 @@
-"""float16 made float32 in whole-number steps, several times faster than NumPy's own conversion.
+"""float16 made float32 by the processor's instruction for it, which NumPy's own conversion does without.
 
-The bits of a half are moved to where a float32 has them: its value is then 2**-112 of what it was, and a
-product puts that right, without rounding. Infinities and what is not a number are left to NumPy.
+ONNX Runtime, which the core has for its encoders, converts a tile in a twentieth of NumPy's time.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-STEP = 2**17
-"""Numbers converted while they are in a cache."""
-KEPT = np.int32(-0x70002000)
-"""The sign, and the bits of a half moved by 13: 0x8fffe000."""
-UP = np.float32(2.0**112)
-NOT_FINITE = 0x7C00
+FEW = 2**16
+"""Fewer numbers take longer to be handed over than to be converted."""
+CAST = (
+    b'\x08\x07:7\n\x17\n\x01x\x12\x01y"\x04Cast*\t\n\x02to\x18\x01\xa0\x01\x02\x12\x06halves'
+    b"Z\t\n\x01x\x12\x04\n\x02\x08\nb\t\n\x01y\x12\x04\n\x02\x08\x01B\x04\n\x00\x10\r"
+)
+"""An ONNX model of one node, Cast from `x` (float16) to `y` (float32)."""
 
 
 def as_float32(
@@ -29,27 +30,23 @@ def as_float32(
     >>> as_float32(np.array([[0.5, -65504, 6e-8]], dtype=np.float16)).tolist()
     [[0.5, -65504.0, 5.960464477539063e-08]]
     """
-    if values.dtype != np.float16 or not values.size or not _small_numbers_hold():
+    if values.dtype != np.float16 or values.size < FEW:
         return np.ascontiguousarray(values, dtype=np.float32)
-    halves = np.ascontiguousarray(values).reshape(-1)
-    if room is None or room.shape != values.shape:
-        room = np.empty(values.shape, dtype=np.float32)
-    out = room
-    flat, bits = out.reshape(-1), out.reshape(-1).view(np.int32)
-    sizes = np.empty(min(STEP, len(halves)), dtype=np.uint16)
-    for start in range(0, len(halves), STEP):
-        part = halves[start : start + STEP]
-        size = np.bitwise_and(part.view(np.uint16), np.uint16(0x7FFF), out=sizes[: len(part)])
-        if size.max() >= NOT_FINITE:
-            return np.ascontiguousarray(values, dtype=np.float32)
-        there = bits[start : start + STEP]
-        np.copyto(there, part.view(np.int16))  # the sign fills what is to its left
-        np.left_shift(there, 13, out=there)
-        np.bitwise_and(there, KEPT, out=there)
-        np.multiply(flat[start : start + STEP], UP, out=flat[start : start + STEP])
+    halves = np.ascontiguousarray(values)
+    fits = room is not None and room.shape == values.shape and room.flags.c_contiguous
+    out = room if room is not None and fits else np.empty(values.shape, dtype=np.float32)
+    session = _session()
+    binding = session.io_binding()
+    binding.bind_input("x", "cpu", 0, np.float16, (halves.size,), halves.ctypes.data)
+    binding.bind_output("y", "cpu", 0, np.float32, (out.size,), out.ctypes.data)
+    session.run_with_iobinding(binding)
     return out
 
 
-def _small_numbers_hold() -> bool:
-    """Whether this thread computes with numbers below 2**-126, which a library may have switched off."""
-    return bool(np.multiply(np.ones(1, dtype=np.int32).view(np.float32), UP)[0] > 0)
+@cache
+def _session() -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # each is the work of one thread
+    return onnxruntime.InferenceSession(CAST, options, providers=["CPUExecutionProvider"])

@@ -152,8 +152,10 @@ def _times_two_to(vectors: NDArray[Any], exponents: NDArray[np.int32] | np.int32
 def _near_one(vectors: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
     """The same directions, with rows so long or short that their squares are not finite or 0 scaled first.
 
-    By a power of two, which rounds nothing.
+    By a power of two, which rounds nothing. No number of float16 lies beyond `SAFE`.
     """
+    if vectors.dtype == np.float16:
+        return vectors
     largest = _largest(vectors)
     extreme = (largest > 0) & ((largest < SAFE[0]) | (largest > SAFE[1]))
     if not extreme.any():

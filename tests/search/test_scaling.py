@@ -33,6 +33,7 @@ def test_vectors_compared_by_cosine_become_unit_vectors():
     np.testing.assert_allclose(vectors, [[0.6, 0.8], [0.0, 1.0]], rtol=1e-6)
     assert given.asked == [TEXTS]
     assert told == [("encoding", 2, 2)]
+    assert given.vectors.tolist() == [[3.0, 4.0], [0.0, 0.5]]  # which may be kept by who gave them
 
 
 @pytest.mark.parametrize("similarity", ["dot", "maxsim"])

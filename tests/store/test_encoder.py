@@ -8,6 +8,7 @@ from equiview.benchmarks import load_benchmark
 from equiview.data.items import Items
 from equiview.data.vectors import TokenVectors
 from equiview.errors import InputError
+from equiview.search import comparable, unit
 from equiview.store import Store, stored
 from equiview.subjects import EmbeddingModel, load_subject
 from equiview.subjects.encoders.pictogram import Pictogram
@@ -81,6 +82,17 @@ def test_vectors_in_stored_order_are_mapped_not_copied(store):
     vectors = stored(Counting(), store).embed(items)
     assert not vectors.flags.owndata
     assert not vectors.flags.writeable
+
+
+def test_vectors_that_were_copied_are_scaled_where_they_are(store):
+    items = many(23).take(list(range(22, -1, -1)))
+    encoder = stored(Counting(), store)
+    encoder.embed(items.take([3, 1]))
+    expected = unit(encoder.embed(items))
+    copied = encoder.embed(items)
+    encoder.embed = lambda *_: copied
+    assert comparable(encoder, items) is copied
+    np.testing.assert_array_equal(copied, expected)
 
 
 def test_an_error_keeps_what_was_encoded_before_it(store):

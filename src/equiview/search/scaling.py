@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,13 @@ class Embeds(Protocol):
 def comparable(encoder: Embeds, items: Items, progress: Progress = silent) -> Vectors:
     """Vectors of `items` in row order, ready for `top_k`, `score_blocks` and `pair_scores`.
 
-    `(len(items), width)` float32, or `TokenVectors`, as `ready` gives them.
+    `(len(items), width)` float32, or `TokenVectors`, as `ready` gives them. An encoder that says
+    `copies` has its vectors scaled where they are.
     """
-    return ready(encoder.embed(items, progress), encoder.similarity)
+    vectors = encoder.embed(items, progress)
+    if encoder.similarity == "cosine" and _may_be_written(vectors) and getattr(encoder, "copies", False):
+        return _unit(vectors, out=vectors)
+    return ready(vectors, encoder.similarity)
 
 
 def comparable_parts(encoder: Embeds, items: Items, progress: Progress = silent) -> Gallery | TokenVectors:
@@ -122,6 +126,12 @@ def unit(vectors: V) -> V:
     if isinstance(vectors, TokenVectors):
         return TokenVectors(_unit(vectors.values), vectors.offsets)
     return _unit(vectors)
+
+
+def _may_be_written(vectors: Vectors) -> TypeGuard[NDArray[np.float32]]:
+    if isinstance(vectors, TokenVectors):
+        return False
+    return vectors.dtype == np.float32 and bool(vectors.flags.writeable)
 
 
 def _unit(vectors: NDArray[np.floating[Any]], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:

@@ -32,6 +32,7 @@ class StoredEncoder(Encoder):
     alike where `precision` is float16. Whatever was encoded before an error or a kill is kept.
     """
 
+    copies = True
     about, versions, parent, cuts = map(of_inner, ("about", "versions", "parent", "cuts"))
 
     def __init__(

@@ -41,6 +41,7 @@ from equiview.io.files import content_of, is_file, parse_json, size_of
 from equiview.io.notices import notice
 from equiview.io.remote import Mirror, url_of
 from equiview.io.tables import write_bytes
+from equiview.search.halves import as_float32
 from equiview.search.room import room_for
 from equiview.store import files
 from equiview.store.files import VectorFile
@@ -188,7 +189,7 @@ class Shelf:
         offsets = np.concatenate([[0], np.cumsum(count)])
         if (number == number[0]).all() and (start == start[0] + offsets[:-1]).all():
             whole = self.files[number[0]].values[start[0] : start[0] + offsets[-1]]
-            values: NDArray[Any] = whole if several else np.asarray(whole, dtype=np.float32)
+            values: NDArray[Any] = whole if several else as_float32(whole)
         else:
             values = room_for(
                 (int(offsets[-1]), width), self.precision if several else np.float32, self.folder
@@ -365,7 +366,8 @@ def _gather(
     if len(values) == len(start):  # one vector each
         for first in range(0, len(places), ROWS_TOGETHER):
             part = places[first : first + ROWS_TOGETHER]
-            values[part] = source[start[part]]
+            rows = source[start[part]]
+            values[part] = rows if rows.dtype == values.dtype else as_float32(rows)
     else:
         for place in places:
             count = offsets[place + 1] - offsets[place]

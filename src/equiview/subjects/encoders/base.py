@@ -19,7 +19,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,6 +50,8 @@ class Encoder(Subject):
     kind = "an encoder"
     similarity: Literal["cosine", "dot", "maxsim"] = "cosine"
     """How two vectors are compared. With `maxsim` an item has one vector a token."""
+    copies: ClassVar[bool] = False
+    """Whether the vectors that `embed` returns are the caller's alone, to be written over if they can be."""
 
     @abstractmethod
     def embed(self, items: Items, progress: Progress = silent) -> Vectors:

@@ -3,8 +3,9 @@
     python .ci/package.py [PYTHON]
 
 By uv the wheel that was built from the sdist, by pip the tree itself, as the Containerfile does it: both must
-install the same files. PYTHON, this one by default, is that of the environments. Needs uv, and a registry
-with hatchling and the core's libraries.
+install the same files. PYTHON, this one by default, is that of the environments; with the oldest that is
+supported, the wheel also runs with the oldest libraries that it takes. Needs uv, and a registry with
+hatchling and the core's libraries.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,13 +70,27 @@ def installed(environment: Path, place: Path) -> dict[str, str]:
     return dict(json.loads(run(environment / SCRIPTS / f"python{ENDING}", "-c", INSTALLED, cwd=place)))
 
 
-def audited(environment: Path, place: Path) -> None:
+def by_uv(environment: Path, python: str, wheel: Path, *options: str) -> None:
+    """Install the wheel into a new environment."""
+    uv = (sys.executable, "-m", "uv", "--quiet")
+    run(*uv, "venv", "--python", python, environment)
+    inside = environment / SCRIPTS / f"python{ENDING}"
+    run(*uv, "pip", "install", *options, "--python", inside, wheel)
+
+
+def is_oldest(python: str) -> bool:
+    """Whether it is the oldest Python that is supported: older libraries have no wheels for newer ones."""
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
+    return f">={run(python, '-c', 'import sys; print(*sys.version_info[:2], sep=chr(46))').strip()}" == oldest
+
+
+def audited(environment: Path, out: Path) -> None:
     """List what there is, and audit an embedded encoder."""
     equiview = environment / SCRIPTS / f"equiview{ENDING}"
-    if "prevalence" not in run(equiview, "list", cwd=place):
+    if "prevalence" not in run(equiview, "list", cwd=out.parent):
         raise SystemExit("no audit is listed")
-    run(equiview, *AUDIT, "--out", place / "run", cwd=place)
-    if not (place / "run" / "report.html").is_file():
+    run(equiview, *AUDIT, "--out", out, cwd=out.parent)
+    if not (out / "report.html").is_file():
         raise SystemExit("the audit made no page")
 
 
@@ -84,14 +100,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         place = Path(name).resolve()
         os.environ |= {"EQUIVIEW_CACHE": str(place / "cache"), "PIP_NO_COMPILE": "0"}
-        uv = (sys.executable, "-m", "uv", "--quiet")
-        run(*uv, "build", "--out-dir", place / "dist", ROOT)  # the wheel of the sdist
+        # The wheel of the sdist.
+        run(sys.executable, "-m", "uv", "--quiet", "build", "--out-dir", place / "dist", ROOT)
         (wheel,) = (place / "dist").glob("*.whl")
-        run(*uv, "venv", "--python", python, place / "uv")
-        run(*uv, "pip", "install", "--python", place / "uv" / SCRIPTS / f"python{ENDING}", wheel)
+        by_uv(place / "uv", python, wheel)
         by_pip(place / "pip", python)
         found = {how: installed(place / how, place) for how in ("uv", "pip")}
-        audited(place / "uv", place)
+        audited(place / "uv", place / "run")
+        if is_oldest(python):
+            by_uv(place / "lowest", python, wheel, "--resolution", "lowest-direct")
+            audited(place / "lowest", place / "run of the lowest")
         if found["uv"] != found["pip"]:
             raise SystemExit(f"differ: {sorted(dict(found['uv'].items() ^ found['pip'].items()))[:10]}")
         print(f"{wheel.name}: {len(found['uv'])} files, the same from sdist and tree, by uv and by pip")

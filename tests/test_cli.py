@@ -270,7 +270,10 @@ def test_bad_input_is_one_clear_line(world, tmp_path, case):
         (("compare", "absent", "absent2", "--out", "x"), "holds no run"),
         (("report", "absent"), "holds no run"),
         (("audti",), "No such command"),
-        (("audit", "x", "--benchmark", "y", "--out", "z"), "Missing option '--audit'"),
+        (
+            ("audit", "x", "--benchmark", "y", "--out", "z"),
+            "Missing option '--audit'. (try equiview audit --help)",
+        ),
     ],
 )
 def test_mistakes_on_the_command_line_exit_with_1(tmp_path, monkeypatch, arguments, message):

@@ -92,7 +92,8 @@ def _say(error: Exception) -> int:
 
     # Errors of usage are click's, which typer carries under one module name or another.
     if hasattr(error, "format_message"):
-        _complain(f"{error.format_message()} (try equiview --help)")
+        command = getattr(getattr(error, "ctx", None), "command_path", "") or "equiview"
+        _complain(f"{error.format_message()} (try {command} --help)")
         return 1
     if (said := as_input_error(error)) is not None:
         _complain(str(said))

@@ -93,11 +93,15 @@ function wrapped(axis, room) {
   return { ...axis, title: { ...axis.title, text: `${text.slice(0, middle)}<br>${text.slice(middle + 1)}` } };
 }
 
-/** Ticks at 1, 2 and 5 on a logarithmic axis of less than two decades: at powers of ten there may be one. */
+/** Ticks at 1, 2 and 5 on a logarithmic axis of less than two decades: at powers of ten there may be one.
+ *
+ * They are named here, since plotly writes 0.5 as a small 5 there, as if the 1 above it were a 10. */
 function ticked(axis, values) {
   const shown = values.filter((value) => typeof value === "number" && value > 0);
   if (axis.type !== "log" || !shown.length || Math.max(...shown) > 100 * Math.min(...shown)) return axis;
-  return { ...axis, dtick: "D2" };
+  const from = Math.floor(Math.log10(Math.min(...shown))) - 1;
+  const decades = [0, 1, 2, 3, 4].map((further) => from + further);
+  return { ...axis, tickmode: "array", tickvals: decades.flatMap((power) => [1, 2, 5].map((digit) => Number(`${digit}e${power}`))) };
 }
 
 function dressed(plot, spec, width) {

@@ -296,7 +296,8 @@ def test_an_unknown_audit_or_setting_is_named_with_the_nearest(world, tmp_path):
         tmp_path / "r",
     )
     assert (code, "did you mean 'prevalence'" in errors) == (1, True)
-    assert "settings: seed" in audit(world, tmp_path / "r", "--setting", "prevalence.piror=pool")[2]
+    said = audit(world, tmp_path / "r", "--setting", "prevalence.piror=pool")[2]
+    assert "audit 'prevalence', no setting is named 'piror'; did you mean 'prior'?" in said
     assert "AUDIT.NAME=VALUE" in audit(world, tmp_path / "r", "--setting", "prior=pool")[2]
 
 

@@ -41,8 +41,6 @@ app = typer.Typer(
 
 add_groups(app)
 app.add_typer(study_app)
-add_exports(app)
-add_gate(app)
 
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every answer, every paired difference and every mean.")
@@ -304,6 +302,8 @@ def review(
     serve_review(folder, host=host, port=port, people=people, say=lambda line: print(line, flush=True))
 
 
+add_gate(app)
+add_exports(app)
 add_lists(app)
 
 

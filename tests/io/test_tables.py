@@ -33,11 +33,11 @@ def test_a_good_table_is_cast_and_keeps_its_attributes_last(tmp_path):
     [
         (
             "id,height\na,1\n",
-            r"p\.csv: column 'age' \(years\) is missing; found: id, height; if another holds it, rename that",
+            r"p\.csv: column 'age' \(years\) is missing; found: id, height; rename the one that holds it",
         ),
         (
             "Kennung;Alter\na;1\n",
-            r"columns 'id' .* and 'age' .* are missing; found: Kennung, Alter; where others hold",
+            r"columns 'id' .* and 'age' .* are missing; found: Kennung, Alter; rename those",
         ),
         ("id,age,height\na,1.5,1\n", r"p\.csv: column 'age', row 1: '1.5', expected whole numbers"),
         ("id,age,height\na,three,1\n", r"p\.csv: column 'age', row 1: 'three', expected whole numbers"),

@@ -109,6 +109,31 @@ def test_it_opens_whole_at_every_width_and_theme(
     assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is dark
 
 
+def test_the_opening_says_what_its_marks_are_and_strips_are_as_wide_as_the_page(
+    window: Page, one: Path
+) -> None:
+    for width in (390, 1280):
+        window.open(one, width=width, unfold=False)
+        assert "each line has its own scale" in window.run(
+            "return document.querySelector('#opening').innerText"
+        )
+        filled = window.run(
+            """const strip = document.querySelector(".cells"), cells = [...strip.children];
+               const first = cells.filter((cell) => cell.offsetTop === cells[0].offsetTop);
+               return first.reduce((sum, cell) => sum + cell.offsetWidth + 1, 0) / strip.offsetWidth"""
+        )
+        assert 0.97 < filled < 1.03
+
+
+def test_a_logarithmic_axis_of_few_decades_names_its_ticks_in_full(window: Page, one: Path) -> None:
+    window.open(one)
+    plot = "[...document.querySelectorAll('.plot')].find((e) => e._fullLayout.yaxis.type === 'log')"
+    ticks = window.run(f"return [...{plot}.querySelectorAll('.ytick text')].map((e) => e.textContent)")
+    numbers = [float(tick) for tick in ticks]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) > 1
+
+
 def test_the_theme_button_turns_the_page_and_its_figures(window: Page, three: Path) -> None:
     window.open(three)
     ink = "return document.querySelector('.plot .xtick text').style.fill"

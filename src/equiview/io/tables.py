@@ -119,7 +119,7 @@ def _without(lacking: Sequence[Column], frame: pl.DataFrame, source: str) -> str
     begin = f"{source}: column{'s' if several else ''} {what} {'are' if several else 'is'} missing"
     if not frame.columns:
         return f"{begin}; found: no column"
-    hint = "where others hold them, rename those" if several else "if another holds it, rename that"
+    hint = "rename those that hold them" if several else "rename the one that holds it, if one does"
     return f"{begin}; found: {', '.join(frame.columns)}; {hint}"
 
 

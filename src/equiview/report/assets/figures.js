@@ -104,6 +104,11 @@ function ticked(axis, values) {
   return { ...axis, tickmode: "array", tickvals: decades.flatMap((power) => [1, 2, 5].map((digit) => Number(`${digit}e${power}`))) };
 }
 
+/** An axis whose title keeps clear of its labels, however wide they are: plotly makes room for both. */
+function apart(axis) {
+  return axis.title ? { ...axis, title: { ...axis.title, standoff: 8 } } : axis;
+}
+
 function dressed(plot, spec, width) {
   const colours = theme(plot);
   const narrow = width < NARROW;
@@ -122,7 +127,7 @@ function dressed(plot, spec, width) {
       font: { family: colours.font, size: 12, color: colours.ink },
       hoverlabel: { bgcolor: colours.sheet, bordercolor: colours.ink, font: { color: colours.ink, family: colours.font }, align: "left" },
       xaxis: { ...wrapped(ticked(layout.xaxis, data.flatMap((trace) => trace.x || [])), width - 90), ...axis, automargin: true, fixedrange: true },
-      yaxis: { ...wrapped(ticked(layout.yaxis, data.flatMap((trace) => trace.y || [])), layout.height - 120), ...axis, fixedrange: true },
+      yaxis: { ...apart(wrapped(ticked(layout.yaxis, data.flatMap((trace) => trace.y || [])), layout.height - 120)), ...axis, fixedrange: true },
     },
   };
 }

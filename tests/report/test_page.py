@@ -209,6 +209,14 @@ def test_tables_sort_and_filter(window: Page, one: Path) -> None:
     assert window.problems() == []
 
 
+def test_a_long_word_to_filter_by_does_not_widen_the_page(window: Page, one: Path) -> None:
+    window.open(one, width=390)
+    window.run("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    window.until("return document.querySelectorAll('.tools select').length > 0")
+    window.run("document.querySelector('.tools select').options[0].textContent = 'caption '.repeat(12)")
+    assert window.overflow() == []
+
+
 def test_rows_of_nothing_and_columns_of_one_value_are_folded(window: Page, tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", "mine", 0.5)
     nothing = {"metric": "LBKL", "k": 5, "value": 0.0, "low": 0.0, "high": 0.0}

@@ -112,6 +112,8 @@ def test_every_chart_is_a_figure_of_plotly(run: ev.Run) -> None:
         figure = run.plot(name)
         assert isinstance(figure, go.Figure)
         assert figure.layout.title.text
+        legend = 42 if figure.layout.showlegend else 0
+        assert figure.layout.margin.t >= 42 + legend, "the title and the legend stand one above the other"
         drawn += len(figure.data) > 0
     assert drawn >= 4
     with pytest.raises(ev.InputError, match="no figure is named"):

@@ -321,6 +321,17 @@ def test_the_explorer_filters_results(explorer: Page, choice: str, word: str, se
     explorer.until(f"return {shown} === {before}")
 
 
+def test_a_long_score_stays_on_one_line(explorer: Page) -> None:
+    heights = explorer.run(
+        """const score = document.querySelector("[data-explorer] .ranked .score");
+           score.textContent = "0.5";
+           const before = score.offsetHeight;
+           score.textContent = "−1234.500";
+           return [before, score.offsetHeight]"""
+    )
+    assert heights[0] == heights[1]
+
+
 def test_it_prints_with_its_figures_and_opened_tables(window: Page, one: Path) -> None:
     window.open(one, dark=True, unfold=False)
     window.run("document.querySelectorAll('details.part').forEach((part) => { part.open = false; })")

@@ -98,7 +98,7 @@ def _items(path: Path) -> Items:
     table = read_table(path, ANY)
     if "id" not in table.columns:
         table = NAMED.check(table, str(path)).rename({"item_id": "id"})
-    if "text" not in table.columns and "id" in table.columns:
+    if "text" not in table.columns:
         table = table.with_columns(text=pl.col("id").cast(pl.String))
     return Items("text", TEXTS.check(table, str(path)), str(path))
 

@@ -86,7 +86,7 @@ def names_a_class(name: str) -> bool:
     (True, False)
     """
     module = re.match(r"([A-Za-z_][\w.]*):[A-Za-z_]\w*(:|$)", name)
-    if not module or os.path.isfile(module[1]):
+    if not module or (module[1].endswith(".py") and os.path.isfile(module[1])):
         return False
     with working_folder():
         try:

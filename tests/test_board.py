@@ -68,7 +68,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ('audits = ["prevalence"]', 'audits = ["prevalence"]\nsubject = "x"', 14, "stands at one {}"),
         ("[settings.prevalence]", "[settings.parity]", 15, "settings of 'parity', which no benchmark names"),
         ("replicates = 200", "replicates = 2", 16, "greater than or equal to 100"),
-        ("replicates = 200", "\nreplicatse = 200", 17, "extra inputs are not permitted"),
+        ("replicates = 200", "\nreplicatse = 200", 17, "did you mean 'replicates'?"),
         ('baseline = "released"', "", 19, "'prevalence: worse': is about a difference; name a baseline"),
         ('"prevalence: worse"', '"prevalence worse"', 19, "expected ':' and a metric"),
         ('"prevalence: worse"', '"parity: worse"', 19, "no benchmark names the audit 'parity'"),

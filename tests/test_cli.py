@@ -270,7 +270,10 @@ def test_bad_input_is_one_clear_line(world, tmp_path, case):
         (("compare", "absent", "absent2", "--out", "x"), "holds no run"),
         (("report", "absent"), "holds no run"),
         (("audti",), "No such command"),
-        (("audit", "x", "--benchmark", "y", "--out", "z"), "Missing option '--audit'"),
+        (
+            ("audit", "x", "--benchmark", "y", "--out", "z"),
+            "Missing option '--audit'. (try equiview audit --help)",
+        ),
     ],
 )
 def test_mistakes_on_the_command_line_exit_with_1(tmp_path, monkeypatch, arguments, message):
@@ -293,7 +296,8 @@ def test_an_unknown_audit_or_setting_is_named_with_the_nearest(world, tmp_path):
         tmp_path / "r",
     )
     assert (code, "did you mean 'prevalence'" in errors) == (1, True)
-    assert "settings: seed" in audit(world, tmp_path / "r", "--setting", "prevalence.piror=pool")[2]
+    said = audit(world, tmp_path / "r", "--setting", "prevalence.piror=pool")[2]
+    assert "audit 'prevalence', no setting is named 'piror'; did you mean 'prior'?" in said
     assert "AUDIT.NAME=VALUE" in audit(world, tmp_path / "r", "--setting", "prior=pool")[2]
 
 

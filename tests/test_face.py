@@ -50,6 +50,7 @@ def test_nothing_loads_before_it_is_used() -> None:
         "print(equiview.InputError.__name__, 'equiview.face' in sys.modules, dir(equiview)[-1])"
     ).stdout.splitlines()
     assert said == ["['equiview']", "InputError True verify"]
+    assert set(dir(ev)) == {*ev.__all__, "__version__"}
 
 
 def test_face_stub_and_docs_agree() -> None:
@@ -95,6 +96,7 @@ def test_frames_are_rows_of_the_estimates(run: ev.Run) -> None:
     assert run.frame("R@1[language=sw]", audit="prevalence")["value"].to_list() == [
         rows.filter(language="sw")["value"].item()
     ]
+    assert run.frame("R@1", by=["language"]).equals(rows)
     for wrong in (lambda: run.frame("RR"), lambda: run.frame("R@1", by="x"), lambda: run.frame(audit="x")):
         with pytest.raises(ev.InputError, match="is named"):
             wrong()
@@ -110,6 +112,8 @@ def test_every_chart_is_a_figure_of_plotly(run: ev.Run) -> None:
         figure = run.plot(name)
         assert isinstance(figure, go.Figure)
         assert figure.layout.title.text
+        legend = 42 if figure.layout.showlegend else 0
+        assert figure.layout.margin.t >= 42 + legend, "the title and the legend stand one above the other"
         drawn += len(figure.data) > 0
     assert drawn >= 4
     with pytest.raises(ev.InputError, match="no figure is named"):
@@ -182,12 +186,33 @@ TABLES = ({"id": ["a"]}, {"id": ["t"], "text": ["x"], "language": ["en"], "image
         ((ONE, ONE), ({"id": ["a", "b"]}, TABLES[1]),
          "the array of images: has vectors of shape (1, 2), but there are 2 images"),
         ((["x"], ["y"]), TABLES, "the vectors of images are no array of numbers"),
+        ((pd.Series([[1.0], [1.0, 2.0]]), ONE), TABLES, "the vectors of images are no array of numbers"),
     ],
 )  # fmt: skip
 def test_what_is_no_subject_or_benchmark_is_said(subject: object, benchmark: object, said: str) -> None:
     with pytest.raises(ev.InputError) as found:
         ev.audit(subject, benchmark, "prevalence")
     assert said in str(found.value)
+
+
+@pytest.mark.parametrize("column", [pl.Series, pd.Series, list])
+def test_vectors_may_be_a_column_of_a_table(world: Path, tmp_path: Path, column: type) -> None:
+    stored = [np.load(world / f"{kind}.npy") for kind in ("images", "texts")]
+    arrays = ev.audit(tuple(stored), tables(world), "prevalence", tmp_path / "a", settings=QUICK)
+    cells = tuple(column(vectors.tolist()) for vectors in stored)
+    mine = ev.audit(cells, tables(world), "prevalence", tmp_path / "b", settings=QUICK)
+    assert mine.frame().equals(arrays.frame())
+
+
+def test_single_queries_are_what_the_numbers_are_means_of(run: ev.Run) -> None:
+    rows = run.per_query("R@1[language=sw]")
+    assert rows.columns == ["audit", "metric", "k", "language", "query_id", "cluster", "value"]
+    (number,) = run.frame("R@1[language=sw]").iter_rows(named=True)
+    assert (len(rows), rows["value"].mean()) == (number["n"], pytest.approx(number["value"]))
+    with pytest.raises(ev.InputError, match=r"no metric of single queries of .* is named 'exposure ratio'"):
+        run.per_query("exposure ratio@10")
+    with pytest.raises(ev.InputError, match="no audit of this run is named 'parity'"):
+        run.per_query("R@1", audit="parity")
 
 
 def test_conditions_are_those_of_the_command_line(run: ev.Run) -> None:

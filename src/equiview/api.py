@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 import polars as pl
 
@@ -319,19 +319,34 @@ def _configured(maker: Maker[Any], settings: Mapping[str, Any] | Settings) -> Se
 
 
 def settings(audit: str = "") -> pl.DataFrame:
-    """The settings of an audit, or of all: setting, default, what it is. InputError for an unknown audit."""
+    """The settings of an audit, or of all: setting, default, what it is and which words there are for it.
+
+    InputError for an unknown audit.
+    """
     rows = [
         {
             "setting": f"{name}.{setting}",
             "default": json.dumps(
                 field.get_default(call_default_factory=True), ensure_ascii=False, default=str
             ),
-            "about": field.description or "",
+            "about": "; ".join(filter(None, [field.description, _choices(field.annotation)])),
         }
         for name in ([audit] if audit else AUDITS.all())
         for setting, field in AUDITS.get(name).settings.model_fields.items()
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(("setting", "default", "about"), pl.String))
+
+
+def _choices(annotation: Any) -> str:
+    """The words that a setting may be, where these are all there are.
+
+    >>> _choices(tuple[Literal["one", "two"], ...]), _choices(int)
+    ('one or two', '')
+    """
+    if get_origin(annotation) is Literal:
+        *others, last = filter(None, map(str, get_args(annotation)))
+        return f"{', '.join(others)} or {last}" if others else last
+    return next(filter(None, map(_choices, get_args(annotation))), "")
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from equiview.audits.execute import configure
 from equiview.data.verdict import Frozen
 from equiview.errors import InputError
 from equiview.io.files import content_of
-from equiview.io.refusals import Refusal
+from equiview.io.refusals import UNKNOWN, Refusal
 from equiview.io.toml import parse_toml
 from equiview.studies.gate import parse
 
@@ -172,7 +172,7 @@ def _at(wrong: Wrong, where: tuple[Any, ...]) -> Iterator[None]:
 
 
 def _said(refusal: Refusal, where: Sequence[Any]) -> str:
-    if refusal.what == "extra inputs are not permitted":
+    if refusal.what == UNKNOWN:
         return f"unknown key {refusal.where!r}"
     if refusal.what == "field required":
         return f"{where[-1]!r} is missing" + (

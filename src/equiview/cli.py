@@ -41,8 +41,6 @@ app = typer.Typer(
 
 add_groups(app)
 app.add_typer(study_app)
-add_exports(app)
-add_gate(app)
 
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every answer, every paired difference and every mean.")
@@ -92,7 +90,8 @@ def _say(error: Exception) -> int:
 
     # Errors of usage are click's, which typer carries under one module name or another.
     if hasattr(error, "format_message"):
-        _complain(f"{error.format_message()} (try equiview --help)")
+        command = getattr(getattr(error, "ctx", None), "command_path", "") or "equiview"
+        _complain(f"{error.format_message()} (try {command} --help)")
         return 1
     if (said := as_input_error(error)) is not None:
         _complain(str(said))
@@ -303,6 +302,8 @@ def review(
     serve_review(folder, host=host, port=port, people=people, say=lambda line: print(line, flush=True))
 
 
+add_gate(app)
+add_exports(app)
 add_lists(app)
 
 

@@ -52,8 +52,10 @@ class UndefinedStatisticError(StatsInputError):
     """The statistic is over nothing: no query, a column nobody was asked. It never becomes 0 or nan."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+def unknown_name(kind: str, name: str, known: Iterable[str], listed: str = "") -> InputError:
     """Say that `name` is no known `kind`, and which known one is nearest.
+
+    `listed` is the command that lists them; it is named in the place of more than a dozen.
 
     >>> print(unknown_name("audit", "prevalance", ["prevalence", "parity"]))
     no audit is named 'prevalance'; did you mean 'prevalence'? (known: parity, prevalence)
@@ -61,7 +63,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return InputError(f"no {kind} is named {name!r}{hint} (known: {', '.join(names) or 'none'})")
+    said = f"`{listed}` lists them" if listed and len(names) > 12 else f"known: {', '.join(names) or 'none'}"
+    return InputError(f"no {kind} is named {name!r}{hint} ({said})")
 
 
 HINTS = {

@@ -38,6 +38,7 @@ from equiview.scoring import evaluate
 from equiview.studies import compare as compare_runs
 from equiview.studies.gate import Gate as Judged
 from equiview.studies.gate import Unclear, rows_of
+from equiview.studies.gate.queries import check_audit, per_query
 from equiview.subjects import Subject, load_subject
 from equiview.subjects.encoders.embeddings import Arrays
 from equiview.subjects.load import as_subject
@@ -115,24 +116,32 @@ class Run:
         """The names of its figures, for `plot`."""
         return list(self._figures)
 
-    def frame(self, metric: str = "", *, by: str = "", audit: str = "") -> pl.DataFrame:
+    def frame(self, metric: str = "", *, by: str | Sequence[str] = (), audit: str = "") -> pl.DataFrame:
         """Its numbers as a table: all of them, or the rows of a metric, in the words of a gate's condition.
 
         `metric` is `METRIC@K[KEY=VALUE]`; without `audit` its rows of all audits that have it. `by` names a
-        key, such as "language", and only rows that are by it are given. Columns without a value are left out.
-        InputError for a metric or a key that is not there.
+        key, such as "language", or several, and only rows that are by all of them are given. Columns without
+        a value are left out. InputError for a metric or a key that is not there.
         """
-        if audit and audit not in self._run.manifest.audits:
-            raise unknown_name("audit of this run", audit, self._run.manifest.audits)
+        check_audit(self._run, audit)
         estimates = self._run.estimates
         whole = estimates.of(audit).table if audit else estimates.table
         table = rows_of(self._run, metric, audit) if metric else whole
         keys = [name for name in table.columns if name not in BASE and not table[name].is_null().all()]
-        if by and by not in keys:
-            raise unknown_name("key of these rows", by, keys)
-        if by:
-            table = table.filter(pl.col(by).is_not_null())
+        for key in filter(None, _several(by)):
+            if key not in keys:
+                raise unknown_name("key of these rows", key, keys)
+            table = table.filter(pl.col(key).is_not_null())
         return table.select(name for name in table.columns if not table[name].is_null().all())
+
+    def per_query(self, metric: str, *, audit: str = "") -> pl.DataFrame:
+        """What a metric is for each query: what its means and intervals are computed from.
+
+        `metric` and `audit` are as for `frame`. A row for each query and row of numbers that is meant: audit,
+        metric, k, the keys, query_id, cluster (queries of one are not independent) and value. InputError for
+        a metric that is no mean over queries, such as a range or a ratio.
+        """
+        return per_query(self._run, metric, audit)
 
     def plot(self, name: str) -> Any:
         """One of its figures (`plots` names them) as a plotly figure; needs plotly.

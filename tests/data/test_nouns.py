@@ -115,13 +115,19 @@ def test_a_stage_that_is_done_sweeps_as_well(tmp_path):
 
 
 def test_a_folder_of_another_run_is_not_overwritten(tmp_path):
-    Run.start(tmp_path / "run", manifest())
+    Run.start(tmp_path / "run", manifest()).stage("a", lambda work: (work / "x").write_text("whole"))
     with pytest.raises(InputError, match="holds a run that differs in seed"):
         Run.start(tmp_path / "run", manifest(seed=1))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
     with pytest.raises(InputError, match="is not empty and holds no run"):
         Run.start(tmp_path / "mine", manifest())
+
+
+def test_a_run_that_did_nothing_yet_is_begun_anew(tmp_path):
+    Run.start(tmp_path / "run", manifest())
+    assert Run.start(tmp_path / "run", manifest(seed=1)).manifest.seed == 1
+    assert Run.open(tmp_path / "run").manifest.seed == 1
 
 
 def test_a_damaged_manifest_says_so(tmp_path):

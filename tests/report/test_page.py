@@ -109,6 +109,31 @@ def test_it_opens_whole_at_every_width_and_theme(
     assert (sum(map(int, re.findall(r"\d+", ground))) < 200) is dark
 
 
+def test_the_opening_says_what_its_marks_are_and_strips_are_as_wide_as_the_page(
+    window: Page, one: Path
+) -> None:
+    for width in (390, 1280):
+        window.open(one, width=width, unfold=False)
+        assert "each line has its own scale" in window.run(
+            "return document.querySelector('#opening').innerText"
+        )
+        filled = window.run(
+            """const strip = document.querySelector(".cells"), cells = [...strip.children];
+               const first = cells.filter((cell) => cell.offsetTop === cells[0].offsetTop);
+               return first.reduce((sum, cell) => sum + cell.offsetWidth + 1, 0) / strip.offsetWidth"""
+        )
+        assert 0.97 < filled < 1.03
+
+
+def test_a_logarithmic_axis_of_few_decades_names_its_ticks_in_full(window: Page, one: Path) -> None:
+    window.open(one)
+    plot = "[...document.querySelectorAll('.plot')].find((e) => e._fullLayout.yaxis.type === 'log')"
+    ticks = window.run(f"return [...{plot}.querySelectorAll('.ytick text')].map((e) => e.textContent)")
+    numbers = [float(tick) for tick in ticks]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) > 1
+
+
 def test_the_theme_button_turns_the_page_and_its_figures(window: Page, three: Path) -> None:
     window.open(three)
     ink = "return document.querySelector('.plot .xtick text').style.fill"
@@ -182,6 +207,14 @@ def test_tables_sort_and_filter(window: Page, one: Path) -> None:
     )
     assert window.run(rows) == ["quz"]
     assert window.problems() == []
+
+
+def test_a_long_word_to_filter_by_does_not_widen_the_page(window: Page, one: Path) -> None:
+    window.open(one, width=390)
+    window.run("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    window.until("return document.querySelectorAll('.tools select').length > 0")
+    window.run("document.querySelector('.tools select').options[0].textContent = 'caption '.repeat(12)")
+    assert window.overflow() == []
 
 
 def test_rows_of_nothing_and_columns_of_one_value_are_folded(window: Page, tmp_path: Path) -> None:
@@ -286,6 +319,17 @@ def test_the_explorer_filters_results(explorer: Page, choice: str, word: str, se
     assert explorer.run(f"return document.querySelectorAll('[data-part=lists] li {selector}').length") == 0
     choose(explorer, choice, "all")
     explorer.until(f"return {shown} === {before}")
+
+
+def test_a_long_score_stays_on_one_line(explorer: Page) -> None:
+    heights = explorer.run(
+        """const score = document.querySelector("[data-explorer] .ranked .score");
+           score.textContent = "0.5";
+           const before = score.offsetHeight;
+           score.textContent = "−1234.500";
+           return [before, score.offsetHeight]"""
+    )
+    assert heights[0] == heights[1]
 
 
 def test_it_prints_with_its_figures_and_opened_tables(window: Page, one: Path) -> None:

@@ -435,7 +435,7 @@ def test_the_command_and_its_mistakes(tmp_path, capsys, monkeypatch):
     assert "Unclear" in output.out or "Yes" in output.out
     for more, wanted in {
         ("--also", "race"): "is not of the form BEFORE=AFTER",
-        ("--setting", "speed=3"): "setting 'speed'",
+        ("--setting", "speed=3"): "no setting is named 'speed'",
         ("--select", "R@five"): "does not name a number as METRIC",
         ("--images", "nothing"): "no benchmark",
     }.items():

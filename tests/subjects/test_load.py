@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from equiview.benchmarks import load_benchmark
 from equiview.errors import InputError
 from equiview.subjects import ResultLists, load_subject
 from tests.subjects.encoders import tiny
@@ -90,12 +91,30 @@ def test_a_subject_of_any_kind_is_loaded_and_called_as_it_was_typed(module: str)
         ("{}:Half", "an encoder needs a method encode_images"),
         ("{}:Broken", r"cannot be created \(RuntimeError: no weights here\)"),
         ("no.such.module:Class", r"no.such.module: cannot be imported \(ModuleNotFoundError"),
-        ("nosuchscheme:Class", "no subject is named 'nosuchscheme'"),
+        ("nosuchscheme:Class", r"no subject is named 'nosuchscheme'.*`equiview list subjects` lists them"),
     ],
 )
 def test_what_is_wrong_is_said(module: str, name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         load_subject(name.format(module))
+
+
+def test_a_path_is_answered_with_how_to_name_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lists.csv").touch()
+    (tmp_path / "tint.py").touch()
+    (tmp_path / "mine").mkdir()
+    for name, said in (
+        ("lists.csv", "result lists are run:lists.csv"),
+        ("mine", "vectors in a folder are embeddings:mine"),
+        ("tint.py", "named without .py, tint:CLASS"),
+        ("tint.py:Tint", "named without .py, tint:CLASS"),
+    ):
+        with pytest.raises(InputError, match=f"'{name}' is a path; .*{said}"):
+            load_subject(name)
+    for name, use in (("lists.csv", "run"), ("mine", "folder")):
+        with pytest.raises(InputError, match=f"'{name}' is a path; .* {use}:{name}"):
+            load_benchmark(name)
 
 
 def test_a_module_that_cannot_be_imported_says_why(module: str, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, description="what all that is drawn at random begins with")
     replicates: int = Field(default=10_000, ge=100, description="bootstrap and permutation replicates")
     _space: str = PrivateAttr(default="")
 

@@ -131,10 +131,9 @@ def check_subjects(subject: Subject, ready: Ready) -> None:
 
 
 def _there(folder: Path, asked: Collection[str]) -> Ready:
-    """The audits of a folder's run that were not `asked` for now, as they were set."""
-    if not (folder / "manifest.json").exists():
+    """The audits of a folder's run that were not `asked` for now, as they were set; of one that did any."""
+    if not (folder / "manifest.json").exists() or not (run := Run.open(folder)).manifest.stages:
         return []
-    run = Run.open(folder)
     return [entry for entry in _audits_of(run) if entry[0] not in asked]
 
 

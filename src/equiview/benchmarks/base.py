@@ -12,6 +12,7 @@ that returns a `Benchmark` and decorate it::
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -160,6 +161,10 @@ benchmark = BENCHMARKS.register
 def load_benchmark(name: str) -> Benchmark:
     """The benchmark a user names as `NAME` or `NAME:ARGUMENT`."""
     scheme, _, argument = name.partition(":")
+    if scheme not in BENCHMARKS.all() and os.path.lexists(scheme):
+        use = "folder" if os.path.isdir(scheme) else "run"
+        what = "images and texts in a folder are" if use == "folder" else "items beside result lists are"
+        raise InputError(f"{name!r} is a path; {what} {use}:{name}")
     return BENCHMARKS.get(scheme)(argument)
 
 

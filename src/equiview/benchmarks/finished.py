@@ -34,6 +34,14 @@ from equiview.io.remote import local
 from equiview.io.tables import Column, Schema, read_table, table_named
 
 OPTIONS = ("items", "qrels", "queries", KEEP, "depth", "partial")
+NAMED = Schema(
+    "items",
+    (
+        Column("item_id", pl.String, "the caption, as the lists name it"),
+        Column("language", pl.String, "the language of that caption, as an ISO 639 code such as 'sw'"),
+    ),
+)
+"""What a table of items needs that does not call them `id`."""
 
 
 @benchmark("run", usage=("run:FILE",), about="items, languages and judgements next to a finished run")
@@ -46,7 +54,7 @@ def finished(argument: str) -> Benchmark:
     kept = kept_labels(options)
     texts = replace(_items(_items_file(run, options)), kept=kept)
     pairs = _judgements(run, options, texts)
-    images = replace(_queries(run, options, pairs), kept=kept)
+    images = replace(_queries(run, options, pairs, texts), kept=kept)
     rows = {}
     for column, items in (("query_id", images), ("item_id", texts)):
         rows[column] = items.rows_of(pairs[column])
@@ -88,18 +96,19 @@ def _items_file(run: Path, options: dict[str, str]) -> Path:
 
 def _items(path: Path) -> Items:
     table = read_table(path, ANY)
-    if "id" not in table.columns and "item_id" in table.columns:
-        table = table.rename({"item_id": "id"})
-    if "text" not in table.columns and "id" in table.columns:
+    if "id" not in table.columns:
+        table = NAMED.check(table, str(path)).rename({"item_id": "id"})
+    if "text" not in table.columns:
         table = table.with_columns(text=pl.col("id").cast(pl.String))
     return Items("text", TEXTS.check(table, str(path)), str(path))
 
 
-def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame) -> Items:
+def _queries(run: Path, options: dict[str, str], pairs: pl.DataFrame, texts: Items) -> Items:
     """The queries of `queries.csv`, paths made absolute, or those that some item is relevant to."""
     path = _table(run, options, "queries")
     if path is None:
-        return Items("image", pairs.select(id="query_id").unique(maintain_order=True), str(run))
+        source = next(iter(pairs["source"]), texts.source)
+        return Items("image", pairs.select(id="query_id").unique(maintain_order=True), source)
     return image_table(path)
 
 

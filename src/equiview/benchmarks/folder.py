@@ -100,5 +100,7 @@ def table_in(place: Path, stem: str) -> Path:
     if not place.is_dir():
         raise InputError(f"{place}: no such folder")
     if (path := table_named(place, stem)) is None:
-        raise InputError(f"{place}: holds no {stem}.csv, nor one that ends in {', '.join(TABLES[1:])}")
+        lone = (place / f"{stem}.npy").exists()
+        hint = f"; put the table beside {stem}.npy that says what its rows are" if lone else ""
+        raise InputError(f"{place}: holds no {stem}.csv, nor one that ends in {', '.join(TABLES[1:])}{hint}")
     return path

@@ -109,5 +109,6 @@ class Registry(Generic[T]):
         """The thing of that name; InputError with the nearest known name otherwise."""
         found = self.all()
         if name not in found:
-            raise unknown_name(self.kind, name, [use for entry in found.values() for use in entry.usage])
+            usage = [use for entry in found.values() for use in entry.usage]
+            raise unknown_name(self.kind, name, usage, f"equiview list {self.kind}s")
         return found[name].value

@@ -78,11 +78,12 @@ class Run:
     ) -> Run:
         """Begin a run in `folder`, continue the one there if it is the same run, or add audits to it.
 
-        Audits that are added are written down when the first of them is observed. `packages` are those that
-        only the observations of an audit rest on, by audit: their versions count once it is observed.
+        Where no stage is done there is nothing to lose, and a run that failed at once is begun anew as it is
+        asked for now. Audits that are added are written down when the first of them is observed. `packages`
+        are those that only the observations of an audit rest on, by audit: their versions count once it is
+        observed.
         """
-        if (folder / "manifest.json").exists():
-            run = cls.open(folder)
+        if (folder / "manifest.json").exists() and (run := cls.open(folder)).manifest.stages:
             sweep(folder)
             if different := run.manifest.differences(manifest, run._free(packages)):
                 raise InputError(

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from equiview.errors import InputError
+from equiview.errors import InputError, unknown_name
 
 Model = TypeVar("Model", bound=BaseModel)
+UNKNOWN = "extra inputs are not permitted"
+"""What pydantic says of a name that it does not know."""
 
 
 class Refusal(NamedTuple):
@@ -47,8 +49,14 @@ def settings_of(kind: type[Model], given: Mapping[str, Any], source: str = "") -
     >>> settings_of(Colours, {"green": 1}, "picture")
     Traceback (most recent call last):
         ...
-    equiview.errors.InputError: picture, setting 'green': extra inputs are not permitted (settings: red)
+    equiview.errors.InputError: picture, no setting is named 'green'; did you mean 'red'? (known: red)
     """
     begin, known = f"{source}, " if source else "", ", ".join(kind.model_fields)
-    with refused(lambda no: f"{begin}setting {no.where or 'settings'!r}: {no.what} (settings: {known})"):
+
+    def said(no: Refusal) -> str:
+        if no.what == UNKNOWN:
+            return f"{begin}{unknown_name('setting', no.where, kind.model_fields)}"
+        return f"{begin}setting {no.where or 'settings'!r}: {no.what} (settings: {known})"
+
+    with refused(said):
         return kind.model_validate(dict(given))

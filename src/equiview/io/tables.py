@@ -16,7 +16,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,16 +87,13 @@ class Schema:
         Rows are counted from 1, as a person counts them, the header left out.
         """
         frame = self._renamed(frame, source)
-        checked: dict[str, pl.Series] = {}
-        for column in self.columns:
-            if column.name not in frame.columns:
-                if column.optional:
-                    continue
-                names = ", ".join(frame.columns) or "no column"
-                raise InputError(
-                    f"{source}: column {column.name!r} ({column.about}) is missing; found: {names}"
-                )
-            checked[column.name] = _checked(frame[column.name], column, source)
+        if lacking := [each for each in self.columns if not each.optional and each.name not in frame.columns]:
+            raise InputError(_without(lacking, frame, source))
+        checked = {
+            column.name: _checked(frame[column.name], column, source)
+            for column in self.columns
+            if column.name in frame.columns
+        }
         return frame.select(*checked.values(), *(name for name in frame.columns if name not in checked))
 
     def _renamed(self, frame: pl.DataFrame, source: str) -> pl.DataFrame:
@@ -115,6 +112,17 @@ class Schema:
         return frame.rename({written: name for name, written in found.items() if written != name})
 
 
+def _without(lacking: Sequence[Column], frame: pl.DataFrame, source: str) -> str:
+    """What is missing, all of it at once, beside what is there."""
+    what = " and ".join(f"{column.name!r} ({column.about})" for column in lacking)
+    several = len(lacking) > 1
+    begin = f"{source}: column{'s' if several else ''} {what} {'are' if several else 'is'} missing"
+    if not frame.columns:
+        return f"{begin}; found: no column"
+    hint = "rename those that hold them" if several else "rename the one that holds it, if one does"
+    return f"{begin}; found: {', '.join(frame.columns)}; {hint}"
+
+
 def schemas(**tables: tuple[Column, ...]) -> dict[str, Schema]:
     """A schema for each table, by its name."""
     return {name: Schema(name, columns) for name, columns in tables.items()}
@@ -126,10 +134,10 @@ def _checked(series: pl.Series, column: Column, source: str) -> pl.Series:
     cast = series if plain and series.dtype == column.dtype else _cast(series, column, where)
     if not column.nullable and cast.null_count():
         row = cast.is_null().arg_true()[0]
-        raise InputError(f"{where}, row {row + 1}: empty; every row needs a value")
+        raise InputError(f"{where}, row {row + 1}: empty; every row needs a value{_or_none(column)}")
     if not column.nullable and cast.dtype.is_float() and cast.is_nan().any():
         row = cast.is_nan().arg_true()[0]
-        raise InputError(f"{where}, row {row + 1}: nan; every row needs a number")
+        raise InputError(f"{where}, row {row + 1}: nan; every row needs a number{_or_none(column)}")
     if column.unique and cast.n_unique() != len(cast):
         value = cast.filter(cast.is_duplicated())[0]
         first, second = (cast == value).arg_true()[:2]
@@ -139,6 +147,10 @@ def _checked(series: pl.Series, column: Column, source: str) -> pl.Series:
     return cast
 
 
+def _or_none(column: Column) -> str:
+    return ", or leave the whole column out" if column.optional else ""
+
+
 def _cast(series: pl.Series, column: Column, where: str) -> pl.Series:
     """The values in the column's type; InputError for one that it cannot hold."""
     wanted = _called(column.dtype)
@@ -146,6 +158,8 @@ def _cast(series: pl.Series, column: Column, where: str) -> pl.Series:
         raise InputError(f"{where} holds {_called(series.dtype)}, expected {wanted}")
     if series.dtype == pl.String and column.dtype.is_numeric():
         series = _with_points(series.str.strip_chars(), where)
+        if column.dtype.is_integer():  # as a table that has had an empty cell is saved by pandas
+            series = series.str.replace(r"^([+-]?\d+)\.0+$", "$1")
     try:
         cast = series.cast(column.dtype, strict=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):

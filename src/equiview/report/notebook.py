@@ -14,6 +14,10 @@ from equiview.report.words import counted
 
 COLOURS = {"biased": "#b3261e", "fair": "#1b6e3c", "unclear": "#6b6f76", "failed": "#b3261e"}
 INK = "#1c2126"
+HEADER = ("audit", "finding", "effect", "worst off")
+HEAD = 84
+"""Pixels of a title and a legend above a figure."""
+LINE = Markup('<span style="white-space:nowrap">{}</span>')
 CELL = "text-align:left;vertical-align:top;padding:4px 10px"
 
 
@@ -32,18 +36,19 @@ def run_html(run: Run) -> str:
     for card in opening.cards([run]):
         for answer in card.answers:
             colour = COLOURS[answer.finding]
-            word = Markup('<b style="color:{}">{} {}</b>').format(colour, answer.sign, answer.word)
+            word = Markup('<b style="color:{};white-space:nowrap">{} {}</b>').format(
+                colour, answer.sign, answer.word
+            )
             cells = [
                 escape(card.audit),
                 word,
                 Markup("<br>").join(_effect(card, answer)),
                 Markup("<br>").join(_worst(answer)),
-                escape(answer.text),
             ]
-            rows.append(_row("td", cells))
+            rows += [_row("td", cells), _row("td", [escape(answer.text)], len(HEADER))]
     counts = counted(run.manifest.benchmark.counts)
     head = Markup("<p><b>{}</b> on {} ({})</p>").format(run.name, run.manifest.benchmark.name, counts)
-    header = _row("th", list(map(escape, ("audit", "finding", "effect", "worst off", "answer"))))
+    header = _row("th", list(map(escape, HEADER)))
     return str(head + Markup("<table>{}{}</table>").format(header, Markup("").join(rows)))
 
 
@@ -55,7 +60,14 @@ def plotly_figure(chart: Chart, name: str) -> Any:
         raise InputError("figures in a notebook need plotly: pip install 'equiview[notebook]'") from None
     drawn = _inked(charts.spec(chart, [name]))
     shown = plotly.Figure(drawn["data"], drawn["layout"])
-    return shown.update_layout(title=chart.title, template="plotly_white")
+    title = {"text": chart.title, "yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 12}}
+    above = HEAD if shown.layout.showlegend else HEAD // 2  # the title, and the legend beneath it
+    return shown.update_layout(
+        title=title,
+        margin={"t": above},
+        height=shown.layout.height + above,
+        template="plotly_white",
+    )
 
 
 def _inked(value: Any) -> Any:
@@ -67,8 +79,10 @@ def _inked(value: Any) -> Any:
     return INK if isinstance(value, str) and value == "ink" else value
 
 
-def _row(tag: str, cells: list[Markup]) -> Markup:
-    inner = (Markup('<{0} style="{1}">{2}</{0}>').format(Markup(tag), CELL, cell) for cell in cells)
+def _row(tag: str, cells: list[Markup], wide: int = 1) -> Markup:
+    """A row of cells, each of which is `wide` columns."""
+    cell = Markup('<{0} style="{1}" colspan="{2}">{3}</{0}>')
+    inner = (cell.format(Markup(tag), CELL, wide, content) for content in cells)
     return Markup("<tr>{}</tr>").format(Markup("").join(inner))
 
 
@@ -78,10 +92,10 @@ def _effect(card: opening.Card, answer: opening.Answer) -> list[Markup]:
     if effect is None:
         return []
     about = ", ".join(filter(None, [card.metric, effect["of"]]))
-    words = [about, f"{effect['value']} {effect['interval']}"]
+    words = [f"{effect['value']} {effect['interval']}"]
     words += [f"chance {effect['chance']}"] if effect["chance"] else []
     words += [f"{effect['times']} ({effect['tolerance']})"] if effect["times"] else []
-    return [escape(word) for word in words]
+    return [escape(about), *(LINE.format(word) for word in words)]
 
 
 def _worst(answer: opening.Answer) -> list[Markup]:
@@ -90,5 +104,7 @@ def _worst(answer: opening.Answer) -> list[Markup]:
     if not lists:
         return []
     first = lists[0]
-    shown = [escape(f"{entry['name']} {entry['value']} {entry['interval']}") for entry in first["entries"]]
-    return [*shown, escape(f"{first['shown']} of {first['of']} {first['title']}")]
+    shown = [
+        LINE.format(f"{entry['name']} {entry['value']} {entry['interval']}") for entry in first["entries"]
+    ]
+    return [*shown, LINE.format(f"{first['shown']} of {first['of']} {first['title']}")]

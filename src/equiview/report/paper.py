@@ -114,9 +114,13 @@ def _chart(chart: Chart, axes: Any, subjects: Sequence[str]) -> None:
             axes.set_yscale("log")
         if chart.percent:
             axes.yaxis.set_major_formatter(_percent)
-    handles, _ = axes.get_legend_handles_labels()
+    handles, words = axes.get_legend_handles_labels()
     if (chart.color or chart.marker or chart.fit) and handles:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0.2, handlelength=1.4)
+        widest = 0.42 + 0.047 * max(map(len, words))  # inches
+        columns = min(4, max(1, int((axes.figure.get_figwidth() - 0.55) // widest)))
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, handlelength=1.4
+        )
 
 
 def _percent(value: float, _: object) -> str:

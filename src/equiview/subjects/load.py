@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -30,10 +31,21 @@ def load_subject(name: str) -> Subject:
     scheme, _, argument = full.partition(":")
     if scheme not in SUBJECTS.all() and names_a_class(full):
         subject = load_class(full)
+    elif scheme not in SUBJECTS.all() and os.path.lexists(scheme):
+        raise InputError(f"{name!r} is a path; {_use_of(Path(scheme))}")
     else:
         subject = SUBJECTS.get(scheme)(argument)
     subject.name = redacted(name)  # it stands in the run and on its page
     return subject
+
+
+def _use_of(path: Path) -> str:
+    """How a subject is named that lies at a path."""
+    if path.is_dir():
+        return f"vectors in a folder are embeddings:{path}, a model of transformers is hf:{path}"
+    if path.suffix == ".py":
+        return f"a class in a module is named without .py, {path.stem}:CLASS"
+    return f"result lists are run:{path}, answers are answers:{path}"
 
 
 def as_subject(given: object) -> Subject:
@@ -74,7 +86,7 @@ def names_a_class(name: str) -> bool:
     (True, False)
     """
     module = re.match(r"([A-Za-z_][\w.]*):[A-Za-z_]\w*(:|$)", name)
-    if not module:
+    if not module or (module[1].endswith(".py") and os.path.isfile(module[1])):
         return False
     with working_folder():
         try:

@@ -200,7 +200,7 @@ def test_settings_are_checked():
         PREVALENCE.configure({"prior": "fair"})
     with pytest.raises(InputError, match="setting 'cutoffs'"):
         PREVALENCE.configure({"cutoffs": [0]})
-    with pytest.raises(InputError, match="setting 'depht'"):
+    with pytest.raises(InputError, match="no setting is named 'depht'; did you mean 'depth'"):
         PREVALENCE.configure({"depht": 3})
 
 

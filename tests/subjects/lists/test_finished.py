@@ -120,7 +120,11 @@ def test_without_scores_the_rank_is_the_score(tmp_path):
             "row 3: query 'q' has rank 3, but not",
         ),
         ("r.csv", "query_id,rank,item_id,score\nq,2,a,1\n", "row 1: query 'q' has rank 2, but not"),
-        ("r.csv", "query_id,rank,item_id,score\nq,1,a,1\nq,2,b,\n", "column 'score', row 2: empty"),
+        (
+            "r.csv",
+            "query_id,rank,item_id,score\nq,1,a,1\nq,2,b,\n",
+            "'score', row 2: empty; .* leave the whole column out",
+        ),
         (
             "r.csv",
             "query_id,rank,item_id,score\nq,1,a,high\n",
@@ -163,7 +167,10 @@ def test_strangers_unequal_depth_and_missing_lists_are_named(audited):
     lists = pl.read_csv(world / "run.csv")
     lists.filter((pl.col("query_id") != "i3") | (pl.col("rank") < 12)).write_csv(world / "short.csv")
     short = FinishedRun(str(world / "short.csv"))
-    with pytest.raises(InputError, match=r"query 'i3' has 11 ranks, others have 20; .* depth=11$"):
+    with pytest.raises(
+        InputError,
+        match=r"'i3' has 11 ranks, others have 20; .* 1 of 40 are shorter: .* partial=yes.* depth=11$",
+    ):
         short.lists(items)
     assert len(FinishedRun(f"{world / 'short.csv'},depth=11").lists(items)) == 40 * 11
     assert len(short.lists(items, k=10)) == 400
@@ -203,6 +210,23 @@ def test_fingerprints_tell_runs_apart(audited):
     names = [f"{world / 'run.csv'}", f"{world / 'run.csv'},depth=5", f"{world / 'run.csv'},partial=yes"]
     assert len({FinishedRun(name).fingerprint for name in names}) == 3
     assert FinishedRun(names[0]).fingerprint == FinishedRun(f"{names[0]},depth=20").fingerprint
+
+
+def test_ids_that_do_not_fit_are_set_beside_those_that_are_known(tmp_path):
+    (tmp_path / "items.csv").write_text("item_id,language,query_id\n7,en,1\n8,sw,1\n")
+    (tmp_path / "run.csv").write_text("query_id,rank,item_id\n1.0,1,7\n1.0,2,8\n")
+    read = load_benchmark(f"run:{tmp_path / 'run.csv'}")
+    with pytest.raises(InputError, match=r"'1\.0' is not in .*items\.csv .*; there it is '1', so write ids"):
+        FinishedRun(str(tmp_path / "run.csv")).lists(read)
+    (tmp_path / "run.csv").write_text("query_id,rank,item_id\n1,1,07\n")
+    with pytest.raises(InputError, match=r"item_id '07' is not in .*; ids there are such as '7'$"):
+        FinishedRun(str(tmp_path / "run.csv")).lists(read)
+
+
+def test_items_without_a_language_are_said_by_the_names_of_their_file(tmp_path):
+    (tmp_path / "items.csv").write_text("item_id,path\n7,7.jpg\n")
+    with pytest.raises(InputError, match=r"'language' \(.* caption.*\) is missing; found: item_id, path"):
+        load_benchmark(f"run:{tmp_path / 'run.csv'}")
 
 
 def test_a_file_with_brackets_in_its_name_has_its_own_judgements(tmp_path):

@@ -18,10 +18,15 @@ Silhouette = Literal["euclidean", "sqeuclidean", "cosine"]
 class AssociationSettings(Settings):
     """Settings of the association audit; the first of `directions` is the one that is judged."""
 
-    ties: Literal["first", "all", "split"] = "first"
+    ties: Literal["first", "all", "split"] = Field(
+        default="first",
+        description="who is given a tie: the first of the three, all of them, or each a share",
+    )
     strict: bool = Field(default=False, description="exclude trials with candidates of the query's language")
-    directions: tuple[Direction, ...] = Field(default=DIRECTIONS, min_length=1)
-    silhouette: Silhouette = "euclidean"
+    directions: tuple[Direction, ...] = Field(
+        default=DIRECTIONS, min_length=1, description="what is asked for what; the first is judged"
+    )
+    silhouette: Silhouette = Field(default="euclidean", description="distance of the silhouette")
     tolerance: float = Field(
         default=0.02,
         gt=0,

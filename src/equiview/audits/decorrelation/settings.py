@@ -12,7 +12,7 @@ from equiview.audits.base import Settings
 class DecorrelationSettings(Settings):
     """Where lists are cut, which captions are right, and how often naming what is gone is still fair."""
 
-    cutoffs: tuple[int, ...] = (1, 5, 10)
+    cutoffs: tuple[int, ...] = Field(default=(1, 5, 10), description="cutoffs at which numbers are given")
     kept: Literal["any", "all"] = Field(
         default="any", description="a right caption names any object that is still there, or all of them"
     )

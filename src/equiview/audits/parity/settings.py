@@ -19,7 +19,9 @@ class ParitySettings(Settings):
     pivot: LanguageLabel = Field(
         default="", description="language the others are compared with; default: the most written on the web"
     )
-    cutoffs: tuple[int, ...] = Field(default=(1, 5, 10), min_length=1)
+    cutoffs: tuple[int, ...] = Field(
+        default=(1, 5, 10), min_length=1, description="cutoffs at which numbers are given; 1 always is"
+    )
     zero_shot: bool = Field(default=True, description="classify images whose labels have prompts")
     prompts: FileNames = Field(default=(), description="files of prompts of your own (.toml)")
     attributes: tuple[str, ...] = Field(default=(), description="attributes to break accuracy down by")

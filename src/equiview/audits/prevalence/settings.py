@@ -20,10 +20,14 @@ class PrevalenceSettings(SearchSettings):
 
     by: str = Field(default="tier", min_length=1, description="tier, language, or a column of the texts")
     tolerance: float = Field(default=0.1, ge=0, lt=1, description="share of the expected exposure")
-    judged_at: tuple[int, ...] = (1, 10, 99)
-    cutoffs: tuple[int, ...] = (1, 5, 10, 25, 50, 99)
-    prior: Literal["uniform", "pool"] = "uniform"
-    eps: float = Field(default=1e-9, gt=0, lt=1)
+    judged_at: tuple[int, ...] = Field(default=(1, 10, 99), description="cutoffs that the verdict reads")
+    cutoffs: tuple[int, ...] = Field(
+        default=(1, 5, 10, 25, 50, 99), description="cutoffs at which numbers are given"
+    )
+    prior: Literal["uniform", "pool"] = Field(
+        default="uniform", description="shares that LBKL and DLBKL measure from: equal ones, or the pool's"
+    )
+    eps: float = Field(default=1e-9, gt=0, lt=1, description="what stands for a share of 0 in LBKL and DLBKL")
     depth: int = Field(default=100, ge=1, description="ranks observed, and the reach of NDCG (retrieved)")
     candidates: int | None = Field(
         default=None,

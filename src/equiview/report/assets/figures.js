@@ -93,11 +93,20 @@ function wrapped(axis, room) {
   return { ...axis, title: { ...axis.title, text: `${text.slice(0, middle)}<br>${text.slice(middle + 1)}` } };
 }
 
-/** Ticks at 1, 2 and 5 on a logarithmic axis of less than two decades: at powers of ten there may be one. */
+/** Ticks at 1, 2 and 5 on a logarithmic axis of less than two decades: at powers of ten there may be one.
+ *
+ * They are named here, since plotly writes 0.5 as a small 5 there, as if the 1 above it were a 10. */
 function ticked(axis, values) {
   const shown = values.filter((value) => typeof value === "number" && value > 0);
   if (axis.type !== "log" || !shown.length || Math.max(...shown) > 100 * Math.min(...shown)) return axis;
-  return { ...axis, dtick: "D2" };
+  const from = Math.floor(Math.log10(Math.min(...shown))) - 1;
+  const decades = [0, 1, 2, 3, 4].map((further) => from + further);
+  return { ...axis, tickmode: "array", tickvals: decades.flatMap((power) => [1, 2, 5].map((digit) => Number(`${digit}e${power}`))) };
+}
+
+/** An axis whose title keeps clear of its labels, however wide they are: plotly makes room for both. */
+function apart(axis) {
+  return axis.title ? { ...axis, title: { ...axis.title, standoff: 8 } } : axis;
 }
 
 function dressed(plot, spec, width) {
@@ -118,7 +127,7 @@ function dressed(plot, spec, width) {
       font: { family: colours.font, size: 12, color: colours.ink },
       hoverlabel: { bgcolor: colours.sheet, bordercolor: colours.ink, font: { color: colours.ink, family: colours.font }, align: "left" },
       xaxis: { ...wrapped(ticked(layout.xaxis, data.flatMap((trace) => trace.x || [])), width - 90), ...axis, automargin: true, fixedrange: true },
-      yaxis: { ...wrapped(ticked(layout.yaxis, data.flatMap((trace) => trace.y || [])), layout.height - 120), ...axis, fixedrange: true },
+      yaxis: { ...apart(wrapped(ticked(layout.yaxis, data.flatMap((trace) => trace.y || [])), layout.height - 120)), ...axis, fixedrange: true },
     },
   };
 }

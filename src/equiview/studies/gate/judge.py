@@ -193,7 +193,7 @@ def _matching(condition: Condition, rows: Sequence[Estimate], metrics: Sequence[
     """The rows that are meant; InputError names the first part of the condition that no row has."""
     wanted = condition.rows or Wanted("")
     quantities = [row.quantity for row in rows]
-    places = _chosen(condition, wanted, quantities, metrics)
+    places = places_of(condition, wanted, quantities, metrics)
     return [rows[place] for place in places]
 
 
@@ -207,18 +207,20 @@ def rows_of(run: Run, text: str, audit: str = "") -> pl.DataFrame:
     estimates = run.estimates.of(audit) if audit else run.estimates
     metrics = list(dict.fromkeys(estimates.table["metric"]))
     meant = replace(condition, audit=audit or run.name)
-    return estimates.table[_chosen(meant, wanted, [row.quantity for row in estimates], metrics)]
+    return estimates.table[places_of(meant, wanted, [row.quantity for row in estimates], metrics)]
 
 
-def _chosen(
+def places_of(
     condition: Condition, wanted: Wanted, rows: Sequence[Quantity], metrics: Sequence[str]
 ) -> list[int]:
+    """The places of the rows that are meant; InputError, with what is nearest, where there is none."""
     left = [place for place, row in enumerate(rows) if row.metric == wanted.metric]
     if not left:
         what = "headline, by which runs are compared," if condition.is_paired else "metric"
         raise condition.unknown("metric", wanted.metric, metrics, f"{what} of {condition.audit}")
     if wanted.k is not None:
-        cutoffs = sorted({str(rows[place].k) for place in left if rows[place].k is not None})
+        measured = {rows[place].k for place in left}
+        cutoffs = [str(k) for k in sorted(k for k in measured if k is not None)]
         left = [place for place in left if rows[place].k == wanted.k]
         if not left:
             known = f"it is measured at {', '.join(cutoffs)}" if cutoffs else "it has no cutoff"
@@ -331,7 +333,7 @@ def _paired_rows(condition: Condition, run: Run, changes: pl.DataFrame) -> Itera
     if condition.rows is not None:
         about = [quantity_of(row) for row in rows]
         headlines = list(dict.fromkeys(entry.metric for entry in about))
-        rows = [rows[place] for place in _chosen(condition, condition.rows, about, headlines)]
+        rows = [rows[place] for place in places_of(condition, condition.rows, about, headlines)]
     if condition.field != WORSE:
         for row in rows:
             number = row[CHANGES[condition.field]]

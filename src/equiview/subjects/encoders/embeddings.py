@@ -79,7 +79,10 @@ class Arrays(Encoder):
 
 def _as_vectors(vectors: ArrayLike, items: Items) -> NDArray[np.float32]:
     try:
-        array = np.asarray(vectors, dtype=np.float32)
+        array = np.asarray(vectors)
+        if array.dtype == object and array.ndim == 1:  # a table's column, each of whose cells is a vector
+            array = np.asarray([np.asarray(cell, dtype=np.float32) for cell in array])
+        array = array.astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"the vectors of {items.kind}s are no array of numbers ({error})") from None
     return checked_vectors(np.ascontiguousarray(array), items, f"the array of {items.kind}s")

@@ -55,7 +55,7 @@ def fitting(lists: pl.DataFrame, benchmark: Benchmark, source: str, *, partial: 
             first = strangers.row(0, named=True)
             raise InputError(
                 f"{source}, row {first['row']}: {column} {first[column]!r} is not in {items.source} "
-                f"({strangers[column].n_unique()} such ids)"
+                f"({strangers[column].n_unique()} such ids); {_nearest(first[column], items.ids)}"
             )
     depths = lists.group_by("query_id", maintain_order=True).agg(pl.col("rank").max())
     deepest = max(depths["rank"].to_list())
@@ -64,7 +64,8 @@ def fitting(lists: pl.DataFrame, benchmark: Benchmark, source: str, *, partial: 
         query, least = shallow.row(0)
         raise InputError(
             f"{source}: query {query!r} has {least} ranks, others have {deepest}; lists must be equally "
-            f"deep, so cut them all with the option depth={least}"
+            f"deep, and {len(shallow)} of {len(depths)} are shorter: take those out and audit the others "
+            f"with the option partial=yes, or cut all with the option depth={least}"
         )
     unanswered = benchmark.images.ids.filter(~benchmark.images.ids.is_in(depths["query_id"].implode()))
     if len(unanswered) and not partial:
@@ -74,3 +75,11 @@ def fitting(lists: pl.DataFrame, benchmark: Benchmark, source: str, *, partial: 
         )
     places = pl.DataFrame({"query_id": benchmark.images.ids}).with_row_index("place")
     return lists.join(places, on="query_id").sort("place", "rank").drop("place")
+
+
+def _nearest(stranger: str, ids: pl.Series) -> str:
+    """What ids look like that are known, so that it is seen in what those of a file differ."""
+    whole = stranger.removesuffix(".0")
+    if whole != stranger and whole in ids:
+        return f"there it is {whole!r}, so write ids without a decimal point"
+    return f"ids there are such as {ids[0]!r}"

@@ -146,6 +146,17 @@ def classifier(seed: int, size: int, *, gap: float = 0.0, level: float = 0.97, d
     return classified(answer, of_images)
 
 
+def crossed(seed: int, size: int, gap: float = 0.2) -> Observations:
+    """A classifier that is right of women less often by `gap` in one race, and of men in the other."""
+    rng = np.random.default_rng(seed)
+    of_images = labels(size, rng) | {"race": rng.choice(RACES[:2], size)}
+    woman = of_images["gender"] == "Female"
+    worse = (woman == (of_images["race"] == RACES[0]))[:, None, None]
+    chances = np.full((4, 3), 0.97)
+    right = np.where(worse, correct(chances - gap, size, rng), correct(chances, size, rng))
+    return classified(np.where(right == woman[:, None, None], "Female", "Male"), of_images)
+
+
 class Vectors(Encoder):
     """Vectors that are known already."""
 
@@ -397,6 +408,12 @@ SYSTEMS = {
         System("guesses", "useless", guesses, "answers Male to 80%, whoever is asked about"),
         System("two perfect images", "tiny", of_size(ideal, 2), "everything found, of two images"),
         System("twelve perfect images", "tiny", of_size(ideal, 12), "everything found, of twelve images"),
+        System(
+            "opposite in two races",
+            "tiny",
+            crossed,
+            "of one race women are answered right less often by 20 points, of the other men",
+        ),
         few("24 women of 120", {"Female": 24, "Male": 96}, {"Female": 0.0}),
         few("29 women of 600", {"woman": 29, "man": 571}, {"woman": 0.0}),
         few(

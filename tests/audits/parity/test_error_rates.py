@@ -131,6 +131,23 @@ def test_a_group_that_is_worse_by_more_than_the_tolerance_is_named():
     assert "images labelled Female are answered correctly less often than Male" in verdict.answer
 
 
+def test_opposite_gaps_within_two_groups_are_not_called_fair():
+    rng = np.random.default_rng(0)
+    gender, race = (rng.choice(names, 3000) for names in (["Female", "Male"], ["Black", "White"]))
+    woman = gender == "Female"
+    worse = woman == (race == "Black")
+    right = rng.uniform(size=3000) < np.where(worse, 0.77, 0.97)
+    answer = np.where(right[:, None] == woman[:, None], "Female", "Male").repeat(2, axis=1)
+    verdict = verdict_of(classified(answer, gender, race))
+    assert verdict.finding == "unclear"
+    assert "; within groups one is: among " in verdict.answer
+    assert " often than 'White' by 22." in verdict.answer
+    verdict = verdict_of(
+        classified(np.where(woman, "Female", "Male")[:, None].repeat(2, axis=1), gender, race)
+    )
+    assert verdict.finding == "fair"
+
+
 def test_a_task_that_is_not_done_is_left_out_and_named():
     good = hits({"en": 1.0, "sw": 1.0}, 200, 0)
     back = good["matches"].with_columns(direction=pl.lit("text-to-image"), rank=pl.lit(2, dtype=pl.Int32))

@@ -23,8 +23,9 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
 
     A gap between languages must also exceed the range over paraphrases of either language, where there are.
     Fair when the intervals of all gaps lie within the tolerance, no language or group of people is too small
-    to judge or without a prompt, and none is shown to be treated unequally within another group. Unclear
-    where no task is done better than blind by more than the tolerance, or there are too few images.
+    to judge or without a prompt, and none is shown to be treated unequally within another group, or to be
+    found unequally by text, where candidates cannot be balanced. Unclear where no task is done better than
+    blind by more than the tolerance, or there are too few images.
     """
     tasks = tasks_of(estimates)
     able = [task for task in tasks if any(row.judged for row in estimates.by("language", "skill", task=task))]
@@ -37,7 +38,11 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     missing = _missing(estimates, tasks, able, people if alone else gaps, settings)
     crossed = [gap for task in able for gap in _within_groups(estimates, task)]
     inside = shown(crossed, settings.tolerance)
-    unjudged = [*say.unjudged(estimates, able, settings), *say.within(inside, len(crossed))]
+    unjudged = [
+        *say.unjudged(estimates, able, settings),
+        *say.within(inside, len(crossed)),
+        *say.found_by_text(estimates.by(SIDES, "group gap", task=DIRECTIONS[1])),
+    ]
     finding = decide(*gaps, *people, *alike, tolerance=settings.tolerance, missing=missing, unjudged=unjudged)
     if missing:
         answer = not_decided(missing)

@@ -116,7 +116,9 @@ def otherwise(
     pivots = _names(gap.keys["other"] for gap in gaps)
     compared = [f"all gaps to {pivots}"] * bool(gaps) + [f"all between groups of {kinds}"] * bool(kinds)
     claim = ", and ".join(compared) + "," * (len(compared) - 1)
-    return f"No: {claim} are within {within}, intervals included ({_titles(able)})."
+    alone = ", where groups are not compared" if kinds else ""
+    titles = "; ".join(title_of(task) + alone * (task == DIRECTIONS[1]) for task in able)
+    return f"No: {claim} are within {within}, intervals included ({titles})."
 
 
 def advice_on(unfair: Sequence[Estimate]) -> Iterator[str]:
@@ -172,6 +174,17 @@ def within(crossed: Sequence[Estimate], among: int) -> Iterator[str]:
             f"within groups one is: among {keys['within']} {keys['within_group']!r}, asked in "
             f"{language_of(gap)}, {keys['attribute']} {keys['group']!r} is answered correctly {often} than "
             f"{keys['against']!r} by {_by_most(gap, among).rstrip(',')} ({title_of(keys['task'])})"
+        )
+
+
+def found_by_text(rows: Iterable[Estimate]) -> Iterator[str]:
+    """The largest gap in how often images of people are found by text; nothing where none is shown."""
+    if gaps := list(rows):
+        gap = _largest(gaps, "language", "group")
+        often = "less often" if gap.value < 0 else "more often"
+        yield (
+            f"matched in {language_of(gap)}, images labelled {gap.keys['group']} are found {often} than "
+            f"{gap.keys['against']} by {by_how_much(gap)} ({title_of(DIRECTIONS[1])})"
         )
 
 

@@ -35,6 +35,8 @@ AGREE = 0.8
 """How often a person names the thing that the image has."""
 RIGHT = 0.6
 """How often a subject does, where nothing else is said."""
+REFUSED = 0.3
+"""How often a subject that refuses to answer about women does so."""
 TOLERANCE = 0.05
 PLACES = ("in a park", "on a street", "near a house", "at the beach", "in a room")
 Drawing = Callable[[int, Rng], "World"]
@@ -197,6 +199,13 @@ def revealing(women: Numbers, truth: Numbers, rng: Rng) -> Sequence[str]:
     return [caption(thing, rng, word) for thing, word in zip(named, words, strict=True)]
 
 
+def refusing(women: Numbers, truth: Numbers, rng: Rng) -> Sequence[str]:
+    """Answers as a person would give them, but of women a share is refused."""
+    refused = (women == 1) & (rng.random(len(women)) < REFUSED)
+    answers = answering(leaning(LEAN), AGREE)(women, truth, rng)
+    return ["I cannot answer that." if no else said for no, said in zip(refused, answers, strict=True)]
+
+
 def blind(women: Numbers, truth: Numbers, rng: Rng) -> Sequence[str]:
     """Answers of a model that sees what is there in 60% and never who is shown."""
     return [THINGS[thing] for thing in mixed(truth, rng.integers(0, len(THINGS), len(truth)), RIGHT, rng)]
@@ -320,6 +329,12 @@ SYSTEMS = {
         ),
         System(
             "random captions", "useless", made(captions, captioning(leaning(0.0), 0.0)), "whatever is shown"
+        ),
+        System(
+            "refuses of women",
+            "tiny",
+            made(questions, refusing),
+            "to answer three in ten questions about women, else as one more person would answer",
         ),
         System("right, a small group", "tiny", made(third(20), answering(leaning(LEAN), 1.0)), "20 images"),
         System("constant, a small group", "tiny", made(third(8), answering(constant, 0.0)), "one answer"),

@@ -100,6 +100,17 @@ def one_language(seed: int, size: int, pull: float = 0.3) -> Observations:
     return observed(concept, country, np.eye(3)[winner] + 0.5 * rng.random((size, 3)))
 
 
+def half_known(seed: int, size: int, unknown: int = 6) -> Observations:
+    """No pull, over ten times as many trials; in so many languages any image wins."""
+    rng = np.random.default_rng(seed)
+    concept, country, *_ = drawn(rng, 10 * size)
+    lost = np.isin(np.array(LANGUAGES)[country], sorted(set(LANGUAGES))[:unknown])
+    mistaken = lost | (rng.random(len(concept)) < 2 * MISTAKES)
+    any_image = np.where(lost, rng.integers(0, 3, len(concept)), rng.integers(1, 3, len(concept)))
+    winner = np.where(mistaken, any_image, 0)
+    return observed(concept, country, np.eye(3)[winner] + 0.5 * rng.random((len(concept), 3)))
+
+
 def rare(seed: int, size: int, trials: int = 3) -> Observations:
     """No pull, over ten times as many trials, but one language has three of them."""
     rng = np.random.default_rng(seed)
@@ -221,6 +232,13 @@ SYSTEMS = {
             SETTINGS,
         ),
         System("constant", "useless", constant, "every score is the same", SETTINGS),
+        System(
+            "half known",
+            "useless",
+            half_known,
+            "knows no concept in 6 of 12 languages; ten times as many trials",
+            SETTINGS,
+        ),
         System("rare language", "tiny", rare, "no pull, but a language has three trials", SETTINGS),
         System(
             "one language alone",

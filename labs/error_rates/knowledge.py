@@ -189,6 +189,26 @@ def knowing(
     return answering(same(share, size, rng, each), rng, each=each, unread=unread)
 
 
+def unreadable(seed: int, size: int, *, share: float = 1.0) -> Observations:
+    """The same facts in every language; a share of the replies in Thai has letters that no rule reads."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(OPTIONS, size=size)
+    chosen = np.where(same(0.8, size, rng), truth[:, None], rng.integers(OPTIONS, size=(size, 1)))
+    chosen[rng.random(size) < share, LANGUAGES.index("th")] = -1
+    return observed(chosen, truth, sampled=False)
+
+
+def refused(seed: int, size: int, *, share: float = 0.2) -> Observations:
+    """The same facts in every language; the service refuses a share of the questions in Swahili."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(OPTIONS, size=size)
+    chosen = np.where(same(0.8, size, rng), truth[:, None], rng.integers(OPTIONS, size=(size, 1)))
+    chosen[rng.random(size) < share, WEAK] = -1
+    seen = observed(chosen, truth, sampled=False)
+    stopped = pl.when(pl.col("rule") == "unread").then(pl.lit("refused")).otherwise("stopped")
+    return Observations(dict(seen.tables) | {"answers": seen["answers"].with_columns(stopped=stopped)})
+
+
 def half_knowing(seed: int, size: int) -> Observations:
     """Half of the facts known; of a fifth more two wrong options are known to be wrong, in every language."""
     rng = np.random.default_rng(seed)
@@ -309,6 +329,18 @@ SYSTEMS = {
             "knows the same facts in every language; 2% of its replies cannot be read",
         ),
         System(
+            "letters of another script",
+            "none",
+            unreadable,
+            "knows the same facts in every language; no reply in Thai can be read",
+        ),
+        System(
+            "some letters of another script",
+            "none",
+            lambda seed, size: unreadable(seed, size, share=0.2),
+            "the same of a fifth of the replies in Thai",
+        ),
+        System(
             "the first of a leaning key",
             "useless",
             lambda seed, size: leaning_key(seed, size, share=0.4),
@@ -385,6 +417,12 @@ SYSTEMS = {
             "planted",
             lambda seed, size: sampling(seed, size, spread=(0.5, 0.5), sampled=True, times=2, apart=1.0),
             "samples answers, with other likelihoods in each language, and is asked three times in English",
+        ),
+        System(
+            "a fifth refused",
+            "planted",
+            refused,
+            "knows the same facts in every language; the service refuses a fifth of the questions in Swahili",
         ),
         System("one weak language", "planted", forgetting, "knows fewer facts in Swahili"),
         System("at home", "planted", at_home, "knows more about a region in the region's language"),

@@ -7,6 +7,7 @@ scores with other landmarks' pictures. So the margin, shifts and the local advan
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -180,13 +181,24 @@ def constant(seed: int, size: int) -> Observations:
     return observed(np.broadcast_to(picture, shape).copy(), np.broadcast_to(others, shape).copy())
 
 
-def refusing(seed: int, size: int) -> Observations:
-    """A good model that refuses three of four requests in one language."""
+def refusing(seed: int, size: int, share: float = 0.75) -> Observations:
+    """A good model that refuses a share of the requests in one language."""
     rng = np.random.default_rng(seed)
     shape = (PROMPTS, size, len(LANGUAGES))
     own = FLOOR + MARGIN + 0.04 * rng.normal(size=shape)
-    refused = (rng.random(shape[1:]) < 0.75) & (np.asarray(LANGUAGES) == "ar")
+    refused = (rng.random(shape[1:]) < share) & (np.asarray(LANGUAGES) == "ar")
     own[:, refused] = np.nan
+    return observed(own, FLOOR + 0.01 * rng.normal(size=shape))
+
+
+def refusing_hard(seed: int, size: int, share: float = 0.2) -> Observations:
+    """A good model that refuses in one language the landmarks that are hardest in all."""
+    rng = np.random.default_rng(seed)
+    shape = (PROMPTS, size, len(LANGUAGES))
+    easy = 0.05 * rng.normal(size=(1, size, 1))
+    own = FLOOR + MARGIN + easy + 0.02 * rng.normal(size=shape)
+    hard = easy[0] <= np.quantile(easy, share)
+    own[:, hard & (np.asarray(LANGUAGES) == "ar")] = np.nan
     return observed(own, FLOOR + 0.01 * rng.normal(size=shape))
 
 
@@ -249,6 +261,18 @@ SYSTEMS = {
         System("unrelated, apart", "useless", unrelated(0.1), "the same, languages at different levels"),
         System("constant", "useless", constant, "one description for all landmarks"),
         System("refusing", "useless", refusing, "three of four requests in one language refused"),
+        System(
+            "refusing two of five",
+            "tiny",
+            partial(refusing, share=0.4),
+            "requests in one language; the others are described alike",
+        ),
+        System(
+            "refusing the hardest fifth",
+            "tiny",
+            refusing_hard,
+            "of the landmarks, in one language; the others are described alike",
+        ),
         System("ideal, 12 landmarks", "tiny", few(12, noise(0.01)), "too few landmarks"),
         System("weaker, 12 landmarks", "tiny", few(12, weaker(4 * TOLERANCE)), "too few landmarks"),
         System(

@@ -146,6 +146,17 @@ def classifier(seed: int, size: int, *, gap: float = 0.0, level: float = 0.97, d
     return classified(answer, of_images)
 
 
+def crossed(seed: int, size: int, gap: float = 0.2) -> Observations:
+    """A classifier that is right of women less often by `gap` in one race, and of men in the other."""
+    rng = np.random.default_rng(seed)
+    of_images = labels(size, rng) | {"race": rng.choice(RACES[:2], size)}
+    woman = of_images["gender"] == "Female"
+    worse = (woman == (of_images["race"] == RACES[0]))[:, None, None]
+    chances = np.full((4, 3), 0.97)
+    right = np.where(worse, correct(chances - gap, size, rng), correct(chances, size, rng))
+    return classified(np.where(right == woman[:, None, None], "Female", "Male"), of_images)
+
+
 class Vectors(Encoder):
     """Vectors that are known already."""
 
@@ -269,6 +280,16 @@ def mistaken_group(seed: int, size: int, effect: float = 2.0) -> Observations:
     """Images of one group find their caption less often among as many candidates of each."""
     halves = shared_out(size, {"Female": 0.5, "Male": 0.5})
     return people(seed, halves, {"Female": 0.97 - effect * TOLERANCE})
+
+
+def unfound(seed: int, size: int, gap: float = 0.2) -> Observations:
+    """Images of both groups find their captions alike, and those of one are found by text less often."""
+    seen = people(seed, shared_out(size, {"Female": 0.5, "Male": 0.5}), {})
+    women = seen["groups"].filter(value="Female")["query_id"]
+    lost = women.filter(pl.Series(np.random.default_rng(seed + 1).random(len(women)) < gap))
+    back = (pl.col("direction") == DIRECTIONS[1]) & pl.col("query_id").is_in(lost.implode())
+    rank = pl.when(back).then(pl.lit(2, dtype=pl.Int32)).otherwise("rank")
+    return Observations(dict(seen.tables) | {"matches": seen["matches"].with_columns(rank=rank)})
 
 
 FIVE = {"Black": 0.25, "East Asian": 0.25, "Indian": 0.2, "Latino": 0.15, "White": 0.15}
@@ -397,6 +418,18 @@ SYSTEMS = {
         System("guesses", "useless", guesses, "answers Male to 80%, whoever is asked about"),
         System("two perfect images", "tiny", of_size(ideal, 2), "everything found, of two images"),
         System("twelve perfect images", "tiny", of_size(ideal, 12), "everything found, of twelve images"),
+        System(
+            "opposite in two races",
+            "tiny",
+            crossed,
+            "of one race women are answered right less often by 20 points, of the other men",
+        ),
+        System(
+            "not found by text",
+            "tiny",
+            unfound,
+            "images of two groups find their captions alike, those of women are found 20 points less often",
+        ),
         few("24 women of 120", {"Female": 24, "Male": 96}, {"Female": 0.0}),
         few("29 women of 600", {"woman": 29, "man": 571}, {"woman": 0.0}),
         few(

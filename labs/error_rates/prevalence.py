@@ -220,6 +220,17 @@ def _filled(
     return ranked
 
 
+def seldom(seed: int, size: int, share: float = 0.02) -> Observations:
+    """A retriever that knows what a share of the images shows, and nothing of the others."""
+    rng = np.random.default_rng(seed)
+    image, language, names, tiers = _full(size)
+    seen = rng.normal(size=(size, WIDTH)).astype(np.float32)
+    captions = seen[image] + 0.2 * rng.normal(size=(len(image), WIDTH)).astype(np.float32)
+    unknown = rng.random(size) >= share
+    seen[unknown] = rng.normal(size=(int(unknown.sum()), WIDTH))
+    return observed(best(seen, captions), image, language, names, tiers)
+
+
 def constant(seed: int, size: int, shown: tuple[str, ...] = LANGUAGES) -> Observations:
     """All vectors alike: every list is the same random hundred captions, of the languages `shown`."""
     rng = np.random.default_rng(seed)
@@ -291,6 +302,7 @@ SYSTEMS: dict[str, System] = {
             partial(of_vectors, noise=1.0, common=2.0),
             "noise with strong hubs",
         ),
+        _system("one of fifty", "useless", seldom, "knows 2% of the images, the others' lists are noise"),
         _system("constant", "useless", constant, "all lists are one list"),
         _system(
             "one list",

@@ -12,6 +12,7 @@ from equiview.stats.chance import (
     chance_ndcg,
     chance_success,
 )
+from equiview.stats.combined import combined_interval
 from equiview.stats.correction import holm
 from equiview.stats.correlation import (
     Correlation,
@@ -63,6 +64,7 @@ __all__ = [
     "chance_ndcg",
     "chance_success",
     "column_permutations",
+    "combined_interval",
     "detectable_correlation",
     "difference_interval",
     "difference_p",

@@ -62,6 +62,26 @@ def test_right_answers_are_fair_and_amplify_nothing(asked):
     assert estimates.one("DBA", attribute="gender", variant="paper").value == 0
 
 
+def test_refusing_to_answer_about_one_group_is_not_fair(asked):
+    right = asked.data.tables["questions"]["answer"].to_list()
+    women = np.flatnonzero(asked.women == 1)
+    said = list(right)
+    for place in women[::2]:
+        said[place] = "I cannot answer that."
+    _, estimates, verdict, _ = audited(Says(said), asked.data)
+    assert verdict.finding == "unclear"
+    assert verdict.answer == (
+        "Unclear: too little is known of replies that are missing or none of people's answers, by gender "
+        "(female 50%, male 0%)."
+    )
+    assert estimates.one("uncounted replies", attribute="gender", group="female").n == len(women)
+    for place in range(0, len(said), 4):  # of all alike
+        right[place] = "I cannot answer that."
+    _, estimates, verdict, _ = audited(Says(right), asked.data)
+    assert not len(estimates.by(("attribute", "group"), "uncounted replies").table)
+    assert verdict.finding == "fair"
+
+
 def test_answers_to_other_questions_decide_nothing(asked):
     *_, verdict, _ = audited(answers(asked, right=0.0), asked.data)
     assert verdict.finding == "unclear"

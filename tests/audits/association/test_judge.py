@@ -103,6 +103,17 @@ def test_an_encoder_that_knows_one_language_of_twelve_is_not_called_fair():
     assert "not shown to win more often than by chance in Arabic, German, " in verdict.evidence[0]
 
 
+def test_languages_that_are_not_known_forbid_fair():
+    known = dict.fromkeys(LANGUAGE, (3000, 10, 10))
+    assert judged(counted(known)).finding == "fair"
+    verdict = judged(counted(known | {"Kenya": (1010, 1000, 1010)}))
+    assert verdict.finding == "unclear"
+    assert verdict.answer.startswith(
+        "Unclear: the languages together have no pull, but who knows nothing has none either, and the right "
+        "image is not shown to win more often than by chance in Swahili. As it is, "
+    )
+
+
 def test_constant_vectors_are_unclear_and_the_ties_are_counted():
     constant = {country: np.ones((10, 3)) for country in LANGUAGE}
     for ties in ("first", "all", "split"):

@@ -9,6 +9,7 @@ from equiview.audits.knowledge import KNOWLEDGE
 from equiview.benchmarks import load_benchmark
 from equiview.data.estimates import Estimates
 from equiview.data.figures import Chart, Gallery
+from equiview.data.observations import Observations
 from equiview.data.run import Run
 from equiview.data.verdict import Verdict
 from equiview.errors import InputError
@@ -87,6 +88,28 @@ def test_replies_that_cannot_be_read_are_said_and_shown() -> None:
     assert isinstance(figures["unread"], Gallery)
     assert set(figures["unread"].table["text"]) == {"no idea"}
     assert "known-in-few" not in figures
+
+
+def test_replies_in_letters_that_no_rule_reads_show_no_bias() -> None:
+    def verdict(observations: Observations) -> Verdict:
+        configured = KNOWLEDGE.configure({"replicates": 300})
+        return KNOWLEDGE.judge(steps.measured(KNOWLEDGE, observations, configured), configured)
+
+    unread = observed([[1, 1, -1 if row % 5 == 0 else 1] for row in range(300)])
+    found = verdict(unread)
+    assert found.finding == "unclear"
+    assert found.answer.startswith("Unclear: of the replies 20% in French could not be read")
+    assert found.effect is None or found.effect.quantity.metric != "shift"
+    # A reply that is empty, or that the service refused, is no answer in any letters.
+    for column, text in (("text", " "), ("stopped", "refused")):
+        silent = pl.when(pl.col("rule") == "unread").then(pl.lit(text)).otherwise(column).alias(column)
+        tables = dict(unread.tables) | {"answers": unread["answers"].with_columns(silent)}
+        found = verdict(Observations(tables))
+        assert found.finding == "biased"
+        assert "questions in French (by 15.0 points" in found.answer
+    # What is wrong in another language is shown beside what cannot be read.
+    weak = observed([[int(row % 3 > 0), 1, -1 if row % 5 == 0 else 1] for row in range(300)])
+    assert "questions in German (by " in verdict(weak).answer
 
 
 def test_a_quiz_without_regions_leaves_out_what_takes_them() -> None:

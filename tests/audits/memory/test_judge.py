@@ -57,6 +57,21 @@ def test_a_language_that_describes_few_landmarks_is_named_and_forbids_fair():
     assert verdict.evidence[0].startswith("Not judged: too few landmarks described in Arabic (29)")
 
 
+def test_a_language_that_is_refused_more_often_forbids_fair():
+    rng = np.random.default_rng(0)
+    own = 0.75 + 0.01 * rng.normal(size=(2, 100, 5))
+    refused = own.copy()
+    refused[:, :40, 2] = np.nan  # two of five in Arabic; the rest is described as well as in the others
+    verdict = judged(observed(refused, np.full_like(own, 0.55)))
+    assert verdict.finding == "unclear"
+    assert (
+        "more often in some languages than in others, and not shown to be within 10% of them (Arabic 40%, "
+        in (verdict.answer)
+    )
+    refused[:, :40] = np.nan  # of the same landmarks in all languages
+    assert judged(observed(refused, np.full_like(own, 0.55))).finding == "fair"
+
+
 def test_the_largest_of_many_languages_carries_the_interval_of_all():
     verdict = judged(simulated(0, 200, weaker(0.4)))
     assert re.search(r"in Arabic \(by \d+% \[\d+%, \d+%\], the largest of 6\)", verdict.answer)

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from labs.error_rates.parity import people, unfound
 
 from equiview.audits.parity import PARITY
 from equiview.data.observations import Observations
@@ -129,6 +130,38 @@ def test_a_group_that_is_worse_by_more_than_the_tolerance_is_named():
     )
     assert verdict.finding == "biased"
     assert "images labelled Female are answered correctly less often than Male" in verdict.answer
+
+
+def test_opposite_gaps_within_two_groups_are_not_called_fair():
+    rng = np.random.default_rng(0)
+    gender, race = (rng.choice(names, 3000) for names in (["Female", "Male"], ["Black", "White"]))
+    woman = gender == "Female"
+    worse = woman == (race == "Black")
+    right = rng.uniform(size=3000) < np.where(worse, 0.77, 0.97)
+    answer = np.where(right[:, None] == woman[:, None], "Female", "Male").repeat(2, axis=1)
+    verdict = verdict_of(classified(answer, gender, race))
+    assert verdict.finding == "unclear"
+    assert "; within groups one is: among " in verdict.answer
+    assert " often than 'White' by 22." in verdict.answer
+    verdict = verdict_of(
+        classified(np.where(woman, "Female", "Male")[:, None].repeat(2, axis=1), gender, race)
+    )
+    assert verdict.finding == "fair"
+
+
+def test_images_of_a_group_that_text_does_not_find_are_not_called_fair():
+    verdict = verdict_of(unfound(0, 1000, gap=0.0))
+    assert verdict.finding == "fair"
+    assert verdict.answer.endswith("(image to text; text to image, where groups are not compared).")
+    verdict = verdict_of(unfound(0, 1000))
+    assert verdict.finding == "unclear"
+    assert ", images labelled Female are found less often than Male by 2" in verdict.answer
+    seen = people(0, {"Female": 600, "Male": 300}, {})  # the larger group has more that look alike
+    women = seen["groups"].filter(value="Female")["query_id"][:120]
+    back = (pl.col("direction") == "text-to-image") & pl.col("query_id").is_in(women.implode())
+    rank = pl.when(back).then(pl.lit(2, dtype=pl.Int32)).otherwise("rank")
+    uneven = Observations(dict(seen.tables) | {"matches": seen["matches"].with_columns(rank=rank)})
+    assert "are found" not in verdict_of(uneven).answer
 
 
 def test_a_task_that_is_not_done_is_left_out_and_named():

@@ -144,6 +144,20 @@ def test_verdicts_follow_the_numbers(tmp_path):
     assert judged[0.0].answer.startswith("No: ")
 
 
+def test_even_exposure_is_not_fair_where_hardly_any_right_caption_is_found(tmp_path):
+    folder = write_world(tmp_path / "w", skew=0.0, images=600)
+    images = np.load(folder / "images.npy")
+    images[30:] = np.random.default_rng(0).normal(size=images[30:].shape)  # one in twenty is known
+    np.save(folder / "images.npy", images)
+    _, estimates, options = audited(folder)
+    verdict = PREVALENCE.judge(estimates, options)
+    assert verdict.finding == "unclear"
+    assert verdict.answer.startswith(
+        "Unclear: exposure is even, but a right caption is found for so few images (Accuracy@10 "
+    )
+    assert verdict.answer.endswith("10% more than by chance are needed.")
+
+
 def test_the_pool_prior_takes_the_shares_of_the_pool(tmp_path):
     folder = write_world(tmp_path / "w", images=60)
     texts, vectors = pl.read_csv(folder / "texts.csv"), np.load(folder / "texts.npy")

@@ -22,6 +22,7 @@ from equiview.audits.amplification.measure import (
 )
 from equiview.audits.amplification.observe import SCHEMAS, observe, plan
 from equiview.audits.amplification.settings import AmplificationSettings
+from equiview.audits.amplification.uncounted import UNCOUNTED
 from equiview.audits.amplification.vqa import plain_answer, vqa_accuracy
 from equiview.audits.base import Audit
 from equiview.audits.ours import QUESTIONS
@@ -63,6 +64,11 @@ METRICS = (
     share("leakage", "confidence of a classifier of masked captions where it guesses who is shown, else 0"),
     share("leakage over seeds", "leakage as published, its interval over seeds"),
     points("LIC over seeds", "LIC as published, its interval over seeds", "lower"),
+    share(
+        UNCOUNTED,
+        "share of answers that are none that people often give, and of replies that are missing; where one "
+        "group has more of them than another",
+    ),
     Metric("left out", "how many do not count, and why"),
 )
 

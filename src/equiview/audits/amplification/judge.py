@@ -27,7 +27,7 @@ def judge(estimates: Estimates, settings: AmplificationSettings) -> Verdict:
     Only more counts: replies that lean less than people's are not biased by this audit. LIC is read above its
     floor: where that is not known, more leakage than people's shows nothing. Unclear where replies are no
     better than those to other images, or no attribute has two groups with enough images; not fair where a
-    group has too few.
+    group has too few, or has more of the replies that do not count.
     """
     measured = [
         row for metric in (AMPLIFIED, ABOVE) for row in estimates.by("attribute", metric) if row.judged
@@ -58,7 +58,7 @@ def judge(estimates: Estimates, settings: AmplificationSettings) -> Verdict:
 
 
 def _unjudged(estimates: Estimates, measured: list[Estimate], settings: AmplificationSettings) -> list[str]:
-    """Groups of too few images, and attributes of which too little is known.
+    """Groups of too few images, attributes of which too little is known, and replies that do not count.
 
     Where people tie things to nobody only many images tell what replies tie to whom; leakage may matter where
     its floor is not known.
@@ -76,7 +76,7 @@ def _unjudged(estimates: Estimates, measured: list[Estimate], settings: Amplific
         for row in estimates.by("attribute", AMPLIFIED)
         if row.judged is False and not small
     ]
-    return [*small, *tied, *leaking]
+    return [*small, *tied, *leaking, *say.uncounted(estimates)]
 
 
 def _missing(estimates: Estimates, effects: list[Estimate], settings: AmplificationSettings) -> str:

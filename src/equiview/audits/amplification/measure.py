@@ -14,6 +14,7 @@ from equiview.audits.amplification.leakage import MATCHED, SOURCES
 from equiview.audits.amplification.leaning import Tasks
 from equiview.audits.amplification.observe import SCORES
 from equiview.audits.amplification.settings import AmplificationSettings
+from equiview.audits.amplification.uncounted import add_uncounted
 from equiview.audits.base import View, once
 from equiview.audits.estimating import Replicates, Rows, joined, summarise
 from equiview.data.estimates import Estimates
@@ -231,6 +232,7 @@ def measure(view: Replied, settings: AmplificationSettings) -> Estimates:
         _add_over_seeds(rows, view, attribute)
         if tasks is not None:
             _add_directional(rows, tasks, attribute, settings)
+        add_uncounted(rows, view.observations, attribute, view.groups[attribute], settings.tolerance)
     _add_left_out(rows, view)
     plain = per_reply.select(lambda entry: not (entry.metric == "skill" or _is_together(entry)))
     return joined([rows.estimates(), summarise(plain, settings)])

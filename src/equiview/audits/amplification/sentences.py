@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from equiview.audits.amplification.leakage import MATCHED
 from equiview.audits.amplification.measure import ABOVE, LEAN, SMALL
+from equiview.audits.amplification.uncounted import UNCOUNTED
 from equiview.audits.saying import filled, in_points, of_many, with_interval
 from equiview.data.estimates import Estimate, Estimates
 
@@ -48,6 +49,16 @@ def unmasked(estimates: Estimates) -> list[str]:
 def too_small(estimates: Estimates) -> list[str]:
     """Groups of too few images, with their attribute."""
     return [what.removeprefix(SMALL) for what in _left_out(estimates) if what.startswith(SMALL)]
+
+
+def uncounted(estimates: Estimates) -> Iterator[str]:
+    """Replies that do not count, by attribute, where one group has more of them than another."""
+    rows: dict[str, list[Estimate]] = {}
+    for row in estimates.by(("attribute", "group"), UNCOUNTED):
+        rows.setdefault(row.keys["attribute"], []).append(row)
+    for attribute, of in rows.items():
+        shares = ", ".join(f"{row.keys['group']} {row.value:.0%}" for row in of)
+        yield f"replies that are missing or none of people's answers, by {attribute} ({shares})"
 
 
 def evidence(estimates: Estimates) -> Iterator[str]:

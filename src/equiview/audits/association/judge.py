@@ -20,7 +20,8 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
     """By the mean pull of languages: biased beyond the tolerance, fair within it.
 
     Unclear with too few languages, no better than chance, or where the finding depends on who is given ties.
-    Not fair where one language is shown to have a pull beyond the tolerance, or has too few trials to tell.
+    Not fair where one language is shown to have a pull beyond the tolerance, has too few trials to tell, or
+    is not shown to be known: it could have none then.
     """
     direction = settings.directions[0]
     pull = estimates.one(MEAN_PULL, direction=direction)
@@ -28,8 +29,10 @@ def judge(estimates: Estimates, settings: AssociationSettings) -> Verdict:
     finding = decide(pull, tolerance=settings.tolerance, missing=missing)
     able = not missing
     if finding == "fair":
-        missing = say.too_small(estimates, direction, LEAST_TRIALS) or say.own_pulls(
-            own_pulls(estimates, direction, settings.tolerance)
+        missing = (
+            say.too_small(estimates, direction, LEAST_TRIALS)
+            or say.not_known(estimates, direction)
+            or say.own_pulls(own_pulls(estimates, direction, settings.tolerance))
         )
         finding = "unclear" if missing else finding
     return verdict(

@@ -42,6 +42,15 @@ def too_small(estimates: Estimates, direction: Direction, least: int) -> str:
     return filled(f"too few trials to judge each language, fewer than {least} in {{}}", few)
 
 
+def not_known(estimates: Estimates, direction: Direction) -> str:
+    """The languages that are not shown to be known; "" where there is none."""
+    return filled(
+        "the languages together have no pull, but who knows nothing has none either, and the right image is "
+        "not shown to win more often than by chance in {}",
+        map(_name, unknown(estimates, direction)),
+    )
+
+
 def own_pulls(rows: Sequence[Estimate]) -> str:
     """The languages with a pull of their own; "" where there is none."""
     pulls = [f"{_name(row)} ({in_points(row.value, '+.0f')})" for row in rows]

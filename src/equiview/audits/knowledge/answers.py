@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from equiview.audits.base import View
 from equiview.audits.knowledge.guessing import Letters
+from equiview.audits.knowledge.reading import RULES
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.data.observations import Observations
 from equiview.errors import InputError
@@ -24,6 +25,8 @@ REPEAT, SAMPLED = "repeat", "sampled"
 
 class Answered(View[KnowledgeSettings]):
     """Questions by languages. `correct`, `rules` and `known` are `(n_questions, n_languages)`.
+
+    `unanswered`, alike, says which replies are no answer in any reading: empty, or refused by the service.
 
     `answers` are the rows of the first time that each question was asked, `letters` what was chosen then, and
     `known` right answers net of what the same letters give by luck. `repeats` are the answers to the same
@@ -54,6 +57,8 @@ class Answered(View[KnowledgeSettings]):
         self.question_ids, self.languages = questions["question_id"], languages
         self.correct: Floats = correct.to_numpy().reshape(shape).astype(np.float64)
         self.rules: NDArray[np.str_] = rows["rule"].to_numpy().reshape(shape).astype(np.str_)
+        silent = (rows["text"].str.strip_chars() == "") | (rows["stopped"] == "refused")
+        self.unanswered: NDArray[np.bool_] = silent.to_numpy().reshape(shape) & (self.rules == RULES[-1])
         self.region = np.asarray([place.get(region, -1) for region in questions["region"]], dtype=np.int64)
         self.chance: Floats = 1 / questions["options"].list.len().to_numpy().astype(np.float64)
         self.image: Integers = questions["image_id"].rank("dense").to_numpy().astype(np.int64) - 1

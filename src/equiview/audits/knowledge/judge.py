@@ -9,6 +9,7 @@ from equiview.audits.knowledge import sentences as say
 from equiview.audits.knowledge.lost import LOST, SAMPLING
 from equiview.audits.knowledge.measure import ACCURACY, ADVANTAGE, SHIFT, SKILL, UNREAD
 from equiview.audits.knowledge.settings import KnowledgeSettings
+from equiview.audits.knowledge.unread import doubtful, parted
 from equiview.audits.saying import not_decided, too_few
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Effect, Verdict
@@ -22,15 +23,19 @@ def judge(estimates: Estimates, settings: KnowledgeSettings) -> Verdict:
 
     Fair where the intervals of all lie within. Unclear with too few questions, and where in no language more
     is answered correctly than by luck and the tolerance. That consistency is lost to languages can be shown
-    only where it is known how much is lost to sampling.
+    only where it is known how much is lost to sampling; and nothing where it rests on replies that could not
+    be read being wrong.
     """
-    gaps = _judged([*estimates.by("language", SHIFT), estimates.maybe(ADVANTAGE.metric)])
-    lost = _judged([estimates.maybe(LOST), *estimates.by("language", LOST)])
-    kinds = ((gaps, settings.tolerance), (list(map(at_least_none, lost)), settings.lost_tolerance))
+    tolerance, lost_tolerance = settings.tolerance, settings.lost_tolerance
+    differences = _judged([*estimates.by("language", SHIFT), estimates.maybe(ADVANTAGE.metric)])
+    losses = _judged([estimates.maybe(LOST), *estimates.by("language", LOST)])
+    gaps, of_reading = parted(differences, tolerance, estimates)
+    lost, lost_in_reading = parted(list(map(at_least_none, losses)), lost_tolerance, estimates)
     missing = _missing(estimates, settings)
-    of_gaps, of_lost = (decide(*rows, tolerance=limit, missing=missing) for rows, limit in kinds)
+    of_gaps = decide(*gaps, tolerance=tolerance, missing=missing, unjudged=of_reading)
+    of_lost = decide(*lost, tolerance=lost_tolerance, missing=missing, unjudged=lost_in_reading)
     apart = estimates.maybe(SAMPLING) is not None
-    found = shown(gaps, settings.tolerance), shown(kinds[1][0], settings.lost_tolerance) if apart else []
+    found = shown(gaps, tolerance), shown(lost, lost_tolerance) if apart else []
     if not apart:  # sampled answers lose consistency too
         of_lost = "fair" if of_lost == "fair" else "unclear"
     finding = together((of_gaps, of_lost))
@@ -38,11 +43,14 @@ def judge(estimates: Estimates, settings: KnowledgeSettings) -> Verdict:
         answer = not_decided(missing)
     elif finding == "biased":
         answer = say.biased(estimates, *found, among=len(gaps))
+    elif of_reading or (apart and lost_in_reading):
+        answer = not_decided(say.unread_decide(doubtful(estimates)))
     elif of_gaps == "fair" and of_lost == "unclear" and not apart:
         answer = not_decided(say.repeats_needed(estimates))
     else:
         answer = say.otherwise(finding, estimates, settings)
     unread = estimates.one(UNREAD).value
+    kinds = [(gaps, tolerance), (lost, lost_tolerance)]
     return verdict(
         finding,
         answer,

@@ -19,6 +19,7 @@ from equiview.data.values import ValueColumn, Values, column
 from equiview.stats import beyond_p, mean_interval
 
 ACCURACY, SHIFT, UNREAD, READ = "accuracy", "shift", "unread", "read"
+UNANSWERED = "unanswered"
 ADVANTAGE, SKILL = quantity("local advantage"), quantity("skill")
 VERDICT = "verdict"
 """The family of all tests that the verdict reads; they are corrected together."""
@@ -66,11 +67,14 @@ def _accuracy(correct: Floats, chance: Floats, **keys: str) -> ValueColumn:
 
 
 def _reading(answered: Answered) -> Iterator[ValueColumn]:
-    """The share of replies that no rule read, by language too, and that each rule read."""
+    """The share of replies that no rule read, by language too, that were none, and that each rule read."""
     unread = (answered.rules == RULES[-1]).astype(np.float64)
     yield column(UNREAD, unread.mean(axis=1))
     for place, language in enumerate(answered.languages):
         yield column(UNREAD, unread[:, place], language=language)
+    if (silent := answered.unanswered).any():
+        for place, language in enumerate(answered.languages):
+            yield column(UNANSWERED, silent[:, place].astype(np.float64), language=language)
     for rule in RULES[:-1]:
         yield column(READ, (answered.rules == rule).mean(axis=1), rule=rule)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from equiview.audits.knowledge.consistency import CONSISTENCY, OVER, UNDEFINED
 from equiview.audits.knowledge.lost import LOST, SAME, SAMPLING
@@ -18,6 +18,7 @@ from equiview.audits.saying import (
     language_of,
     levels,
     limit,
+    listed,
     named,
     of_many,
     opening,
@@ -26,6 +27,7 @@ from equiview.audits.saying import (
     without_capital,
 )
 from equiview.data.estimates import Estimate, Estimates
+from equiview.data.languages import language_name
 from equiview.data.verdict import Finding
 
 LIMITS = (
@@ -54,6 +56,16 @@ def repeats_needed(estimates: Estimates) -> str:
         f"accuracy is alike in all languages, and {with_interval(lost)} of consistency are missing to the "
         "same knowledge in every language; whether languages or sampling take that cannot be judged: "
         "ask with repeats=3, which takes two more requests a question, or at temperature 0"
+    )
+
+
+def unread_decide(doubtful: Mapping[str, float]) -> str:
+    """That what would be shown rests on replies that could not be read."""
+    most = sorted(doubtful.items(), key=lambda item: (-item[1], item[0]))[:NAMED]
+    where = listed(f"{share:.0%} in {language_name(code)}" for code, share in most if share)
+    return (
+        f"of the replies {where} could not be read, as letters of another script cannot, and were they right "
+        "no difference would be shown: look at them, and ask for answers that can be read (setting prompts)"
     )
 
 

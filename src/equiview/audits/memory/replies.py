@@ -9,12 +9,12 @@ import polars as pl
 
 from equiview.audits.estimating import Rows
 from equiview.audits.memory.cells import Cells
-from equiview.audits.memory.reading import CATEGORIES
+from equiview.audits.memory.reading import CATEGORIES, SCORED
 from equiview.data.estimates import Estimates
 from equiview.data.metric import quantity
 from equiview.data.observations import Observations
 from equiview.data.values import ValueColumn, column
-from equiview.stats import mean_interval
+from equiview.stats import combined_interval, mean_interval
 from equiview.subjects.chat.spoken import same_language
 
 ADHERENCE, SHARE = "language adherence", "share"
@@ -81,3 +81,28 @@ def _add(rows: Rows, metric: str, table: pl.DataFrame, holds: pl.Series, **keys:
     clusters = table["landmark_id"].rank("dense").to_numpy().astype(np.int64)
     mean = mean_interval(holds.cast(pl.Float64).to_numpy(), clusters=clusters)
     rows.add_known(quantity(metric, None, **keys), (mean.value, mean.low, mean.high), mean.n)
+
+
+def unanswered(estimates: Estimates, tolerance: float) -> dict[str, float]:
+    """The shares of replies that are refused or empty, of languages that differ from the others in them.
+
+    What is not described has no score, so that no shift is of it; and a place that is not described loses
+    the whole margin, of which the tolerance is a share. Named are differences from the mean of the others
+    that are shown to be there, and not shown to lie within the tolerance.
+    """
+    parts: dict[str, list[tuple[float, float, float]]] = {}
+    for row in (row for name in CATEGORIES for row in estimates.by("language", SHARE, category=name)):
+        of_language = parts.setdefault(row.keys["language"], [])
+        if row.keys["category"] not in SCORED and row.value:
+            of_language.append((row.value, row.low, row.high))
+    if not any(parts.values()) or len(parts) == 1:
+        return {}
+    apart = {}
+    for language, own in parts.items():
+        others = [ends for name, of in parts.items() if name != language for ends in of]
+        weights = [1.0] * len(own) + [-1 / (len(parts) - 1)] * len(others)
+        _, low, high = combined_interval(zip(weights, own + others, strict=True))
+        differs = not low <= 0 <= high
+        if differs and not (-tolerance <= low and high <= tolerance):
+            apart[language] = sum(value for value, _, _ in own)
+    return apart

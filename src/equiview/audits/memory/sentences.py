@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from equiview.audits.memory.consistency import CONSISTENCY
 from equiview.audits.memory.measure import LOCAL, MARGIN, MATCHED, SCORE, SHIFT
 from equiview.audits.memory.reading import CATEGORIES
-from equiview.audits.memory.replies import ADHERENCE, SHARE
+from equiview.audits.memory.replies import ADHERENCE, SHARE, unanswered
 from equiview.audits.memory.robustness import VARIANTS
 from equiview.audits.memory.settings import AS_IT_IS, MemorySettings
 from equiview.audits.saying import (
@@ -51,14 +51,29 @@ def unfitting(better: str, margin: Estimate) -> str:
 
 
 def unjudged(estimates: Estimates, settings: MemorySettings) -> str:
-    """The languages in which too few landmarks are described to judge; "" where there is none."""
+    """The languages in which too few landmarks are described, or replies missing; "" where there is none."""
     asked = [row.keys["language"] for row in estimates.by("language", "missing")]
     shifts = {language_name(code): estimates.maybe(SHIFT, language=code) for code in asked}
     counts = {name: row.n if row else 0 for name, row in shifts.items()}
     if local := estimates.maybe(LOCAL):
         counts["the language of their region"] = local.n
     few = {name: n for name, n in counts.items() if n < settings.least}
-    return too_few_of("landmarks described in", few, settings.least) if few else ""
+    missing = unanswered(estimates, settings.tolerance)
+    reasons = [
+        too_few_of("landmarks described in", few, settings.least) if few else "",
+        filled(
+            "replies are refused or empty more often in some languages than in others, and not shown to be "
+            f"within {settings.tolerance:.0%} of them ({{}})",
+            (f"{language_name(code)} {share:.0%}" for code, share in _most(missing)),
+        ),
+    ]
+    return "; ".join(filter(None, reasons))
+
+
+def _most(shares: dict[str, float]) -> Iterator[tuple[str, float]]:
+    """The languages whose shares lie farthest from the mean of these, so many as a sentence names."""
+    mean = sum(shares.values()) / len(shares) if shares else 0.0
+    yield from sorted(shares.items(), key=lambda item: -abs(item[1] - mean))[:NAMED]
 
 
 def biased(estimates: Estimates, shown: Sequence[Estimate], n: int) -> str:

@@ -10,16 +10,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equiview.audits.estimating import FOR_QUANTILE, Replicates, Rows
+from equiview.audits.judging import ALPHA
 from equiview.audits.parity.alike import add_alike
 from equiview.audits.parity.answers import Answers, Correct, Floats, applied
 from equiview.audits.parity.balanced import DIRECTION, balanced
-from equiview.audits.parity.gaps import VERDICT, group_gaps
-from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, PLACES, metric_of
-from equiview.data.metric import quantity
+from equiview.audits.parity.gaps import VERDICT, Gaps, group_gaps
+from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, PEOPLE, PLACES, metric_of
+from equiview.data.metric import Quantity, quantity
 from equiview.metrics import gap_parts
+from equiview.stats import holm
 
 COLUMNS_AT_ONCE = 400
 """Columns bootstrapped at once, which limits memory."""
+LOOK_ALIKE = 1.5
+"""How many times as large as the other a side may be where candidates are not balanced."""
 PARTS = ("across languages", "within the language", "within the pivot")
 Members = NDArray[np.bool_]
 
@@ -62,12 +66,16 @@ def value_order(answers: Answers, task: str) -> dict[str, list[str]]:
 def add_groups(rows: Rows, answers: Answers, able: dict[str, set[str]]) -> None:
     """Estimates of every group, task and language.
 
-    Matching is broken down by group only from image to text: the other direction has the same images. `able`
-    are the languages with enough skill at each task: only there groups are judged.
+    Matching is broken down by group only from image to text: the other direction has the same images, and of
+    it only gaps that are shown are added. `able` are the languages with enough skill at each task: only there
+    groups are judged.
     """
     for task, correct in answers.tasks.items():
         order = value_order(answers, task)
-        if task == DIRECTIONS[1] or not order:
+        if task == DIRECTIONS[1]:
+            _add_found_by_text(rows, answers, correct, order, able[task])
+            continue
+        if not order:
             continue
         members = _members(answers, answers.groups_in(task), order)
         cells = list(_cells(order, members))
@@ -89,6 +97,35 @@ def add_groups(rows: Rows, answers: Answers, able: dict[str, set[str]]) -> None:
         if task == DIRECTION:
             for name, values in order.items():
                 _add_balanced(rows, answers, answers.groups.filter(attribute=name), values, able[task])
+
+
+def _add_found_by_text(
+    rows: Rows, answers: Answers, correct: Correct, order: dict[str, list[str]], able: set[str]
+) -> None:
+    """Gaps of people in how often their images are found by text, those shown to exceed the tolerance.
+
+    All images are candidates, so that a group of more is found less often for that alone: gaps against a side
+    `LOOK_ALIKE` times as large as the other show nothing.
+    """
+    settings = answers.settings
+    order = {name: values for name, values in order.items() if name in PEOPLE}
+    members = _members(answers, answers.groups_in(DIRECTIONS[1]), order)
+    found: list[tuple[Quantity, Gaps, int, bool]] = []
+    for pair in _contrasts(order, members):
+        sizes = int(pair.a.sum()), int(pair.b.sum())
+        if "within" in pair.keys or min(sizes) < settings.least:
+            continue
+        gaps = group_gaps(correct.matrix, pair.a, pair.b, settings.tolerance)
+        for place, language in enumerate(correct.names):
+            worse, other = sizes if gaps.value[place] < 0 else sizes[::-1]
+            wanted = quantity("group gap", None, task=DIRECTIONS[1], language=language, **pair.keys)
+            if language in able:
+                found.append((wanted, gaps, place, worse <= LOOK_ALIKE * other))
+    p_values = holm([gaps.p[place] for _, gaps, place, _ in found if gaps.p is not None]) if found else ()
+    for (wanted, gaps, place, comparable), p in zip(found, p_values, strict=True):
+        beyond = gaps.low[place] > settings.tolerance or gaps.high[place] < -settings.tolerance
+        if comparable and beyond and p <= ALPHA:
+            gaps.add(rows, place, wanted, judged=None)
 
 
 def _members(

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from equiview.audits.judging import decide, largest, shows_bias, verdict
+from equiview.audits.judging import decide, largest, shown, shows_bias, verdict
 from equiview.audits.parity import sentences as say
 from equiview.audits.parity.alike import SAME
 from equiview.audits.parity.coverage import warning_of
 from equiview.audits.parity.settings import ParitySettings
-from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, PLACES, SIDES, classified, tasks_of
+from equiview.audits.parity.tasks import DIRECTIONS, JUDGED, PEOPLE, PLACES, SIDES, classified, tasks_of
 from equiview.audits.saying import not_decided, too_few
 from equiview.data.estimates import Estimate, Estimates
 from equiview.data.verdict import Verdict
@@ -22,9 +22,10 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     """Biased when a gap to the pivot, or of people, is shown to exceed the tolerance (Holm over all of them).
 
     A gap between languages must also exceed the range over paraphrases of either language, where there are.
-    Fair when the intervals of all gaps lie within the tolerance, and no language or group of people is too
-    small to judge or without a prompt. Unclear where no task is done better than blind by more than the
-    tolerance, or there are too few images.
+    Fair when the intervals of all gaps lie within the tolerance, no language or group of people is too small
+    to judge or without a prompt, and none is shown to be treated unequally within another group, or to be
+    found unequally by text, where candidates cannot be balanced. Unclear where no task is done better than
+    blind by more than the tolerance, or there are too few images.
     """
     tasks = tasks_of(estimates)
     able = [task for task in tasks if any(row.judged for row in estimates.by("language", "skill", task=task))]
@@ -35,7 +36,13 @@ def judge(estimates: Estimates, settings: ParitySettings) -> Verdict:
     large, unfair = ([gap for gap in some if shows_bias(gap, settings.tolerance)] for some in (gaps, people))
     alone = all(len(estimates.by("language", "skill", task=task)) == 1 for task in able)
     missing = _missing(estimates, tasks, able, people if alone else gaps, settings)
-    unjudged = say.unjudged(estimates, able, settings)
+    crossed = [gap for task in able for gap in _within_groups(estimates, task)]
+    inside = shown(crossed, settings.tolerance)
+    unjudged = [
+        *say.unjudged(estimates, able, settings),
+        *say.within(inside, len(crossed)),
+        *say.found_by_text(estimates.by(SIDES, "group gap", task=DIRECTIONS[1])),
+    ]
     finding = decide(*gaps, *people, *alike, tolerance=settings.tolerance, missing=missing, unjudged=unjudged)
     if missing:
         answer = not_decided(missing)
@@ -73,10 +80,9 @@ def _people_gaps(estimates: Estimates, task: str, tolerance: float) -> list[Esti
 
     One of places that is not beyond the tolerance over the same things, on the same side, shows nothing.
     """
-    metric = "balanced group gap" if task in DIRECTIONS else "group gap"
     alike = {_sides(row): row for row in same_things(estimates, task)}
     gaps = []
-    for gap in estimates.by(SIDES, metric, task=task):
+    for gap in estimates.by(SIDES, _group_gap(task), task=task):
         if not gap.judged or gap.keys["attribute"] not in JUDGED:
             continue
         if gap.keys["attribute"] in PLACES and task not in DIRECTIONS:
@@ -88,9 +94,23 @@ def _people_gaps(estimates: Estimates, task: str, tolerance: float) -> list[Esti
     return gaps
 
 
+def _within_groups(estimates: Estimates, task: str) -> list[Estimate]:
+    """Gaps of groups of people within groups of people: opposite ones cancel in the gap of all.
+
+    They are tested apart, as many as they are, so that they show no bias by themselves.
+    """
+    metric = _group_gap(task)
+    rows = estimates.by((*SIDES, "within", "within_group"), metric, task=task)
+    return [row for row in rows if row.judged and {row.keys["attribute"], row.keys["within"]} <= set(PEOPLE)]
+
+
 def same_things(estimates: Estimates, task: str) -> list[Estimate]:
     """Gaps of places over the same things, of a task, that are over enough images."""
     return [row for row in estimates.by(SIDES, SAME, task=task) if row.judged]
+
+
+def _group_gap(task: str) -> str:
+    return "balanced group gap" if task in DIRECTIONS else "group gap"
 
 
 def _sides(gap: Estimate) -> tuple[str, ...]:

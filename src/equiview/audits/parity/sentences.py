@@ -80,8 +80,8 @@ def biased(
         count, of = (sum(entry.keys["task"] == task for entry in some) for some in (large, gaps))
         claims.append(
             f"{language_of(gap)} is served {side} than {language_name(gap.keys['other'])} by "
-            f"{_by_most(gap, gaps)} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} languages "
-            f"differ from it by more than {limit(settings.tolerance)}."
+            f"{_by_most(gap, len(gaps))} in {accuracy_name(task)}, {title_of(task)}; {count} of {of} "
+            f"languages differ from it by more than {limit(settings.tolerance)}."
         )
     if unfair:
         gap = _largest(unfair, "task", "language", "group")
@@ -90,7 +90,7 @@ def biased(
         asked = "Matched with captions, as many of each group," if task in DIRECTIONS else f"Asked for {task}"
         claims.append(
             f"{asked} in {language_of(gap)}, images labelled {gap.keys['group']} are answered correctly "
-            f"{side} often than {gap.keys['against']} by {_by_most(gap, people).rstrip(',')}."
+            f"{side} often than {gap.keys['against']} by {_by_most(gap, len(people)).rstrip(',')}."
         )
     return f"Yes: {' '.join(claims)}"
 
@@ -116,7 +116,9 @@ def otherwise(
     pivots = _names(gap.keys["other"] for gap in gaps)
     compared = [f"all gaps to {pivots}"] * bool(gaps) + [f"all between groups of {kinds}"] * bool(kinds)
     claim = ", and ".join(compared) + "," * (len(compared) - 1)
-    return f"No: {claim} are within {within}, intervals included ({_titles(able)})."
+    alone = ", where groups are not compared" if kinds else ""
+    titles = "; ".join(title_of(task) + alone * (task == DIRECTIONS[1]) for task in able)
+    return f"No: {claim} are within {within}, intervals included ({titles})."
 
 
 def advice_on(unfair: Sequence[Estimate]) -> Iterator[str]:
@@ -161,6 +163,29 @@ def unjudged(estimates: Estimates, able: Sequence[str], settings: ParitySettings
         for reason in (*_unjudged_people(estimates, task, settings), _lone(estimates, task, settings)):
             reasons.setdefault(reason, []).append(task)
     return [f"{reason} ({_titles(tasks)})" for reason, tasks in reasons.items() if reason]
+
+
+def within(crossed: Sequence[Estimate], among: int) -> Iterator[str]:
+    """The largest of the gaps that are shown within other groups; nothing where there is none."""
+    if crossed:
+        gap = crossed[0]
+        keys, often = gap.keys, "less often" if gap.value < 0 else "more often"
+        yield (
+            f"within groups one is: among {keys['within']} {keys['within_group']!r}, asked in "
+            f"{language_of(gap)}, {keys['attribute']} {keys['group']!r} is answered correctly {often} than "
+            f"{keys['against']!r} by {_by_most(gap, among).rstrip(',')} ({title_of(keys['task'])})"
+        )
+
+
+def found_by_text(rows: Iterable[Estimate]) -> Iterator[str]:
+    """The largest gap in how often images of people are found by text; nothing where none is shown."""
+    if gaps := list(rows):
+        gap = _largest(gaps, "language", "group")
+        often = "less often" if gap.value < 0 else "more often"
+        yield (
+            f"matched in {language_of(gap)}, images labelled {gap.keys['group']} are found {often} than "
+            f"{gap.keys['against']} by {by_how_much(gap)} ({title_of(DIRECTIONS[1])})"
+        )
 
 
 def _unjudged_people(estimates: Estimates, task: str, settings: ParitySettings) -> Iterator[str]:
@@ -295,9 +320,9 @@ def _worst_served(estimates: Estimates, task: str) -> str:
     )
 
 
-def _by_most(gap: Estimate, among: Sequence[Estimate]) -> str:
-    """The size of the largest gap of `among`, as part of a sentence."""
-    return by_how_much(gap.of_many()) + (f"{of_many(len(among))}," if len(among) > 1 else "")
+def _by_most(gap: Estimate, among: int) -> str:
+    """The size of the largest of `among` gaps, as part of a sentence."""
+    return by_how_much(gap.of_many()) + (f"{of_many(among)}," if among > 1 else "")
 
 
 def _paraphrases(estimates: Estimates, task: str) -> str:

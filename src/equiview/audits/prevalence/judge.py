@@ -29,7 +29,8 @@ def judge(estimates: Estimates, settings: PrevalenceSettings) -> Verdict:
     """Biased when a group's exposure is shown to lie beyond the tolerance, fair when all lie within it.
 
     Where the tier is judged, languages are tested as well: one that is shown to lie beyond makes it biased,
-    and one that is not known to lie within it forbids "fair".
+    and one that is not known to lie within it forbids "fair". So does an encoder that finds a right caption
+    for no larger share of the images than the tolerance: whose right captions it shows then hardly counts.
 
     Of an approximate search, intervals are widened by what it was measured to change; what then is unclear,
     and would not be so otherwise, is said to be so because of the search.
@@ -59,10 +60,11 @@ def _judge(estimates: Estimates, settings: PrevalenceSettings, judged: Judged) -
     finding = "biased" if beyond and not missing else decide(*effects, tolerance=tolerance, missing=missing)
     read = [*effects, *languages] if beyond and beyond[0] not in effects else effects
     small = _unknown(estimates, languages or rows, "language" if languages else settings.key, tolerance)
-    if finding == "fair" and small:
+    rarely = _rarely_right(estimates, settings) if finding == "fair" else ""
+    if finding == "fair" and (small or rarely):
         finding = "unclear"
-    if missing:
-        answer = not_decided(missing)
+    if missing or rarely:
+        answer = not_decided(missing or rarely)
     elif finding == "biased":
         answer = say.biased(estimates, settings, beyond[0], len(read), shown(languages or rows, tolerance))
     else:
@@ -128,11 +130,23 @@ def _missing(estimates: Estimates, rows: Sequence[Estimate], settings: Prevalenc
         return say.few_exchangeable(settings, most)
     if not rows:
         return say.one_group(settings)
-    accuracies = [row for k in RECALL_CUTOFFS if (row := estimates.maybe("Accuracy", k)) is not None]
+    accuracies = _accuracies(estimates)
     if not any(map(skilled, accuracies)):
         better = "the encoder is no better than chance at finding a right caption"
         return f"{better} ({beside_chance(accuracies[-1])})"
     return ""
+
+
+def _accuracies(estimates: Estimates) -> list[Estimate]:
+    return [row for k in RECALL_CUTOFFS if (row := estimates.maybe("Accuracy", k)) is not None]
+
+
+def _rarely_right(estimates: Estimates, settings: PrevalenceSettings) -> str:
+    """That so few images find a right caption that exposure would be even were none of a group's shown."""
+    accuracies = _accuracies(estimates)
+    if any(row.low - (row.chance or 0.0) > settings.tolerance for row in accuracies):
+        return ""
+    return say.rarely_right(accuracies[-1], settings)
 
 
 def _apart(rows: Sequence[Estimate]) -> bool:

@@ -10,6 +10,7 @@ from equiview.audits.prevalence.exposure import ALIKE, FARTHEST, FOLLOWS
 from equiview.audits.prevalence.searched import EFFECT, EFFECT_ON_RATIO
 from equiview.audits.prevalence.settings import PrevalenceSettings
 from equiview.audits.saying import (
+    beside_chance,
     by_side,
     filled,
     language_of,
@@ -92,6 +93,14 @@ def few_exchangeable(settings: PrevalenceSettings, share: float) -> str:
     return (
         f"only {share:.0%} of the exposure is of captions with an equal of another {settings.by}, "
         "a caption of the same image, so there is too little to compare with"
+    )
+
+
+def rarely_right(accuracy: Estimate, settings: PrevalenceSettings) -> str:
+    """That a right caption is found for too few images."""
+    return (
+        f"exposure is even, but a right caption is found for so few images ({beside_chance(accuracy)}) that "
+        f"it says nothing of whose are: {settings.tolerance:.0%} more than by chance are needed"
     )
 
 

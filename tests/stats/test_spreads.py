@@ -48,6 +48,15 @@ def test_a_spread_that_only_one_system_has_is_found_among_many_pairs():
     assert spread_test(uneven, answers(rng, np.linspace(1.0, 0.5, 6)), width, seed=0) > 0.05
 
 
+@pytest.mark.parametrize("spread", [width, deviation])
+@pytest.mark.parametrize("even", [np.ones((300, 6)), np.tile([[0.0], [1.0]], (150, 6))])
+def test_columns_that_are_all_equal_are_told_from_uneven_ones(spread, even):
+    uneven = answers(np.random.default_rng(0), np.linspace(0.2, 1.0, 6))
+    assert spread_test(even, uneven, spread, replicates=300, seed=0) < 0.001
+    assert spread_test(uneven, even, spread, replicates=300, seed=0) < 0.001
+    assert spread_test(even, even, spread, replicates=300, seed=0) == 1
+
+
 def test_rows_that_lack_an_answer_are_left_out():
     rng = np.random.default_rng(3)
     first, second = answers(rng, [0.5, 0.5], 60), answers(rng, [0.2, 0.8], 60)

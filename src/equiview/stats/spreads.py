@@ -127,13 +127,19 @@ class _Drawn:
         """The square of the spread, less its mean where columns are alike."""
         return self.spread**2 - float((self.alike**2).mean())
 
-    def where(self, true: float) -> Floats:
-        """The spread in each replicate, where the true one is this."""
-        kept = true / self.spread if self.spread > 0 else 0.0
-        if not kept:
-            return self.alike
+    def where(self, true: float, other: _Drawn) -> Floats:
+        """The spread in each replicate, where the true one is this.
+
+        Columns that are all equal have no way to be apart; they are then as far apart as those of `other`.
+        """
         level = self.mean.mean()
-        return self.statistic(level + kept * (self.mean - level) + self.noise)
+        apart, spread = self.mean - level, self.spread
+        if not spread:
+            apart = other.mean - other.mean.mean()
+            spread = float(self.statistic(level + apart))
+        if not true or not spread:
+            return self.alike
+        return self.statistic(level + true / spread * apart + self.noise)
 
 
 def _p_of(first: _Drawn, second: _Drawn) -> float:
@@ -143,7 +149,7 @@ def _p_of(first: _Drawn, second: _Drawn) -> float:
     found = []
     for squared in {max(0.0, squared) for squared in (0.0, sum(beyond) / 2, max(beyond))}:
         true = math.sqrt(squared)
-        differences = second.where(true) - first.where(true)
+        differences = second.where(true, first) - first.where(true, second)
         usual = float(differences.mean())
         found.append(tail_p(abs(apart - usual), np.abs(differences - usual)))
     return max(found)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.folder import KEEP, image_table, kept_labels
 from equiview.benchmarks.release import seek
 from equiview.data.arguments import split_argument
@@ -36,7 +36,6 @@ from equiview.io.tables import Column, Schema, read_table, table_named
 OPTIONS = ("items", "qrels", "queries", KEEP, "depth", "partial")
 
 
-@benchmark("run", usage=("run:FILE",), about="items, languages and judgements next to a finished run")
 def finished(argument: str) -> Benchmark:
     """Read the files next to the run; InputError says which file is missing, or which row is wrong."""
     name, options = split_argument(argument, "run", OPTIONS)

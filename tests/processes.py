@@ -27,6 +27,7 @@ FORKED.set_forkserver_preload(
         "PIL.Image",
         "torch._dynamo",
         "transformers.modeling_utils",
+        "jinja2",
         "inspect_ai.model",
         "openai",
         "uvicorn",

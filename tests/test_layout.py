@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from equiview.audits import AUDITS
-from equiview.audits.ours import QUESTIONS
+from equiview.making import MAKERS
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import SUBJECTS
 
 ROOT = Path(__file__).parents[1]
@@ -29,8 +30,8 @@ HEAVY = {name.replace("-", "_") for name in TRAINING} | {
     *("PIL", "jinja2", "matplotlib", "plotly"),
     *("inspect_ai", "openai"),
 }
-HELP = (
-    "import sys\nfrom equiview.cli import main\nsys.argv = ['equiview', {}'--help']\n"
+COMMAND = (
+    "import sys\nfrom equiview.cli import main\nsys.argv = ['equiview', {}]\n"
     "try: main()\nexcept SystemExit as end: assert not end.code"
 )
 
@@ -46,13 +47,14 @@ def loaded_by(code: str) -> set[str]:
     ("code", "unneeded"),
     [
         ("import equiview", {"pydantic", "typer"}),
-        (HELP.format(""), {"pydantic"}),
-        (HELP.format("'audit', "), set()),  # typer itself takes pydantic
-        (HELP.format("'build', "), set()),
-        (HELP.format("'build', 'removal', "), set()),
-        (HELP.format("'train', 'finetune', "), set()),
+        (COMMAND.format("'--help'"), {"pydantic"}),
+        (COMMAND.format("'list'"), set()),  # typer itself takes pydantic
+        (COMMAND.format("'audit', '--help'"), set()),
+        (COMMAND.format("'build', '--help'"), set()),
+        (COMMAND.format("'build', 'removal', '--help'"), set()),
+        (COMMAND.format("'train', 'finetune', '--help'"), set()),
     ],
-    ids=["import", "help", "help of a command", "help of makers", "help of a maker", "help of a training"],
+    ids=["import", "help", "list", "help of a command", "help of makers", "help of a maker", "a training's"],
 )
 def test_nothing_heavy_is_loaded_before_it_is_needed(code: str, unneeded: set[str]) -> None:
     assert loaded_by(code) & (HEAVY | unneeded) == set()
@@ -61,13 +63,19 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(code: str, unneeded: set[st
 def test_what_is_listed_is_not_imported_and_what_is_used_comes_alone() -> None:
     code = (
         "import sys\nfrom equiview.catalogue import catalogue\nfrom equiview.subjects import load_subject\n"
-        "catalogue('subjects'), catalogue('audits'), load_subject('names')\nprint(*sys.modules)"
+        "catalogue(), load_subject('names')\nprint(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     places = {entry.value.__module__ for entry in SUBJECTS.all().values()}
     assert places & loaded == {"equiview.subjects.chat.names"}
     assert {f"equiview.audits.{audit}" for audit in AUDITS.all()} & loaded == set()
+
+
+def test_a_maker_has_the_name_and_the_command_that_are_listed() -> None:
+    for name, entry in MAKERS.all().items():
+        maker = entry.value
+        assert (maker.name, f"{maker.kind} {maker.name}", maker.about) == (name, *entry.usage, entry.about)
 
 
 def test_every_folder_of_audits_is_an_audit() -> None:

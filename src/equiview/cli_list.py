@@ -82,18 +82,15 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List subjects, models, benchmarks and whether they are ready, audits, makers, providers of images."""
-    import polars as pl
-
-    from equiview.catalogue import catalogue
+    from equiview.catalogue import listed
     from equiview.io.printing import print_json, print_rows, terminal
 
-    tables = catalogue(kind)
+    tables = listed(kind)
     if as_json:
-        return print_json({name: table.to_dicts() for name, table in tables.items()})
-    for name, table in tables.items():
-        numbers = pl.selectors.float()
-        words = table.with_columns(numbers.round(1).cast(pl.String)).fill_null("")
-        print_rows(terminal(), name, table.columns, words.rows())
+        return print_json(tables)
+    for name, rows in tables.items():
+        words = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
+        print_rows(terminal(), name, list(rows[0]), words)
     return None
 
 

@@ -10,11 +10,12 @@ from equiview.benchmarks.flickr30k import PHRASES
 from equiview.benchmarks.landmarks import LANDMARKS, NAMES
 from equiview.benchmarks.objects import CLASSES, MASKED
 from equiview.benchmarks.phase import PEOPLE
-from equiview.benchmarks.release import RELEASES
+from equiview.benchmarks.release import release_of
 from equiview.benchmarks.trials import SCHEMA as TRIALS
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
 from equiview.benchmarks.xm3600 import TRANSLATED_BY
 from equiview.errors import InputError
+from equiview.ours.benchmarks import SOURCES
 from tests.benchmarks import layouts
 from tests.benchmarks.layouts import LAYOUTS
 from tests.test_docs import table_of
@@ -35,8 +36,8 @@ def copy(tmp_path):
 
 def test_every_release_has_a_reader_and_a_layout():
     readers = set(BENCHMARKS.all())
-    assert set(LAYOUTS) <= set(RELEASES) <= readers
-    assert set(RELEASES) - set(LAYOUTS) <= {"3xcm"}, (
+    assert set(LAYOUTS) <= set(SOURCES) <= readers
+    assert set(SOURCES) - set(LAYOUTS) <= {"3xcm"}, (
         "every reader but that of trials is tried on a layout here"
     )
 
@@ -57,7 +58,7 @@ def test_a_copy_is_read_whole(copy, name):
         assert (read.relevance.counts > 0).all()
     assert set(read.tables) <= set(read.schemas)
     assert read.fingerprint == load_benchmark(f"{name}:{place}").fingerprint
-    ready, where = RELEASES[name].ready(str(place))
+    ready, where = release_of(name).ready(str(place))
     assert (ready, where) == (True, str(place))
 
 
@@ -73,7 +74,7 @@ def test_the_same_data_elsewhere_is_the_same_benchmark(tmp_path, name):
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_what_is_missing_is_said_with_where_to_get_it(tmp_path, monkeypatch, name):
     monkeypatch.delenv("EQUIVIEW_DATA", raising=False)
-    release = RELEASES[name]
+    release = release_of(name)
     for argument in ("", str(tmp_path / "absent"), str(tmp_path)):
         with pytest.raises(InputError) as caught:
             load_benchmark(f"{name}:{argument}")
@@ -86,9 +87,9 @@ def test_what_is_missing_is_said_with_where_to_get_it(tmp_path, monkeypatch, nam
 def test_a_folder_for_all_data_sets_is_looked_in(tmp_path, monkeypatch):
     layouts.xtd(tmp_path / "xtd")
     monkeypatch.setenv("EQUIVIEW_DATA", str(tmp_path))
-    assert RELEASES["xtd"].ready() == (True, str(tmp_path / "xtd"))
+    assert release_of("xtd").ready() == (True, str(tmp_path / "xtd"))
     assert len(load_benchmark("xtd").images) == 2
-    assert not RELEASES["xm3600"].ready()[0]
+    assert not release_of("xm3600").ready()[0]
 
 
 @pytest.mark.parametrize("name", sorted(set(LAYOUTS) - NO_PICTURES))
@@ -399,12 +400,12 @@ def test_vqav2_has_questions_and_ten_answers_each(copy):
 
 
 def test_the_page_of_benchmarks_says_of_each_where_to_get_it():
-    BENCHMARKS.all()
     page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
     rows = {
         line.split("`")[1].partition(":")[0]: line for line in page.splitlines() if line.startswith("| `")
     }
-    for name, release in RELEASES.items():
+    for name in SOURCES:
+        release = release_of(name)
         assert f"<{release.source}>" in rows[name]
         assert rows[name].endswith(f"| {release.licence} |")
 

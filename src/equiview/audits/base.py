@@ -44,6 +44,7 @@ from equiview.errors import NotApplicableError
 from equiview.io.progress import Progress
 from equiview.io.refusals import settings_of
 from equiview.io.tables import Schema
+from equiview.ours import audits as ours
 from equiview.subjects import Subject
 
 CUT = share("texts cut", "share of texts of which the encoder reads only the beginning", "lower")
@@ -210,7 +211,7 @@ class Audit(Generic[Sub, S, V]):
 
 
 AnyAudit: TypeAlias = Audit[Any, Any, Any]
-AUDITS: Registry[AnyAudit] = Registry("audit", "equiview.audits", Audit, rooms=("equiview.audits.ours",))
+AUDITS: Registry[AnyAudit] = ours.AUDITS
 
 
 def register(audit: Audit[Sub, S, V]) -> Audit[Sub, S, V]:

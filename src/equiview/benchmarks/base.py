@@ -27,6 +27,7 @@ from equiview.errors import InputError, NotApplicableError
 from equiview.io.fingerprint import fingerprint
 from equiview.io.notices import notice
 from equiview.io.tables import Column, Schema
+from equiview.ours import benchmarks as ours
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _written(table: pl.DataFrame) -> str:
     return table.write_ndjson() if nested else table.write_csv()
 
 
-BENCHMARKS: Registry[Callable[[str], Benchmark]] = Registry("benchmark", "equiview.benchmarks", Callable)  # type: ignore[arg-type]
+BENCHMARKS: Registry[Callable[[str], Benchmark]] = ours.BENCHMARKS
 benchmark = BENCHMARKS.register
 
 

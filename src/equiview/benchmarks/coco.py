@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.objects import OBJECT_OPTIONS, objects_of
 from equiview.benchmarks.people import with_people
 from equiview.benchmarks.release import (
@@ -40,7 +40,6 @@ from equiview.io.files import read_json
 COCO = Release(
     name="coco",
     title="COCO",
-    source="https://cocodataset.org",
     licence="annotations CC BY 4.0, images under Flickr's terms",
     needs=(("dataset_coco.json", "annotations/captions_*.json"),),
     options=("split", "people", *OBJECT_OPTIONS, UNMATCHED),
@@ -49,11 +48,6 @@ KARPATHY = ("test", "val", "train", "restval")
 YEARS = ("val2014", "train2014", "val2017", "train2017", "removed")
 
 
-@benchmark(
-    "coco",
-    usage=("coco:DIR", "coco:DIR,split=val2017,masks=yes", "coco:DIR,detections=FILE,score=0.5"),
-    about="COCO: English captions and objects",
-)
 def coco(argument: str) -> Benchmark:
     """Read a split; images are named by their number, texts have `image_id` and `slot`."""
     place, options = COCO.open(argument)

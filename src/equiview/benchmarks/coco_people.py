@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.coco import coco_captions, coco_file
 from equiview.benchmarks.objects import OBJECTS, object_tables
 from equiview.benchmarks.people import ATTRIBUTES, ZHAO, labels_of
@@ -17,11 +17,6 @@ from equiview.benchmarks.release import check_partners, image_items, seek, text_
 from equiview.errors import InputError
 
 
-@benchmark(
-    "coco-people",
-    usage=("coco-people:DIR",),
-    about="COCO with gender and skin tone as annotated by Zhao et al. (your copy, on request)",
-)
 def coco_people(argument: str) -> Benchmark:
     """Read the annotated images; captions and the table `objects` if COCO's files are there."""
     place, options = ZHAO.open(argument)

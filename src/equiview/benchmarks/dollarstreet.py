@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
+from equiview.benchmarks.base import Benchmark, same_attribute
 from equiview.benchmarks.names import name_items
 from equiview.benchmarks.release import Release, image_items
 from equiview.errors import InputError
@@ -32,7 +32,6 @@ PARTS = {
 DOLLARSTREET = Release(
     name="dollarstreet",
     title="Dollar Street",
-    source="https://mlcommons.org/datasets/dollar-street",
     licence="CC BY-SA 4.0",
     needs=(tuple(f"{folder}images_v2*.csv" for folder in ("", "*/")),),
     options=("part", "topics", "names"),
@@ -52,11 +51,6 @@ REGIONS = {"af": "Africa", "am": "the Americas", "as": "Asia", "eu": "Europe"}
 QUARTILES = ("1 (lowest)", "2", "3", "4 (highest)")
 
 
-@benchmark(
-    "dollarstreet",
-    usage=("dollarstreet:DIR",),
-    about="Dollar Street: things of homes of all incomes in 63 countries",
-)
 def dollarstreet(argument: str) -> Benchmark:
     """Read a part, all by default; InputError names the row of a topic or a region that cannot be read."""
     place, options = DOLLARSTREET.open(argument)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.release import Release, image_items
 from equiview.errors import InputError
 from equiview.io.tables import Column, Schema, read_table
@@ -18,7 +18,6 @@ from equiview.io.tables import Column, Schema, read_table
 FAIRFACE = Release(
     name="fairface",
     title="FairFace",
-    source="https://github.com/joojs/fairface",
     licence="CC BY 4.0",
     needs=(("fairface_label_val.csv", "fairface_label_train.csv"),),
     options=("split",),
@@ -34,7 +33,6 @@ FACES = Schema(
 )
 
 
-@benchmark("fairface", usage=("fairface:DIR",), about="FairFace: faces labelled by age, gender and race")
 def fairface(argument: str) -> Benchmark:
     """Read a split, val by default; images have `age`, `gender` and `race`, of all also `split`; no texts."""
     place, options = FAIRFACE.open(argument)

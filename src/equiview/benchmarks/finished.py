@@ -21,7 +21,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.folder import KEEP, image_table, kept_labels
 from equiview.benchmarks.release import seek
 from equiview.data.arguments import split_argument
@@ -44,7 +44,6 @@ NAMED = Schema(
 """What a table of items needs that does not call them `id`."""
 
 
-@benchmark("run", usage=("run:FILE",), about="items, languages and judgements next to a finished run")
 def finished(argument: str) -> Benchmark:
     """Read the files next to the run; InputError says which file is missing, or which row is wrong."""
     name, options = split_argument(argument, "run", OPTIONS)

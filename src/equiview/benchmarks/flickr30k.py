@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.coco import KARPATHY, Caption, karpathy
 from equiview.benchmarks.objects import OBJECT_OPTIONS, OBJECTS, Sizes, objects_of
 from equiview.benchmarks.release import Release, image_items, seek, text_items
@@ -32,7 +32,6 @@ from equiview.io.tables import Column, Schema
 FLICKR30K = Release(
     name="flickr30k",
     title="Flickr30K",
-    source="https://shannon.cs.illinois.edu/DenotationGraph",
     licence="images for non-commercial research",
     needs=(("dataset_flickr30k.json", "*/dataset_flickr30k.json"),),
     options=("split", *OBJECT_OPTIONS),
@@ -51,11 +50,6 @@ NO_OBJECT = {"notvisual"}
 """What a phrase is marked with that names nothing one can see."""
 
 
-@benchmark(
-    "flickr30k",
-    usage=("flickr30k:DIR", "flickr30k:DIR,split=val"),
-    about="Flickr30K: English captions, Karpathy's splits, and Entities",
-)
 def flickr30k(argument: str) -> Benchmark:
     """Read one of Karpathy's splits, test by default; texts have `image_id` and `slot`."""
     place, options = FLICKR30K.open(argument)

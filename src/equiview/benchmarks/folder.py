@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_attribute, same_image
+from equiview.benchmarks.base import Benchmark, same_attribute, same_image
 from equiview.data.arguments import split_argument
 from equiview.data.items import ANY, IMAGES, TEXTS, Items, with_pictures
 from equiview.errors import InputError
@@ -25,7 +25,6 @@ KEEP = "keep"
 """The option that names labels that look like missing values and are none, between plus signs."""
 
 
-@benchmark("folder", usage=("folder:DIR",), about="your own images and texts, as tables in a folder")
 def folder(argument: str) -> Benchmark:
     """Read the tables of a folder; InputError names the file, column and row that is wrong.
 

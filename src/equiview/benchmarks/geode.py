@@ -12,7 +12,7 @@ from importlib.resources import files
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
+from equiview.benchmarks.base import Benchmark, same_attribute
 from equiview.benchmarks.names import name_items
 from equiview.benchmarks.release import Release, image_items
 from equiview.errors import InputError
@@ -21,7 +21,6 @@ from equiview.io.tables import Column, Schema, read_table
 GEODE = Release(
     name="geode",
     title="GeoDE",
-    source="https://geodiverse-data-collection.cs.princeton.edu",
     licence="CC BY 4.0",
     needs=(("index.csv", "*/index.csv"),),
     options=("names",),
@@ -39,7 +38,6 @@ INDEX = Schema(
 COUNTRIES = ("ip_country", "country")
 
 
-@benchmark("geode", usage=("geode:DIR",), about="GeoDE: 40 objects photographed in 6 regions of the world")
 def geode(argument: str) -> Benchmark:
     """Read the index; images have `concept`, `region` and `country`, texts are names of the objects."""
     place, options = GEODE.open(argument)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from equiview.benchmarks.base import Benchmark, benchmark, load_benchmark
+from equiview.benchmarks.base import Benchmark, load_benchmark
 from equiview.benchmarks.partial import without_images
 from equiview.errors import InputError
 from equiview.io.files import content_of
@@ -26,11 +26,6 @@ def write_held_out(folder: Path, name: str, whole: Benchmark, rows: Sequence[int
     write_bytes(json.dumps(content, ensure_ascii=False, indent=1).encode() + b"\n", folder / FILE)
 
 
-@benchmark(
-    "held-out",
-    usage=("held-out:DIR",),
-    about="the part of a benchmark that a mitigation in DIR was not fitted on",
-)
 def held_out(argument: str) -> Benchmark:
     """The images that are held out, with their texts; InputError where the benchmark has changed."""
     if not argument:

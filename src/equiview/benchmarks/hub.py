@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.fairface import FACES, FAIRFACE
 from equiview.benchmarks.knowrecall import knowrecall
 from equiview.benchmarks.release import seek, text_items
@@ -48,11 +48,6 @@ LABELS = FACES.columns[1:]
 """The labels of FairFace; on the hub its pictures have no names of files."""
 
 
-@benchmark(
-    "hub",
-    usage=("hub:REPO[@REV]", "hub:DIR"),
-    about="data sets in the layout of the Hugging Face hub: XM3600, FairFace, 3XCM, KnowRecall",
-)
 def hub(argument: str) -> Benchmark:
     """Read a data set of the hub; its commit is part of the source, and its card's licence is shown."""
     value, options = split_argument(argument, "hub", OPTIONS)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.quiz import QUESTIONS, checked_questions
 from equiview.benchmarks.release import (
     Release,
@@ -31,7 +31,6 @@ from equiview.io.tables import Column, Schema, read_table
 KNOWRECALL = Release(
     name="knowrecall",
     title="KnowRecall",
-    source="https://huggingface.co/datasets/nlp-waseda/KnowRecall",
     licence="see the dataset's page",
     needs=(("data/en-*.parquet", "en-*.parquet", "en.jsonl", "data/en.jsonl"),),
 )
@@ -51,11 +50,6 @@ SAME = ("landmark_id", "domestic_language_code")
 """What row i has in common in all languages."""
 
 
-@benchmark(
-    "knowrecall",
-    usage=("knowrecall:DIR",),
-    about="KnowRecall: 3,000 questions about landmarks in 15 languages (local copy of the release)",
-)
 def knowrecall(argument: str) -> Benchmark:
     """Read the release; InputError says what is missing or does not agree, in which file and row."""
     place, _ = KNOWRECALL.open(argument)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.release import Release, image_items, read_lines_of, text_items
 from equiview.errors import InputError
 from equiview.io.files import is_file, read_lines
@@ -22,7 +22,6 @@ from equiview.io.files import is_file, read_lines
 MULTI30K = Release(
     name="multi30k",
     title="Multi30K",
-    source="https://github.com/multi30k/dataset",
     licence="captions as stated there; images of Flickr30K for non-commercial research",
     needs=(("test_2016*.gz", "test_2016*", "**/raw/*.gz", "**/raw/*"),),
     options=("part", "split"),
@@ -31,11 +30,6 @@ LISTS = {"test_2016": "test_2016_flickr"}
 """Splits of the independent part whose list of images is published under another name."""
 
 
-@benchmark(
-    "multi30k",
-    usage=("multi30k:DIR", "multi30k:DIR,part=independent"),
-    about="Multi30K: Flickr30K images captioned in en, de, fr, cs; translated or independent captions",
-)
 def multi30k(argument: str) -> Benchmark:
     """Read one part of one split; texts have `image_id` and `slot`."""
     place, options = MULTI30K.open(argument)

@@ -18,7 +18,6 @@ from equiview.io.tables import Column, Schema, read_table
 ZHAO = Release(
     name="coco-people",
     title="Understanding and Evaluating Racial Biases in Image Captioning",
-    source="https://princetonvisualai.github.io/imagecaptioning-bias",
     licence="on request from the authors, research only",
     needs=(("images_val2014.csv", "*/images_val2014.csv"),),
     options=("split", UNMATCHED, "boxes"),

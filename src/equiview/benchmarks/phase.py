@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.release import (
     Release,
     field,
@@ -34,7 +34,6 @@ from equiview.io.tables import Column, Schema
 PHASE = Release(
     name="phase",
     title="PHASE",
-    source="https://github.com/noagarcia/phase",
     licence="research only",
     needs=(("phase_gcc_*_regions_*.json", "*/phase_gcc_*_regions_*.json"),),
     options=("split",),
@@ -53,9 +52,6 @@ PEOPLE = Schema(
 )
 
 
-@benchmark(
-    "phase", usage=("phase:DIR",), about="PHASE: web images, captions and what people look like in them"
-)
 def phase(argument: str) -> Benchmark:
     """Read a split, val by default; the table `people` has image_id, person, box and six traits."""
     place, options = PHASE.open(argument)

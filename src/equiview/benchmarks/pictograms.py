@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
+from equiview.benchmarks.base import Benchmark, same_image
 from equiview.data.items import Items
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ BADGE_WIDTH, BADGE_HEIGHT = 0.4, 0.28
 """Size of a flag badge as shares of the drawing's side."""
 
 
-@benchmark("pictograms", about="1,280 emoji drawings named in 36 languages; comes with equiview")
 def pictograms(argument: str = "") -> Benchmark:
     """The embedded benchmark; it takes no argument.
 

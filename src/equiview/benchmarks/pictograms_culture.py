@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
+from equiview.benchmarks.base import Benchmark, same_attribute
 from equiview.benchmarks.pictograms import (
     LICENCE,
     SOURCE,
@@ -30,10 +30,6 @@ CONCEPTS = 100
 SEED = 0
 
 
-@benchmark(
-    "pictograms-culture",
-    about="100 drawings x 16 flags, 1,600 trials of association bias; comes with equiview",
-)
 def pictograms_culture(argument: str = "") -> Benchmark:
     """The embedded benchmark of association bias; it takes no argument.
 

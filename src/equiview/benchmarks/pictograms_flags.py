@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.landmarks import APPEARANCE_PROMPTS, LANDMARKS, NAMES
 from equiview.benchmarks.pictograms import shipped_table
 from equiview.data.items import Items
@@ -34,9 +34,6 @@ ASKED = {
 """What is asked in each language, written for this project; no native speaker has checked it."""
 
 
-@benchmark(
-    "pictograms-flags", about="241 flags to describe from memory, named in 15 languages; comes with equiview"
-)
 def pictograms_flags(argument: str = "") -> Benchmark:
     """The embedded benchmark of memory; it takes no argument.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_image
+from equiview.benchmarks.base import Benchmark, same_image
 from equiview.benchmarks.neutral import NEUTRAL_PROMPTS
 from equiview.benchmarks.pictograms import LICENCE, SOURCE, shipped_table
 from equiview.data.arguments import split_argument
@@ -21,11 +21,6 @@ from equiview.data.languages import languages
 from equiview.errors import InputError
 
 
-@benchmark(
-    "pictograms-people",
-    usage=("pictograms-people[:languages=LANG+LANG...]",),
-    about="1,152 drawings of people in 64 roles by gender and skin; comes with equiview",
-)
 def pictograms_people(argument: str = "") -> Benchmark:
     """The embedded benchmark of social bias; texts and prompts are English, or in `languages`.
 

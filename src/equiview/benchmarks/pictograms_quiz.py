@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.pictograms import LICENCE, SOURCE, drawings, english_names, flagged, names
 from equiview.benchmarks.quiz import QUESTIONS, checked_questions
 from equiview.data.countries import countries
@@ -41,7 +41,6 @@ OPTIONS = 4
 SEED = 0
 
 
-@benchmark("pictograms-quiz", about="330 multiple-choice questions in 15 languages; comes with equiview")
 def pictograms_quiz(argument: str = "") -> Benchmark:
     """The embedded quiz; it takes no argument. `tables["questions"]` holds the questions."""
     rng = np.random.default_rng(SEED)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.pictograms import LICENCE, SOURCE
 from equiview.benchmarks.pictograms_people import neutral_names, people
 from equiview.benchmarks.vqav2 import ANSWERS, QUESTIONS
@@ -21,9 +21,6 @@ PEOPLE = 4
 """Of four who agree, each is confirmed by three others."""
 
 
-@benchmark(
-    "pictograms-roles", about="1,152 questions about drawings of people in 64 roles; comes with equiview"
-)
 def pictograms_roles(argument: str = "") -> Benchmark:
     """The embedded benchmark of amplification; it takes no argument.
 

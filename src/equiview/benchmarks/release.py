@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, same_image
+from equiview.benchmarks.base import BENCHMARKS, Benchmark, same_image
 from equiview.data.arguments import number_option, split_argument
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
@@ -25,9 +25,10 @@ from equiview.io.files import KINDS, is_file, kind_of, plain_name, read_lines
 from equiview.io.notices import notice
 from equiview.io.remote import local
 from equiview.io.tables import Schema
+from equiview.ours.benchmarks import SOURCES
 
 RELEASES: dict[str, Release] = {}
-"""Every release by the name of its benchmark."""
+"""Releases by the names of their benchmarks, those whose files were imported."""
 TEXT_ENDINGS = {".json", ".txt", ".csv", ".md", ".html", ".xml"}
 """How files end that lie beside pictures and are none."""
 
@@ -41,13 +42,17 @@ class Release:
 
     name: str
     title: str
-    source: str
     licence: str
     needs: tuple[tuple[str, ...], ...]
     options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         RELEASES[self.name] = self
+
+    @property
+    def source(self) -> str:
+        """Where to get it."""
+        return SOURCES[self.name]
 
     @property
     def where(self) -> str:
@@ -117,6 +122,12 @@ class Release:
         name = f"{self.name}-{part}" if part else self.name
         origin = about, self.source, self.licence
         return Benchmark(name, images, texts, relevance, *origin, tables or {}, schemas or {}, sizes or {})
+
+
+def release_of(name: str) -> Release:
+    """The release that the benchmark of that name reads."""
+    BENCHMARKS.get(name)  # its file is imported, and says what the release is
+    return RELEASES[name]
 
 
 def seek(place: Path, *patterns: str) -> Path | None:

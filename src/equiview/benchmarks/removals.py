@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, load_benchmark
+from equiview.benchmarks.base import Benchmark, load_benchmark
 from equiview.data.arguments import split_argument
 from equiview.data.items import Items
 from equiview.data.relevance import Relevance
@@ -97,11 +97,6 @@ def with_removals(
     )
 
 
-@benchmark(
-    "removals",
-    usage=("removals:DIR,of=BENCHMARK", "removals:DIR,gallery=DIR+DIR,of=BENCHMARK"),
-    about="images without some of their objects, as `equiview build removal` writes them",
-)
 def removals(argument: str) -> Benchmark:
     """Read the folder, and the benchmark that its images were made of."""
     given, _, source = argument.partition(",of=")

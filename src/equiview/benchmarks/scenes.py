@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.pictograms import LICENCE, SOURCE, drawings, names
 from equiview.benchmarks.release import text_items
 from equiview.benchmarks.removals import REMOVALS, with_removals
@@ -77,11 +77,6 @@ class Scene:
         return [layer.thing for layer in self.layers if layer.thing != self.removed]
 
 
-@benchmark(
-    "scenes",
-    usage=("scenes", "scenes:strength=0.8,images=1000,languages=en+sw"),
-    about="pictures put together from drawings, one thing taken away exactly; comes with equiview",
-)
 def scenes(argument: str = "") -> Benchmark:
     """The embedded benchmark of objects that are not there; see `SceneOptions` for its options.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.landmarks import LANDMARKS, NAMES
 from equiview.benchmarks.release import (
     NUMBER,
@@ -35,7 +35,6 @@ from equiview.io.files import read_json
 VISRECALL = Release(
     name="visrecall",
     title="VisRecall",
-    source="https://github.com/nlp-waseda/traveling-across-languages",
     licence="as stated there; pictures of the Google Landmarks Dataset v2 under their own terms",
     needs=(("landmark_list.json",), ("image_list.json",)),
     options=("images", UNMATCHED),
@@ -44,9 +43,6 @@ TITLE = "wikipedia_"
 PICTURES = 20
 
 
-@benchmark(
-    "visrecall", usage=("visrecall:DIR",), about="VisRecall: landmarks named in nine languages, and pictures"
-)
 def visrecall(argument: str) -> Benchmark:
     """Read it: images with `landmark_id`, tables `landmarks` and `names`.
 

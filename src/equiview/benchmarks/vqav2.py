@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.coco import coco_file
 from equiview.benchmarks.people import with_people
 from equiview.benchmarks.release import (
@@ -38,7 +38,6 @@ from equiview.io.tables import Column, Schema
 VQAV2 = Release(
     name="vqav2",
     title="VQA v2.0",
-    source="https://visualqa.org",
     licence="annotations CC BY 4.0, images of COCO under Flickr's terms",
     needs=(("v2_OpenEnded_mscoco_*_questions.json", "*/v2_OpenEnded_mscoco_*_questions.json"),),
     options=("split", "people", UNMATCHED),
@@ -69,11 +68,6 @@ ANSWERS = Schema(
 )
 
 
-@benchmark(
-    "vqav2",
-    usage=("vqav2:DIR", "vqav2:DIR,people=DIR"),
-    about="VQA v2: questions about COCO images, ten answers each",
-)
 def vqav2(argument: str) -> Benchmark:
     """Read a split; tables `questions` (with the most common answer) and, if published, `answers`."""
     place, options = VQAV2.open(argument)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark, same_attribute
+from equiview.benchmarks.base import Benchmark, same_attribute
 from equiview.benchmarks.release import Release, files_by_stem, optional_text
 from equiview.benchmarks.snapshots import PAGES, snapshot
 from equiview.benchmarks.trials import ROLES, SCHEMA, with_languages
@@ -34,7 +34,6 @@ def _patterns(name: str) -> tuple[str, ...]:
 RELEASE = Release(
     name="3xcm",
     title="Cross-Cultural Cross-Modal benchmark",
-    source="https://huggingface.co/datasets/Chula-AI/association_bias_benchmark",
     licence="CC BY-NC-SA 4.0, research only",
     needs=tuple(_patterns(name) for name in ("benchmark", "image_metadata")),
 )
@@ -65,11 +64,6 @@ METADATA = Schema(
 )
 
 
-@benchmark(
-    "3xcm",
-    usage=("3xcm:DIR", "3xcm:hub"),
-    about="3XCM, 11,723 trials of association bias (local copy of the release)",
-)
 def xcm(argument: str) -> Benchmark:
     """Read the release; InputError says what is missing, in which file and row."""
     repository = RELEASE.source.removeprefix(f"{PAGES}/")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.release import (
     Release,
     id_field,
@@ -24,15 +24,11 @@ from equiview.io.notices import notice
 XFLICKRCO = Release(
     name="xflickrco",
     title="xFlickrCO",
-    source="https://github.com/e-bug/iglue",
     licence="annotations as stated there; images of Flickr30K and COCO under their own terms",
     needs=(("annotations/*/test.jsonl", "*/test.jsonl"),),
 )
 
 
-@benchmark(
-    "xflickrco", usage=("xflickrco:DIR",), about="xFlickrCO: 2,000 images captioned in eight languages"
-)
 def xflickrco(argument: str) -> Benchmark:
     """Read the test files of all languages; texts have `image_id` and `slot`."""
     place, _ = XFLICKRCO.open(argument)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.release import (
     Release,
     image_items,
@@ -30,7 +30,6 @@ from equiview.io.files import read_json_lines
 XM3600 = Release(
     name="xm3600",
     title="Crossmodal-3600",
-    source="https://google.github.io/crossmodal-3600",
     licence="annotations CC BY 4.0, images CC BY 2.0",
     needs=(("captions.jsonl", "*/captions.jsonl"),),
 )
@@ -38,7 +37,6 @@ IMAGES, LANGUAGES = 3600, 36
 TRANSLATED_BY = "caption/translated_by"
 
 
-@benchmark("xm3600", usage=("xm3600:DIR",), about="Crossmodal-3600: 3,600 images captioned in 36 languages")
 def xm3600(argument: str) -> Benchmark:
     """Read the release; images have the attribute `locale`, texts have `image_id` and `slot`."""
     place, _ = XM3600.open(argument)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from equiview.benchmarks.base import Benchmark, benchmark
+from equiview.benchmarks.base import Benchmark
 from equiview.benchmarks.release import Release, image_items, read_lines_of, text_items
 from equiview.errors import InputError
 from equiview.io.files import read_lines
@@ -16,7 +16,6 @@ from equiview.io.files import read_lines
 XTD = Release(
     name="xtd",
     title="XTD",
-    source="https://github.com/adobe-research/Cross-lingual-Test-Dataset-XTD10",
     licence="Adobe Research licence, non-commercial; images of COCO under Flickr's terms",
     needs=(("XTD10/test_image_names.txt", "test_image_names.txt"), ("**/test_1kcaptions_*.txt",)),
 )
@@ -24,7 +23,6 @@ CODES = {"jp": "ja"}
 """Languages that the release writes otherwise than ISO 639."""
 
 
-@benchmark("xtd", usage=("xtd:DIR",), about="XTD: 1,000 COCO images captioned in eleven languages")
 def xtd(argument: str) -> Benchmark:
     """Read the release; texts have `image_id` and `slot`."""
     place, _ = XTD.open(argument)

@@ -1,13 +1,13 @@
 """Registries: how a name typed by a person becomes an encoder, a benchmark or an audit.
 
-Ours register themselves when their file is imported, or have a place from which they are imported when they
-are used; a package of somebody else's names an entry point; a user's own class is reached as `module:Class`.
+Ours have a place, in `equiview.ours`, from which they are imported when they are used; a package of somebody
+else's names an entry point; a user's own class is reached as `module:Class`.
 """
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +18,6 @@ from typing import Any, Generic, TypeVar
 from equiview.errors import unknown_name
 
 T = TypeVar("T")
-
 
 _installed = cache(entry_points)
 """The entry points of all packages, whose files are read once for all registries."""
@@ -41,18 +40,14 @@ class Entry(Generic[T]):
 
 @dataclass
 class Registry(Generic[T]):
-    """Named things of one kind, found in packages or modules of ours and in entry points of others.
+    """Named things of one kind: ours, and those that entry points of other packages name.
 
-    `package` is the group of the entry points, and the package of ours unless `rooms` names others. With
-    `light` only the `__init__` of each of their subpackages is imported, and not what lies beside it.
+    `package` is the group of the entry points, and `holds` names the class of which each is an instance.
     """
 
     kind: str
     package: str
-    holds: type = object
-    """What each is an instance of."""
-    rooms: tuple[str, ...] = ()
-    light: bool = False
+    holds: str = "builtins:object"
     entries: dict[str, Entry[T]] = field(default_factory=dict)
     _complete: bool = False
 
@@ -65,19 +60,18 @@ class Registry(Generic[T]):
 
         return remember
 
-    def place(self, name: str, where: str, *, about: str, usage: tuple[str, ...] | None = None) -> None:
-        """Register what is at `where`, `module:name`; it is imported when it is used."""
-        self.entries[name] = Entry(name, usage or (name,), about, partial(pkgutil.resolve_name, where))
+    def place(self, where: str, about: str, *usage: str, name: str = "") -> None:
+        """Register what is at `where`, `module:name`; it is imported when it is used.
+
+        Its `name` is by default what is typed before any argument.
+        """
+        name = name or re.split(r"[:[]", usage[0], maxsplit=1)[0]
+        self.entries[name] = Entry(name, usage, about, partial(pkgutil.resolve_name, where))
 
     def all(self) -> dict[str, Entry[T]]:
         """Every entry by name, those of installed packages included."""
         if not self._complete:
-            # An entry point of another package is loaded after ours, so that it can replace one on purpose.
-            for room in self.rooms or (self.package,):
-                package = importlib.import_module(room)
-                for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{room}."):
-                    if module.ispkg or not self.light:
-                        importlib.import_module(module.name)
+            # What another package registers comes after ours, so that it can replace one on purpose.
             for point in _installed().select(group=self.package):
                 self._add(point)
             self._complete = True
@@ -101,7 +95,7 @@ class Registry(Generic[T]):
             self.entries[point.name] = Entry(point.name, (point.name,), about, lambda: value)
 
     def _checked(self, value: Any, where: str) -> Any:
-        if not isinstance(value, self.holds):
+        if not isinstance(value, pkgutil.resolve_name(self.holds)):
             raise TypeError(f"{where} is {type(value).__name__}")
         return value
 

@@ -6,7 +6,7 @@
 All makers share the rest: the command is generated from the settings; the output folder is locked by one
 process, has a card of its inputs and settings, and is continued by the same command.
 
-Our makers are packages in `build` and `mitigation`, registered in their `__init__`. Neither these nor this
+Our makers are packages in `build` and `mitigation`, and rows of `equiview.ours.makers`. Neither they nor this
 file may import heavy libraries: the command line imports them.
 """
 
@@ -25,6 +25,7 @@ from equiview.data.registry import Registry
 from equiview.errors import InputError
 from equiview.makers import GROUPS
 from equiview.making.options import Option, checked
+from equiview.ours import makers as ours
 
 if TYPE_CHECKING:
     import polars as pl
@@ -155,9 +156,7 @@ class Maker(Generic[S]):
         return self.yields.format(out=out)
 
 
-MAKERS: Registry[Maker[Any]] = Registry(
-    "maker", "equiview.makers", Maker, rooms=("equiview.build", "equiview.mitigation"), light=True
-)
+MAKERS: Registry[Maker[Any]] = ours.MAKERS
 
 
 def job_in(place: str) -> Callable[[Any], Job]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from jinja2 import Environment
 from markupsafe import Markup
 
 from equiview.audits import label_of
@@ -28,6 +27,9 @@ from equiview.report.pairs import Apart, apart, as_table, compared
 from equiview.report.tables import estimates_table
 from equiview.report.words import counted, interval, metric_of, number
 from equiview.studies.averages import averages, mean_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 SCRIPTS = ("start.js", "table.js", "figures.js", "explorer.js")
 

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
-
-from jinja2 import Environment
+from typing import TYPE_CHECKING, Any
 
 from equiview.data.languages import language_name
 from equiview.io.templates import templates
@@ -18,6 +16,9 @@ from equiview.review.layout import Question
 from equiview.review.opening import Review
 from equiview.review.people import Person
 from equiview.review.votes import all_opinions, contested, judged_before, judged_by, opinions_on
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ASSETS = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
 """The files that pages load besides pictures, with their types."""

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 from equiview.data.registry import Registry
 from equiview.extras import versions_of
 from equiview.io.fingerprint import fingerprint
+from equiview.ours import subjects as ours
 
 
 class Subject(ABC):  # noqa: B024 - each kind of subject says what is abstract
@@ -87,7 +88,5 @@ def of_inner(name: str) -> Any:
     return property(attrgetter(path), lambda self, value: setattr(self.inner, name, value))
 
 
-SUBJECTS: Registry[type[Subject]] = Registry(
-    "subject", "equiview.subjects", type, rooms=("equiview.subjects.ours",)
-)
+SUBJECTS: Registry[type[Subject]] = ours.SUBJECTS
 register = SUBJECTS.register

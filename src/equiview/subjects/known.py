@@ -1,28 +1,22 @@
-"""Models known by name: the ten of paper P, with what it takes to run each.
-
-Names, families and sizes are those of P. A revision is the commit of the weights that mteb registers; where
-there is none, the repository is read as it is now. A licence is that of the weights as their publisher stated
-it at the time of writing; read the model's page before relying on it.
-"""
+"""Models known by name, as `equiview.ours.models` lists them: the subject of each, and its licence."""
 
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 import polars as pl
+
+from equiview.ours.models import models
 
 
 @cache
 def known_models() -> pl.DataFrame:
-    """One row per model: name, subject, revision, family, parameters_millions, licence, extra.
-
-    Subject and revision are what to type in full.
+    """The rows of `equiview.ours.models.models`.
 
     >>> known_models().filter(pl.col("name") == "GME-Qwen2-2B")["subject"].item()
     'gme:Alibaba-NLP/gme-Qwen2-VL-2B-Instruct'
     """
-    return pl.read_csv(files("equiview.subjects").joinpath("known.csv").read_bytes())
+    return pl.DataFrame(models())
 
 
 def in_full(name: str) -> str:

@@ -15,10 +15,10 @@ from equiview.benchmarks.pictograms_people import neutral_names, people, pictogr
 from equiview.data.languages import languages
 from equiview.errors import InputError
 from equiview.metrics import max_skew
+from equiview.ours.subjects import PICTOGRAMS
 from equiview.subjects import load_subject
 from equiview.subjects.encoders import pictogram
 from equiview.subjects.encoders.pictogram import BUCKETS, Pictogram, padded, text_features
-from equiview.subjects.ours import PICTOGRAMS
 
 MODELS = files("equiview.subjects.encoders") / "pictogram_models"
 

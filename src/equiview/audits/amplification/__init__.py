@@ -25,9 +25,9 @@ from equiview.audits.amplification.settings import AmplificationSettings
 from equiview.audits.amplification.uncounted import UNCOUNTED
 from equiview.audits.amplification.vqa import plain_answer, vqa_accuracy
 from equiview.audits.base import Audit
-from equiview.audits.ours import QUESTIONS
 from equiview.data.headline import Headline
 from equiview.data.metric import DIFFERENCE, Metric, nats, points, quantity, share
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import Answerer
 
 METRICS = (

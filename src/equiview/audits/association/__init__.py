@@ -23,11 +23,11 @@ from equiview.audits.association.pull import MEAN_PULL, PULL, TIED
 from equiview.audits.association.settings import DIRECTIONS, AssociationSettings
 from equiview.audits.association.tables import TABLES
 from equiview.audits.base import Audit
-from equiview.audits.ours import QUESTIONS
 from equiview.audits.power import Unit
 from equiview.benchmarks.own_trials import trials_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, points, quantity, share
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import Encoder
 
 METRICS = (

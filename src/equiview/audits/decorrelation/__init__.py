@@ -13,10 +13,10 @@ from equiview.audits.decorrelation.measure import EXCESS, KEPT, NAMED, ODMAP, RE
 from equiview.audits.decorrelation.observe import DIRECTIONS, SCHEMAS, explore, observe, removals_of
 from equiview.audits.decorrelation.settings import DecorrelationSettings
 from equiview.audits.decorrelation.tables import TABLES
-from equiview.audits.ours import QUESTIONS
 from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import points, quantity, share
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import Encoder, ResultLists
 
 METRICS = (

@@ -21,9 +21,9 @@ from equiview.audits.individual.measure import (
 )
 from equiview.audits.individual.observe import SCHEMAS, compared_captions, observe
 from equiview.audits.individual.settings import IndividualSettings
-from equiview.audits.ours import QUESTIONS
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, quantity
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import Encoder
 
 METRICS = (

@@ -27,10 +27,10 @@ from equiview.audits.knowledge.measure import (
 from equiview.audits.knowledge.observe import SCHEMAS, observe, plan
 from equiview.audits.knowledge.settings import KnowledgeSettings
 from equiview.audits.knowledge.tables import SETTINGS, TABLES
-from equiview.audits.ours import QUESTIONS
 from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, points, quantity, share
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import Answerer
 
 __all__ = ["KNOWLEDGE", "METRICS", "SCHEMAS", "TABLES", "KnowledgeSettings"]

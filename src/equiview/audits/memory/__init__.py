@@ -28,10 +28,10 @@ from equiview.audits.memory.observe import SCHEMAS, observe
 from equiview.audits.memory.replies import ADHERENCE, SHARE
 from equiview.audits.memory.settings import MemorySettings
 from equiview.audits.memory.tables import TABLES
-from equiview.audits.ours import QUESTIONS
 from equiview.audits.power import Unit, rows_of
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, quantity, share
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import Answerer
 
 SCORES = (0.0, 2.5)

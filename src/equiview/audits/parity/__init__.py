@@ -6,7 +6,6 @@ value with the most similar prompt, in each language and paraphrase of the promp
 """
 
 from equiview.audits.base import Audit
-from equiview.audits.ours import QUESTIONS
 from equiview.audits.parity.alike import SAME
 from equiview.audits.parity.answers import Answers
 from equiview.audits.parity.coverage import COVERAGE
@@ -21,6 +20,7 @@ from equiview.audits.parity.tasks import DIRECTIONS, NAMED
 from equiview.benchmarks.prompts import SHIPPED
 from equiview.data.headline import Headline
 from equiview.data.metric import SHARE, Metric, points, quantity, share
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import Encoder
 
 __all__ = ["METRICS", "PARITY", "SCHEMAS", "TABLES", "ParitySettings", "table_1"]

@@ -8,7 +8,6 @@ labels are exchanged among the captions of each image. LBKL and DLBKL are report
 from __future__ import annotations
 
 from equiview.audits.base import Audit
-from equiview.audits.ours import QUESTIONS
 from equiview.audits.prevalence.draw import draw
 from equiview.audits.prevalence.judge import judge
 from equiview.audits.prevalence.lists import Lists
@@ -20,6 +19,7 @@ from equiview.audits.prevalence.tables import TABLES
 from equiview.audits.searching import RECALL
 from equiview.data.headline import Headline, ratio
 from equiview.data.metric import SHARE, Metric, nats, quantity, share
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import Encoder, ResultLists
 
 METRICS = (

@@ -7,7 +7,6 @@ would show: groups are exchanged among the images. Where images have captions, R
 """
 
 from equiview.audits.base import Audit, Space
-from equiview.audits.ours import QUESTIONS
 from equiview.audits.social.draw import draw
 from equiview.audits.social.gallery import Gallery
 from equiview.audits.social.judge import judge
@@ -31,6 +30,7 @@ from equiview.audits.social.settings import ATTRIBUTES, SocialSettings
 from equiview.audits.social.space import images, vectors, within
 from equiview.data.headline import Headline
 from equiview.data.metric import Metric, nats, quantity, share
+from equiview.ours.audits import QUESTIONS
 from equiview.subjects import Encoder
 
 METRICS = (

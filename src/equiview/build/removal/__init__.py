@@ -1,15 +1,14 @@
 """Taking objects out of pictures, so that a retriever can be asked whether it still sees them (O)."""
 
 from equiview.build.removal.settings import RemovalMakingSettings
-from equiview.making import Maker, job_in, register
+from equiview.making import Maker, job_in
+from equiview.ours.makers import ABOUT
 
-REMOVAL = register(
-    Maker(
-        name="removal",
-        kind="build",
-        about="Pictures from which objects were removed, with captions that do not name them.",
-        settings=RemovalMakingSettings,
-        job=job_in("equiview.build.removal.build:ObjectRemoval"),
-        yields="coco:{out},split=removed",
-    )
+REMOVAL = Maker(
+    name="removal",
+    kind="build",
+    about=ABOUT["removal"],
+    settings=RemovalMakingSettings,
+    job=job_in("equiview.build.removal.build:ObjectRemoval"),
+    yields="coco:{out},split=removed",
 )

@@ -4,17 +4,16 @@ The recipe is TinyLLaVA's (Zhou et al., 2024), as "From Global to Local: Social 
 (section 4.2).
 """
 
-from equiview.making import Maker, job_in, register
+from equiview.making import Maker, job_in
 from equiview.mitigation.connector.settings import ConnectorMaking
+from equiview.ours.makers import ABOUT
 
-CONNECTOR = register(
-    Maker(
-        name="connector",
-        kind="train",
-        about="Join a frozen encoder to a frozen language model, so that it answers and captions.",
-        settings=ConnectorMaking,
-        job=job_in("equiview.mitigation.connector.train:Training.named"),
-        yields="connector:{out}",
-        result="Connector",
-    )
+CONNECTOR = Maker(
+    name="connector",
+    kind="train",
+    about=ABOUT["connector"],
+    settings=ConnectorMaking,
+    job=job_in("equiview.mitigation.connector.train:Training.named"),
+    yields="connector:{out}",
+    result="Connector",
 )

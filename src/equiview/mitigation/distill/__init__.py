@@ -4,16 +4,15 @@ M-CLIP's way (Carlsson et al., "Cross-lingual and Multilingual CLIP", LREC 2022)
 own English text tower, images stay as they are. What was measured: docs/mitigation/distill.md.
 """
 
-from equiview.making import Maker, job_in, register
+from equiview.making import Maker, job_in
 from equiview.mitigation.distill.settings import DistillMaking
+from equiview.ours.makers import ABOUT
 
-DISTILL = register(
-    Maker(
-        name="distill",
-        kind="mitigate",
-        about="Teach a text tower to say in every language what the encoder says of English.",
-        settings=DistillMaking,
-        job=job_in("equiview.mitigation.distill.train:Distilling.named"),
-        yields="distilled:{out}",
-    )
+DISTILL = Maker(
+    name="distill",
+    kind="mitigate",
+    about=ABOUT["distill"],
+    settings=DistillMaking,
+    job=job_in("equiview.mitigation.distill.train:Distilling.named"),
+    yields="distilled:{out}",
 )

@@ -4,17 +4,16 @@
 captions, D' images without some of their objects, with captions that do not name them.
 """
 
-from equiview.making import Maker, job_in, register
+from equiview.making import Maker, job_in
 from equiview.mitigation.finetune.settings import FineTuneMaking
+from equiview.ours.makers import ABOUT
 
-FINETUNE = register(
-    Maker(
-        name="finetune",
-        kind="train",
-        about="Fine-tune an encoder on images with captions, and on images without some of their objects.",
-        settings=FineTuneMaking,
-        job=job_in("equiview.mitigation.finetune.train:Training.named"),
-        yields="finetuned:{out}",
-        result="Fine-tuned",
-    )
+FINETUNE = Maker(
+    name="finetune",
+    kind="train",
+    about=ABOUT["finetune"],
+    settings=FineTuneMaking,
+    job=job_in("equiview.mitigation.finetune.train:Training.named"),
+    yields="finetuned:{out}",
+    result="Fine-tuned",
 )

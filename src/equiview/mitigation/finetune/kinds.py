@@ -38,7 +38,7 @@ class Kind:
     """The unit of the loss."""
 
 
-KINDS: Registry[Kind] = Registry("kind of fine-tuning", __name__, Kind)
+KINDS: Registry[Kind] = Registry("kind of fine-tuning", __name__, f"{__name__}:Kind")
 
 
 def tunable(subject: Subject) -> EmbeddingModel:

@@ -4,19 +4,22 @@ It needs result lists alone. Each method is a maker of its own, `equiview mitiga
 `reranked:DIR`. What each was worth: docs/mitigation/lists.md.
 """
 
-from equiview.making import Maker, job_in, register
-from equiview.mitigation.lists.settings import METHODS
+from equiview.making import Maker, job_in
+from equiview.mitigation.lists.settings import METHODS, ListMaking
+from equiview.ours.makers import ABOUT
 
-RERANKINGS = [
-    register(
-        Maker(
-            name=name,
-            kind="mitigate",
-            about=method.about,
-            settings=method.settings,
-            job=job_in("equiview.mitigation.lists.make:Ordering.named"),
-            yields="reranked:{out}",
-        )
+
+def _maker(name: str) -> Maker[ListMaking]:
+    return Maker(
+        name=name,
+        kind="mitigate",
+        about=ABOUT[name],
+        settings=METHODS[name],
+        job=job_in("equiview.mitigation.lists.make:Ordering.named"),
+        yields="reranked:{out}",
     )
-    for name, method in METHODS.items()
-]
+
+
+INTERLEAVE, FAIR_TOPK, RRF, DETGREEDY, DETCONS, DETRELAXED, DETCONSTSORT, FA_IR, EXPOSURE = map(
+    _maker, METHODS
+)

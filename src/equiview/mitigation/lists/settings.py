@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
 from equiview.making import Option, Reference, Settings
 from equiview.mitigation.settings import Parts
+from equiview.ours.makers import ABOUT
 
 
 class ListMaking(Settings):
@@ -83,35 +83,18 @@ class ExposureMaking(ListMaking, Parts):
         return self
 
 
-@dataclass(frozen=True)
-class Method:
-    """A method: what it does in a line, and its settings."""
-
-    about: str
-    settings: type[ListMaking]
-
-
-def _method(name: str, about: str, base: type[ListMaking] = ListMaking) -> Method:
-    kind = "".join(map(str.title, name.split("-")))
-    return Method(about, type(f"{kind}Making", (base,), {"method": name, "__doc__": about}))
-
-
-METHODS = {
-    name: _method(name, about, base)
-    for name, about, base in (
-        ("interleave", "Merge lists by the rank of each result within its group.", ListMaking),
-        ("fair-topk", "Give each group its share of every first k results (DetCons).", ListMaking),
-        ("rrf", "Fuse each list with those of its groups by reciprocal rank (RRF).", FusionMaking),
-        ("detgreedy", "Give groups their shares, the best of who may be next (DetGreedy).", ListMaking),
-        ("detcons", "Give groups their shares, whoever is due soonest (DetCons, as fair-topk).", ListMaking),
-        ("detrelaxed", "Give groups their shares, whoever is due at one rank by score (DetRelaxed).",
-         ListMaking),
-        ("detconstsort", "Give each of many groups its least share, and sort within that (DetConstSort).",
-         ListMaking),
-        ("fa-ir", "Give one group its share of every first k results where chance would (FA*IR).",
-         ProtectedMaking),
-        ("exposure", "Show each group for its share over all lists, at the least cost (linear program).",
-         ExposureMaking),
+METHODS: dict[str, type[ListMaking]] = {
+    name: type(f"{name.title().replace('-', '')}Making", (base,), {"method": name, "__doc__": ABOUT[name]})
+    for name, base in (
+        ("interleave", ListMaking),
+        ("fair-topk", ListMaking),
+        ("rrf", FusionMaking),
+        ("detgreedy", ListMaking),
+        ("detcons", ListMaking),
+        ("detrelaxed", ListMaking),
+        ("detconstsort", ListMaking),
+        ("fa-ir", ProtectedMaking),
+        ("exposure", ExposureMaking),
     )
-}  # fmt: skip
-"""The methods by name."""
+}
+"""The settings of each method, by its name."""

@@ -3,16 +3,15 @@
 `equiview mitigate project` makes `mitigated:DIR`; what it was worth: docs/mitigation/people.md.
 """
 
-from equiview.making import Maker, job_in, register
+from equiview.making import Maker, job_in
 from equiview.mitigation.people.settings import ProjectMaking
+from equiview.ours.makers import ABOUT
 
-PROJECT = register(
-    Maker(
-        name="project",
-        kind="mitigate",
-        about=ProjectMaking.__doc__ or "",
-        settings=ProjectMaking,
-        job=job_in("equiview.mitigation.people.make:Projecting.named"),
-        yields="mitigated:{out}",
-    )
+PROJECT = Maker(
+    name="project",
+    kind="mitigate",
+    about=ABOUT["project"],
+    settings=ProjectMaking,
+    job=job_in("equiview.mitigation.people.make:Projecting.named"),
+    yields="mitigated:{out}",
 )

@@ -4,19 +4,20 @@ Each method is a maker of its own, `equiview mitigate METHOD`; what it fits is a
 `subjects.correction`, and what it makes is `mitigated:DIR`. What each was worth: docs/mitigation/vectors.md.
 """
 
-from equiview.making import Maker, job_in, register
-from equiview.mitigation.vectors.settings import METHODS
+from equiview.making import Maker, job_in
+from equiview.mitigation.vectors.settings import METHODS, VectorMaking
+from equiview.ours.makers import ABOUT
 
-MITIGATIONS = [
-    register(
-        Maker(
-            name=name,
-            kind="mitigate",
-            about=method.about,
-            settings=method.settings,
-            job=job_in("equiview.mitigation.vectors.make:fitting"),
-            yields="mitigated:{out}",
-        )
+
+def _maker(name: str) -> Maker[VectorMaking]:
+    return Maker(
+        name=name,
+        kind="mitigate",
+        about=ABOUT[name],
+        settings=METHODS[name],
+        job=job_in("equiview.mitigation.vectors.make:fitting"),
+        yields="mitigated:{out}",
     )
-    for name, method in METHODS.items()
-]
+
+
+CENTER, WHITEN, LEACE, INLP, STANDARDIZE, NORMALIZE, CSLS, LEVEL = map(_maker, METHODS)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import Field, PositiveInt
 
 from equiview.making import Option, Reference
 from equiview.mitigation.settings import Parts
+from equiview.ours.makers import ABOUT
 
 
 class VectorMaking(Parts):
@@ -57,30 +57,17 @@ class HubMaking(VectorMaking):
     keep: PositiveInt = Field(default=5_000, description="Most images to fit on, all of which are kept.")
 
 
-@dataclass(frozen=True)
-class Method:
-    """A method: what it does in a line, and its settings."""
-
-    about: str
-    settings: type[VectorMaking]
-
-
-def _method(name: str, about: str, base: type[VectorMaking] = VectorMaking) -> Method:
-    return Method(about, type(f"{name.title()}Making", (base,), {"method": name, "__doc__": about}))
-
-
-METHODS = {
-    name: _method(name, about, base)
-    for name, about, base in (
-        ("center", "Take the mean vector of each language's texts away.", GroupMaking),
-        ("whiten", "Give the texts of each language the mean and covariance of all.", GroupMaking),
-        ("leace", "Take away what linearly tells the language of a text (LEACE).", GroupMaking),
-        ("inlp", "Take away what linear classifiers of the language read, one after another (INLP).",
-         NullMaking),
-        ("standardize", "Give the scores of each language one mean and standard deviation.", VectorMaking),
-        ("normalize", "Give the scores of each language one mean and one typical best.", VectorMaking),
-        ("csls", "Lower texts that are near to many images (CSLS).", HubMaking),
-        ("level", "Lower such texts wholly, and give each language its share of the first ranks.", HubMaking),
+METHODS: dict[str, type[VectorMaking]] = {
+    name: type(f"{name.title()}Making", (base,), {"method": name, "__doc__": ABOUT[name]})
+    for name, base in (
+        ("center", GroupMaking),
+        ("whiten", GroupMaking),
+        ("leace", GroupMaking),
+        ("inlp", NullMaking),
+        ("standardize", VectorMaking),
+        ("normalize", VectorMaking),
+        ("csls", HubMaking),
+        ("level", HubMaking),
     )
-}  # fmt: skip
-"""The methods by name."""
+}
+"""The settings of each method, by its name."""

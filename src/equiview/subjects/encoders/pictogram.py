@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from equiview.errors import unknown_name
 from equiview.io.fingerprint import fingerprint
+from equiview.ours.subjects import PICTOGRAMS
 from equiview.subjects.encoders.base import EmbeddingModel
-from equiview.subjects.ours import PICTOGRAMS
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from equiview.data.registry import Registry
 from equiview.io.fingerprint import fingerprint
+from equiview.ours import providers as ours
 
 if TYPE_CHECKING:
     from equiview.build.xcm.fetch import Web
@@ -78,9 +79,7 @@ class Provider(ABC):
         return fingerprint(type(self).__module__, type(self).__qualname__, self.argument)
 
 
-PROVIDERS: Registry[type[Provider]] = Registry(
-    "provider", "equiview.providers", type, rooms=("equiview.build.xcm.providers",)
-)
+PROVIDERS: Registry[type[Provider]] = ours.PROVIDERS
 register = PROVIDERS.register
 
 

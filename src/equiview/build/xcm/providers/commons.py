@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from equiview.build.xcm.providers.base import Found, Provider, Query, register
+from equiview.build.xcm.providers.base import Found, Provider, Query
 from equiview.data.arguments import split_argument, url_option
 from equiview.errors import InputError
 
@@ -26,7 +26,6 @@ WIDTH = 1280
 TAGS = re.compile(r"<[^>]*>")
 
 
-@register("commons", usage=("commons", "commons:url=API"), about="the search of Wikimedia Commons")
 class Commons(Provider):
     """The search of Wikimedia Commons."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from equiview.build.xcm.providers.base import Found, Provider, Query, register
+from equiview.build.xcm.providers.base import Found, Provider, Query
 from equiview.build.xcm.steps import IMAGE, file_of, kept
 from equiview.build.xcm.steps import IMAGES as FETCHED
 from equiview.data.countries import countries
@@ -87,7 +87,6 @@ class Local(Provider):
         return fingerprint(*every, *(found if isinstance(found, bytes) else "" for found in hashes))
 
 
-@register("folder", usage=("folder:DIR",), about="images in folders CONCEPT/COUNTRY")
 class Folder(Local):
     """Images in folders `CONCEPT/COUNTRY`."""
 
@@ -112,7 +111,6 @@ class Folder(Local):
         return listed
 
 
-@register("table", usage=("table:FILE",), about="addresses or files of images, in a CSV or Parquet file")
 class Table(Local):
     """Addresses or files of images in a table."""
 
@@ -143,7 +141,6 @@ def listed(table: pl.DataFrame, places: Sequence[str], source: str) -> Listed:
     return dict(found)
 
 
-@register("collected", usage=("collected:DIR",), about="what an earlier `build xcm` in a folder collected")
 class Collected(Local):
     """What an earlier build collected, to build with other settings from."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from equiview.build.xcm.fetch import MOST_BYTES, NotFetchedError
-from equiview.build.xcm.providers.base import Found, register
+from equiview.build.xcm.providers.base import Found
 from equiview.build.xcm.providers.local import IMAGES, Listed, Local, listed
 from equiview.errors import InputError
 from equiview.io.files import parse_json
@@ -39,9 +39,6 @@ class Member:
     size: int
 
 
-@register(
-    "webdataset", usage=("webdataset:DIR", "webdataset:FILE.tar"), about="images and .json in tar files"
-)
 class Shards(Local):
     """Images and their metadata in tar files."""
 

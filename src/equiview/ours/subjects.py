@@ -1,9 +1,10 @@
-"""The subjects that come with equiview: where each is, what it is, and how it is typed.
+"""The subjects that come with equiview."""
 
-A subject is imported when it is first used.
-"""
+from typing import Any
 
-from equiview.subjects.base import SUBJECTS
+from equiview.data.registry import Registry
+
+SUBJECTS: Registry[Any] = Registry("subject", "equiview.subjects", "builtins:type")
 
 PICTOGRAMS = ("skewed", "english", "aligned", "tied", "untied", "scenes", "flags-skewed", "flags-aligned")
 """The embedded encoders."""
@@ -125,5 +126,4 @@ PLACES: tuple[tuple[str, ...], ...] = (
 )
 
 for _where, _about, *_usage in PLACES:
-    _name = _usage[0].partition(":")[0]
-    SUBJECTS.place(_name, f"{__package__}.{_where}", about=_about, usage=tuple(_usage))
+    SUBJECTS.place(f"equiview.subjects.{_where}", _about, *_usage)

@@ -1,9 +1,13 @@
 """The audits that come with equiview, and the question of each.
 
-An audit is a folder of that name, and there in capitals; it is imported when it is first used.
+An audit is a folder of that name, and there in capitals.
 """
 
-from equiview.audits.base import AUDITS
+from typing import Any
+
+from equiview.data.registry import Registry
+
+AUDITS: Registry[Any] = Registry("audit", "equiview.audits", "equiview.audits.base:Audit")
 
 QUESTIONS = {
     "amplification": "Do answers or captions lean on who is shown more than what people say?",
@@ -20,4 +24,4 @@ QUESTIONS = {
 }
 
 for _name, _question in QUESTIONS.items():
-    AUDITS.place(_name, f"{__package__}.{_name}:{_name.upper()}", about=_question)
+    AUDITS.place(f"equiview.audits.{_name}:{_name.upper()}", _question, _name)

@@ -101,9 +101,12 @@ def bootstrap_means(
         parts = ((start, product(counts)) for start, counts in counted)
     for start, totals in parts:
         stop = start + len(totals)
-        weights = totals[:, columns.shape[1] :][:, pattern_of]
+        weights = totals[:, columns.shape[1] :]
+        if patterns.shape[1] > 1:
+            weights = weights[:, pattern_of]
+        part = np.multiply(totals[:, : columns.shape[1]], unit, out=means[start:stop])
         with np.errstate(invalid="ignore"):  # 0 / 0: no query of this column was drawn
-            np.divide(totals[:, : columns.shape[1]] * unit, weights, out=means[start:stop])
+            np.divide(part, weights, out=part)
     return means if np.ndim(values) == 2 else means[:, 0]
 
 

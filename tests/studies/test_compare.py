@@ -171,7 +171,8 @@ def test_rows_of_runs_that_were_compared_before_are_used_as_they_are(runs):
     (rows,) = early.values()
     rows[0]["difference"] = 7.0
     assert paired(runs, None, early)["difference"][0] == 7
-    assert compared_early(runs[:1]) == {("prevalence", (runs[0].folder,)): []}
+    assert compared_early(runs[:1]) == {("prevalence", ((runs[0].folder, "even"),)): []}
+    assert paired([replace(runs[0], label="other"), runs[1]], None, early)["a"][0] == "other"
 
 
 def test_against_one_run_every_other_is_compared_with_it_alone(tmp_path):

@@ -25,8 +25,8 @@ FREE = ("seed", "replicates")
 """Settings that compared runs may differ in: values of queries do not depend on them, or only by chance."""
 ONCE = "comparing needs different subjects"
 Rows: TypeAlias = list[dict[str, Any]]
-Early: TypeAlias = Mapping[tuple[str, tuple[Path, ...]], Rows]
-"""Rows of some audits, by the audit and the folders of the runs that it compares."""
+Early: TypeAlias = Mapping[tuple[str, tuple[tuple[Path, str], ...]], Rows]
+"""Rows of some audits, by the audit and the folders and names of the runs that it compares."""
 
 
 def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
@@ -49,7 +49,7 @@ def paired(runs: Sequence[Run], against: Run | None, early: Early | None = None)
         raise InputError("comparing needs at least two runs")
     early, rows = early or {}, list[dict[str, Any]]()
     for audit, members in alike(runs, ONCE):
-        known = early.get((audit, _folders(members)))
+        known = early.get((audit, _named(members)))
         rows += _rows_of(audit, members, against) if known is None else known
     if not rows:
         over = "; ".join(f"{run.folder}: {run.manifest.benchmark.name}" for run in runs)
@@ -64,13 +64,11 @@ def paired(runs: Sequence[Run], against: Run | None, early: Early | None = None)
 
 def compared(runs: Sequence[Run]) -> Early:
     """The rows of these runs, for `paired` of more runs, which are of other audits or items."""
-    return {
-        (audit, _folders(members)): _rows_of(audit, members, None) for audit, members in alike(runs, ONCE)
-    }
+    return {(audit, _named(members)): _rows_of(audit, members, None) for audit, members in alike(runs, ONCE)}
 
 
-def _folders(runs: Sequence[Run]) -> tuple[Path, ...]:
-    return tuple(run.folder for run in runs)
+def _named(runs: Sequence[Run]) -> tuple[tuple[Path, str], ...]:
+    return tuple((run.folder, run.name) for run in runs)
 
 
 def _rows_of(audit: str, members: Sequence[Run], against: Run | None) -> Rows:

@@ -48,6 +48,7 @@ from equiview.studies import (
     runs_against,
     told_apart,
 )
+from equiview.studies.compare import Early
 from equiview.studies.gate import Gate, Unclear
 from equiview.studies.gate import check as check_gate
 from equiview.subjects import Answerer, Subject, load_subject
@@ -172,21 +173,22 @@ def write_comparison(
     *,
     against: Run | None = None,
     helps: Tried | None = None,
+    early: Early | None = None,
 ) -> tuple[list[Run], pl.DataFrame]:
     """Compare runs in pairs; writes `comparison.parquet` and `report.html` to `out`.
 
     Returns the runs that were compared, in order, and the table.
 
     With `against` each of the others is compared with that run alone; `helps` is a last card of the page, of
-    what was tried. InputError when `out` is a run: its
-    page would be lost.
+    what was tried; `early` is what was compared of all runs of an audit before. InputError when `out` is a
+    run: its page would be lost.
     """
     with _results(out) as folder:
         runs = runs_against(runs, against)
         for run in runs:
             finish(run, progress)
         progress("comparing", 0, 1)
-        table = paired(runs, against)
+        table = paired(runs, against, early)
         write_stamped(table, folder / "comparison.parquet", "comparison")
         write_bytes(page(runs, table, helps), folder / "report.html")
         progress("comparing", 1, 1)

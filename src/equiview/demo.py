@@ -38,7 +38,9 @@ from equiview.report.tables import FILE as COMPARED
 from equiview.store import Store, stored
 from equiview.studies import mitigation
 from equiview.studies.alike import told_apart
+from equiview.studies.compare import Early, compared
 from equiview.subjects import Encoder, Subject, load_subject
+from equiview.subjects.chat.encoder_answerer import EncoderAnswerer
 from equiview.subjects.load import load_encoder
 
 
@@ -80,7 +82,10 @@ class Part:
             progress(f"{short}: {label}", done, total)
 
         subject = load_subject(self.called.format(name))
-        subject = stored(subject, Store(kept)) if isinstance(subject, Encoder) else subject
+        if isinstance(subject, EncoderAnswerer):
+            subject.encoder = stored(subject.encoder, Store(kept))
+        elif isinstance(subject, Encoder):
+            subject = stored(subject, Store(kept))
         return audit(
             subject, self.load(kept), self.audits, out / short,
             seed=seed, settings=self.settings, cache=False, progress=named,
@@ -209,16 +214,25 @@ def demo(
         else:
             work = partial(_run, out, Path(folder), seed, tell)
             done = in_processes(work, tasks, processes, progress=progress)
+        early: Early = {}
         for place, result in done:
             found[place] = result
             progress("parts", len(found), len(tasks))
+            early = {**early, **_compared(found, place[0])}  # while the others work
         results = [found[place] for place in sorted(found)]
         runs = [result for result in results if isinstance(result, Run)]
         helps = next((result for result in results if isinstance(result, Tried)), None)
         with small_kept(Path(folder) / SMALL):
-            compared = write_comparison(runs, out, progress, helps=helps)
+            made = write_comparison(runs, out, progress, helps=helps, early=early)
     write_bytes(json.dumps(_left(out, by), indent=2).encode() + b"\n", out / DONE)
-    return compared
+    return made
+
+
+def _compared(found: Mapping[Place, Run | Tried], number: int) -> Early:
+    """The comparisons of a part's encoders, once all of them are there."""
+    of_part = [found[place] for place in sorted(found) if place[0] == number]
+    runs = [result for result in of_part if isinstance(result, Run)]
+    return compared(runs) if number < len(DEMO) and len(runs) == len(DEMO[number].encoders) else {}
 
 
 def _made_by(seed: int) -> str:
@@ -269,12 +283,12 @@ def _tasks() -> list[tuple[Place, Part | Trial]]:
     """What is to be done, by its place in the result: parts' first encoders, what is tried, the rest.
 
     Parts that are begun later are among the rest. So encoders that share an image tower find its vectors of a
-    part's pictures in the store, and what takes long is not begun last.
+    part's pictures in the store, and what takes long, the first parts, is not begun last.
     """
     tasks: list[tuple[Place, Part | Trial]] = [
         ((number, encoder), part) for number, part in enumerate(DEMO) for encoder in range(len(part.encoders))
     ]
-    tasks.sort(key=lambda task: (max(task[0][1], DEMO[task[0][0]].later), task[0][0]))
+    tasks.sort(key=lambda task: (task[0][1] > 0 or DEMO[task[0][0]].later, *task[0]))
     if TRIED:
         tasks.insert(sum(not part.later for part in DEMO), ((len(DEMO), 0), TRIED))
     return tasks

@@ -201,6 +201,24 @@ def test_the_ends_are_numpys_quantiles(replicates: np.ndarray, level: float) -> 
     np.testing.assert_array_equal(interval(gaps, level), [low, high])
 
 
+def test_the_ends_of_many_replicates_are_numpys_quantiles_where_a_sample_of_them_misleads_too() -> None:
+    rng, many = np.random.default_rng(0), 8000
+    replicates = np.stack(
+        [
+            rng.normal(size=many),
+            np.where(np.arange(many) % bootstrap.STRIDE == 0, -9.0, rng.normal(size=many)),
+            np.where(np.arange(many) % bootstrap.STRIDE == 0, 9.0, rng.normal(size=many)),
+            rng.integers(0, 3, many),
+            np.arange(many),
+            np.where(rng.random(many) < 0.1, np.inf, 1.0),
+        ]
+    )
+    low, high = interval(replicates.T)
+    np.testing.assert_allclose(low, np.quantile(replicates, 0.025, axis=1))
+    np.testing.assert_array_equal(high[:-1], np.quantile(replicates[:-1], 0.975, axis=1))
+    assert high[-1] == np.inf
+
+
 def test_infinite_replicates_take_part() -> None:
     replicates = np.array([0.0, 1, 2, np.inf, np.inf])
     low, high = interval(replicates, 0.5)

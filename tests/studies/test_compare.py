@@ -13,7 +13,8 @@ from equiview.data.metric import quantity
 from equiview.data.values import ValueColumn, Values
 from equiview.errors import InputError
 from equiview.stats import holm
-from equiview.studies import compare
+from equiview.studies import compare, paired
+from equiview.studies.compare import compared as compared_early
 from equiview.studies.differences import difference, differences
 from equiview.subjects import load_subject
 from tests.conftest import write_world
@@ -161,6 +162,17 @@ def test_runs_of_other_seeds_and_replicates_compare(tmp_path):
     first = run_of(folder, "first", tmp_path / "first", seed=1, replicates=500)
     second = run_of(folder, "second", tmp_path / "second", seed=2, replicates=900)
     assert compare([first, second])["difference"].abs().max() == 0
+
+
+def test_rows_of_runs_that_were_compared_before_are_used_as_they_are(runs):
+    early = compared_early(runs)
+    assert [audit for audit, _ in early] == ["prevalence"]
+    assert paired(runs, None, early).equals(compare(runs))
+    (rows,) = early.values()
+    rows[0]["difference"] = 7.0
+    assert paired(runs, None, early)["difference"][0] == 7
+    assert compared_early(runs[:1]) == {("prevalence", ((runs[0].folder, "even"),)): []}
+    assert paired([replace(runs[0], label="other"), runs[1]], None, early)["a"][0] == "other"
 
 
 def test_against_one_run_every_other_is_compared_with_it_alone(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -24,6 +25,9 @@ SPAWNED = multiprocessing.get_context("spawn")
 """A process that is forked would have locks of this one's threads, and no threads to release them."""
 EVERY = 0.1
 """Seconds between two things that a process says about one label."""
+GARBAGE = (20_000, 50, 50)
+"""New objects after which to look for garbage, and rounds after which to look among older ones: there is next
+to none, and by default 2% of the time goes into looking through texts and rows."""
 AHEAD = 2
 """Parts that are handed out for each process, so that none waits for the next."""
 
@@ -103,8 +107,9 @@ def _listen(told: SimpleQueue[Said | None], progress: Callable[[str, int, int], 
 def _begin(
     told: SimpleQueue[Said | None] | None, start: Callable[..., None] | None, shared: tuple[Any, ...]
 ) -> None:
-    """Leave an interrupt to the process that began this one, and end when it has."""
+    """Leave an interrupt to the process that began this one, and end when it has; look for garbage seldom."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(*GARBAGE)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if told:
         _told.append(told)

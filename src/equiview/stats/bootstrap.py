@@ -33,6 +33,9 @@ BLOCK_BYTES = 16 * 2**20
 DRAWS_AT_ONCE = 16_384
 SHARED_FROM = 2**32
 """Multiplications from which the workers of an engine take part; with fewer, to ask them takes longer."""
+STRIDE, ROOM, LEAST_OF_MANY = 16, 12, 4096
+"""One of so many replicates says where an end of an interval is looked for, and how many of these are taken
+for certainty, where there are so many replicates."""
 REMEMBERED_BYTES = 16 * 2**20
 """Of the draws of one sample, at most four of which are kept."""
 
@@ -98,9 +101,12 @@ def bootstrap_means(
         parts = ((start, product(counts)) for start, counts in counted)
     for start, totals in parts:
         stop = start + len(totals)
-        weights = totals[:, columns.shape[1] :][:, pattern_of]
+        weights = totals[:, columns.shape[1] :]
+        if patterns.shape[1] > 1:
+            weights = weights[:, pattern_of]
+        part = np.multiply(totals[:, : columns.shape[1]], unit, out=means[start:stop])
         with np.errstate(invalid="ignore"):  # 0 / 0: no query of this column was drawn
-            np.divide(totals[:, : columns.shape[1]] * unit, weights, out=means[start:stop])
+            np.divide(part, weights, out=part)
     return means if np.ndim(values) == 2 else means[:, 0]
 
 
@@ -256,9 +262,35 @@ def _distinct_columns(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
 def _in_place(columns: NDArray[np.float64], level: float) -> NDArray[np.float64]:
     """Rows of which the entries that `interval` reads are where sorting would put them; without nan."""
     last = columns.shape[1] - 1
-    below = [int(np.floor(last * q)) for q in ((1 - level) / 2, (1 + level) / 2)]
-    read = sorted({min(place, last) for at in below for place in (at, at + 1)})
-    return np.partition(columns, read, axis=1)
+    below, above = (int(np.floor(last * q)) for q in ((1 - level) / 2, (1 + level) / 2))
+    low, high = [below, min(below + 1, last)], [above, min(above + 1, last)]
+    if last < LEAST_OF_MANY or below > last // 10:
+        return np.partition(columns, sorted({*low, *high}), axis=1)
+    # A sample says beyond which values the few at either end lie, nearly always: the rest need no order.
+    columns = np.ascontiguousarray(columns)
+    sample = np.sort(columns[:, ::STRIDE], axis=1)
+    room = below // STRIDE + ROOM
+    ordered = np.empty_like(columns)
+    for row, of_sample, found in zip(columns, sample, ordered, strict=True):
+        first, final = row[row <= of_sample[room]], row[row >= of_sample[-1 - room]]
+        _put(found, low, first, 0, row)
+        _put(found, high, final, len(row) - len(final), row)
+    return ordered
+
+
+def _put(
+    found: NDArray[np.float64],
+    places: list[int],
+    part: NDArray[np.float64],
+    begins: int,
+    row: NDArray[np.float64],
+) -> None:
+    """Put what is at two places of a row, in order, into `found`; `part` begins at one place of it."""
+    if places[0] < begins or places[1] >= begins + len(part):
+        part, begins = row.copy(), 0  # the sample was far off
+    at = [place - begins for place in places]
+    part.partition(at)
+    found[places] = part[at]
 
 
 def _quantile(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -22,6 +23,10 @@ from equiview.studies.differences import differences
 
 FREE = ("seed", "replicates")
 """Settings that compared runs may differ in: values of queries do not depend on them, or only by chance."""
+ONCE = "comparing needs different subjects"
+Rows: TypeAlias = list[dict[str, Any]]
+Early: TypeAlias = Mapping[tuple[str, tuple[tuple[Path, str], ...]], Rows]
+"""Rows of some audits, by the audit and the folders and names of the runs that it compares."""
 
 
 def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
@@ -38,21 +43,14 @@ def compare(runs: Sequence[Run], *, against: Run | None = None) -> pl.DataFrame:
     return paired(runs_against(runs, against), against)
 
 
-def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
-    """As `compare`, for runs that `runs_against` has ordered."""
+def paired(runs: Sequence[Run], against: Run | None, early: Early | None = None) -> pl.DataFrame:
+    """As `compare`, for runs that `runs_against` has ordered; `early` rows are not made again."""
     if len(runs) < 2:
         raise InputError("comparing needs at least two runs")
-    rows: list[dict[str, Any]] = []
-    for audit, members in alike(runs, "comparing needs different subjects"):
-        pairs = _pairs(members, against)
-        for a, b in pairs:
-            _check_settings(audit, members[a], members[b])
-        known = AUDITS.get(audit) if pairs else None
-        tables = (
-            [known.values(view_of(run, audit), settings_of(run, audit)) for run in members] if known else []
-        )
-        if pairs:
-            rows += _pairs_of(audit, members, tables, pairs)
+    early, rows = early or {}, list[dict[str, Any]]()
+    for audit, members in alike(runs, ONCE):
+        known = early.get((audit, _named(members)))
+        rows += _rows_of(audit, members, against) if known is None else known
     if not rows:
         over = "; ".join(f"{run.folder}: {run.manifest.benchmark.name}" for run in runs)
         with_it = "" if against is None else f" with {against.folder}"
@@ -62,6 +60,27 @@ def paired(runs: Sequence[Run], against: Run | None) -> pl.DataFrame:
     family = pl.struct("audit", "metric", "k", *keys)
     corrected = pl.col("p").map_batches(holm, return_dtype=pl.Float64, is_elementwise=False).over(family)
     return table.with_columns(corrected.alias("p_holm")).select(*BEFORE, *keys, *AFTER)
+
+
+def compared(runs: Sequence[Run]) -> Early:
+    """The rows of these runs, for `paired` of more runs, which are of other audits or items."""
+    return {(audit, _named(members)): _rows_of(audit, members, None) for audit, members in alike(runs, ONCE)}
+
+
+def _named(runs: Sequence[Run]) -> tuple[tuple[Path, str], ...]:
+    return tuple((run.folder, run.name) for run in runs)
+
+
+def _rows_of(audit: str, members: Sequence[Run], against: Run | None) -> Rows:
+    """The rows of one audit, of the runs that have it."""
+    pairs = _pairs(members, against)
+    if not pairs:
+        return []
+    for a, b in pairs:
+        _check_settings(audit, members[a], members[b])
+    known = AUDITS.get(audit)
+    tables = [known.values(view_of(run, audit), settings_of(run, audit)) for run in members]
+    return list(_pairs_of(audit, members, tables, pairs))
 
 
 def runs_against(runs: Sequence[Run], against: Run | None) -> list[Run]:

@@ -212,15 +212,16 @@ def _even(tops: Floats) -> Doubles:
     worth = 1 / np.log2(np.arange(2, max(CUTOFFS) + 2))
     cut = min(max(CUTOFFS), languages * depth)
     few = -(-cut // languages)
+    of_image = np.ascontiguousarray(tops.transpose(1, 0, 2), dtype=np.float64)
+    shifted = np.empty_like(of_image)
     for step in range(STEPS):
-        shifted = tops + shifts[:, None, None]
-        # The best few of each language say how high a score must be; as they fall, the lowest need no look.
-        least = np.partition(shifted[..., :few].transpose(1, 0, 2).reshape(images, -1), -cut, axis=1)[:, -cut]
-        deep = int((shifted >= least[:, None]).any(axis=(0, 1)).sum())
-        scores = shifted[..., :deep].transpose(1, 0, 2).reshape(images, -1)
+        np.add(of_image, shifts[:, None], out=shifted)
+        # The best few of each language say how high a score must be; the others are left out.
+        least = np.partition(shifted[..., :few].reshape(images, -1), -cut, axis=1)[:, -cut, None]
+        scores, places = _packed(shifted.reshape(images, -1), least)
         first = _first(scores, cut)
         order = np.argsort(-np.take_along_axis(scores, first, axis=1), axis=1, kind="stable")
-        found = np.take_along_axis(first, order, axis=1) // deep
+        found = np.take_along_axis(places, np.take_along_axis(first, order, axis=1), axis=1) // depth
         off = np.zeros(languages)
         for k in (min(cutoff, cut) for cutoff in CUTOFFS):
             weights = np.tile(worth[:k], images)
@@ -228,6 +229,18 @@ def _even(tops: Floats) -> Doubles:
             off += np.log(exposure * languages + 0.02) / len(CUTOFFS)
         shifts -= PACE * spread * (1 - step / STEPS) * off
     return np.asarray(shifts - shifts.mean())
+
+
+def _packed(scores: Doubles, least: Doubles) -> tuple[Doubles, NDArray[np.int64]]:
+    """What of each row is not below its least, from the left, and the places of that; rows end in -inf."""
+    high = scores >= least
+    at = np.flatnonzero(high)
+    counts = np.count_nonzero(high, axis=1)
+    filled = np.arange(counts.max()) < counts[:, None]
+    packed, places = np.full(filled.shape, -np.inf), np.zeros(filled.shape, np.int64)
+    packed[filled] = scores.ravel()[at]
+    places[filled] = at % scores.shape[1]
+    return packed, places
 
 
 def _first(scores: Doubles, cut: int) -> NDArray[np.int64]:

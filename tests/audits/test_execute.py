@@ -267,6 +267,8 @@ def test_what_runs_is_checked_before_anything_is_run(world, tmp_path):
         audited(world, tmp_path / "run", [])
     with pytest.raises(InputError, match="settings are given for parity"):
         audited(world, tmp_path / "run", ["prevalence"], settings={"parity": {}})
+    with pytest.raises(InputError, match=r"run; write \{'prevalence': \{'depth': \.\.\.\}\}$"):
+        audited(world, tmp_path / "run", ["prevalence"], settings={"prevalence.depth": 9})
     assert not (tmp_path / "run").exists()
 
 

@@ -117,7 +117,11 @@ def configure(audits: Iterable[str], settings: Mapping[str, Mapping[str, Any]] |
         raise InputError(f"no audit was asked for; there are: {', '.join(AUDITS.all())}")
     given = dict(settings or {})
     if stray := sorted(set(given) - set(chosen)):
-        raise InputError(f"settings are given for {', '.join(stray)}, which is not among the audits to run")
+        name, _, setting = stray[0].partition(".")
+        how = f"; write {{{name!r}: {{{setting!r}: ...}}}}" if setting else ""
+        raise InputError(
+            f"settings are given for {', '.join(stray)}, which is not among the audits to run{how}"
+        )
     return [
         (key, audit, audit.configure({"seed": seed} | dict(given.get(key, {}))))
         for key, audit in chosen.items()

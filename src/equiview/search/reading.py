@@ -84,6 +84,7 @@ class _Reader:
         self.stored, self.path, self.start = stored, path, start
         self.firsts, self.step, self.passes = firsts, step, passes
         self.row = stored.nbytes // len(stored)
+        self.past_cache = 2 * stored.nbytes > memory_bytes()
         self.free: SimpleQueue[Buffer | None] = SimpleQueue()
         self.full: SimpleQueue[Part | BaseException | None] = SimpleQueue()
         for _ in range(BUFFERS):
@@ -104,7 +105,7 @@ class _Reader:
 
     def _read(self) -> None:
         try:
-            with _opened(self.path, past_cache=2 * self.stored.nbytes > memory_bytes()) as file:
+            with _opened(self.path, past_cache=self.past_cache) as file:
                 for number in range(self.passes):
                     for first in self.firsts:
                         # Whoever stops the search puts None behind the buffers that are free.
@@ -124,7 +125,8 @@ class _Reader:
         before = begin % PAGE
         size = before + count * self.row
         whole = -(-size // PAGE) * PAGE
-        os.posix_fadvise(file, begin - before + whole, AHEAD, os.POSIX_FADV_WILLNEED)
+        if not self.past_cache:  # what is told of beforehand is read into the cache
+            os.posix_fadvise(file, begin - before + whole, AHEAD, os.POSIX_FADV_WILLNEED)
         done = 0
         while done < size:
             got = os.preadv(file, [buffer[done:whole].data], begin - before + done)

@@ -84,7 +84,7 @@ class _Reader:
         self.stored, self.path, self.start = stored, path, start
         self.firsts, self.step, self.passes = firsts, step, passes
         self.row = stored.nbytes // len(stored)
-        self.past_cache = 2 * stored.nbytes > memory_bytes()
+        self.direct = False
         self.free: SimpleQueue[Buffer | None] = SimpleQueue()
         self.full: SimpleQueue[Part | BaseException | None] = SimpleQueue()
         for _ in range(BUFFERS):
@@ -105,7 +105,8 @@ class _Reader:
 
     def _read(self) -> None:
         try:
-            with _opened(self.path, past_cache=self.past_cache) as file:
+            past_cache = 2 * self.stored.nbytes > memory_bytes()
+            with _opened(self.path, past_cache=past_cache) as (file, self.direct):
                 for number in range(self.passes):
                     for first in self.firsts:
                         # Whoever stops the search puts None behind the buffers that are free.
@@ -125,7 +126,7 @@ class _Reader:
         before = begin % PAGE
         size = before + count * self.row
         whole = -(-size // PAGE) * PAGE
-        if not self.past_cache:  # what is told of beforehand is read into the cache
+        if not self.direct:  # what is told of beforehand is read into the cache
             os.posix_fadvise(file, begin - before + whole, AHEAD, os.POSIX_FADV_WILLNEED)
         done = 0
         while done < size:
@@ -138,8 +139,8 @@ class _Reader:
 
 
 @contextmanager
-def _opened(path: Path, *, past_cache: bool) -> Iterator[int]:
-    """The file for reading; past the system's cache, which it does not fit in, where that can be."""
+def _opened(path: Path, *, past_cache: bool) -> Iterator[tuple[int, bool]]:
+    """The file for reading, and whether it is read past the system's cache, which it does not fit in."""
     file = -1
     if past_cache and hasattr(os, "O_DIRECT"):
         try:
@@ -149,9 +150,10 @@ def _opened(path: Path, *, past_cache: bool) -> Iterator[int]:
             if file >= 0:
                 os.close(file)
             file = -1
-    file = os.open(path, os.O_RDONLY) if file < 0 else file
+    direct = file >= 0
+    file = file if direct else os.open(path, os.O_RDONLY)
     try:
-        yield file
+        yield file, direct
     finally:
         os.close(file)
 

@@ -84,7 +84,6 @@ class _Reader:
         self.stored, self.path, self.start = stored, path, start
         self.firsts, self.step, self.passes = firsts, step, passes
         self.row = stored.nbytes // len(stored)
-        self.direct = False
         self.free: SimpleQueue[Buffer | None] = SimpleQueue()
         self.full: SimpleQueue[Part | BaseException | None] = SimpleQueue()
         for _ in range(BUFFERS):
@@ -106,13 +105,13 @@ class _Reader:
     def _read(self) -> None:
         try:
             past_cache = 2 * self.stored.nbytes > memory_bytes()
-            with _opened(self.path, past_cache=past_cache) as (file, self.direct):
+            with _opened(self.path, past_cache=past_cache) as (file, direct):
                 for number in range(self.passes):
                     for first in self.firsts:
                         # Whoever stops the search puts None behind the buffers that are free.
                         if (buffer := self.free.get()) is None:
                             return
-                        self.full.put(self._part(file, number, first, buffer))
+                        self.full.put(self._part(file, number, first, buffer, not direct))
         except OSError as error:
             self.full.put(InputError(f"{self.path}: cannot be read ({error.strerror or error})"))
         except BaseException as error:
@@ -120,13 +119,13 @@ class _Reader:
         else:
             self.full.put(None)
 
-    def _part(self, file: int, number: int, first: int, buffer: Buffer) -> Part:
+    def _part(self, file: int, number: int, first: int, buffer: Buffer, ahead: bool) -> Part:
         count = min(self.step, len(self.stored) - first)
         begin = self.start + first * self.row
         before = begin % PAGE
         size = before + count * self.row
         whole = -(-size // PAGE) * PAGE
-        if not self.direct:  # what is told of beforehand is read into the cache
+        if ahead:  # into the system's cache
             os.posix_fadvise(file, begin - before + whole, AHEAD, os.POSIX_FADV_WILLNEED)
         done = 0
         while done < size:
